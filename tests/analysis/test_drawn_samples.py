@@ -101,6 +101,15 @@ def test_labels_of_a_drawn_sample_are_refused_without_it() -> None:
     assert agree(verdicts, weighted(people, sample))[0].n == 20
 
 
+def test_rows_of_a_drawn_group_are_resampled_together() -> None:
+    verdicts, labels = population(600)
+    groups = {each: f"g{int(each[1:]) // 6}" for each in labels.by_case}
+    sample = draw(verdicts, 30, groups=groups)
+    people = weighted(Labels({each: labels.by_case[each] for each in sample.ids}), sample)
+    (found,) = agree(verdicts, people)
+    assert (found.n, found.n_groups) == (180, 30)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("n", [100, 300])
 def test_intervals_hold_the_figures_of_all_rows(n: int) -> None:

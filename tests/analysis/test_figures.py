@@ -186,6 +186,15 @@ def test_shares_of_independent_rows_have_wilsons_interval(right: int, wrong: int
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
+@pytest.mark.parametrize(("n", "group"), [(2, 1), (20, 1), (40, 20), (80, 4)])
+def test_no_figure_counts_more_rows_than_are_independent(n: int, group: int) -> None:
+    rows = sample([(1.0, True, True)] * n, [place // group for place in range(n)])
+    found, expected = intervals(rows), wilson(1.0, n // group)
+    for name in ("accuracy", "recall", "precision"):
+        assert (found[name].low or 0) <= (expected.low or 0) + 1e-12, name
+    assert found["accuracy"].low == pytest.approx(expected.low, abs=0.001)
+
+
 @pytest.mark.parametrize("group", [1, 4])
 def test_a_perfect_judge_has_intervals_that_grow_with_the_dependence_of_rows(group: int) -> None:
     rows = [(float(place % 8 < 4), place % 8 < 4, place % 8 < 4) for place in range(80)]
@@ -201,9 +210,9 @@ def test_a_perfect_judge_has_intervals_that_grow_with_the_dependence_of_rows(gro
 
 def test_scores_that_do_not_vary_have_a_mean_without_an_interval() -> None:
     rows = sample([(0.7, True, place % 2 == 0) for place in range(20)])
-    found = Bootstrap().figures(rows, Sample.scores_alone)
-    assert (found["mean_score"].low, found["mean_score"].high) == (None, None)
-    assert width(found["pass_rate"]) > 0.1
+    found = Bootstrap().figures(rows, Sample.mean_score)["mean_score"]
+    assert (found.low, found.high) == (None, None)
+    assert width(Bootstrap().figures(rows, Sample.pass_rate)["pass_rate"]) > 0.1
 
 
 def test_a_group_weighs_what_it_has_of_a_class() -> None:
@@ -221,6 +230,9 @@ def test_a_group_weighs_what_it_has_of_a_class() -> None:
         (100, 50, 10, "only 10 independent rows or groups:"),
         (100, 95, 1, "only 5 independent rows or groups labelled not grounded:"),
         (100, 9, 1, "only 9 independent rows or groups labelled grounded:"),
+        (1, 1, 1, "no intervals: a single row"),
+        (30, 15, 30, "no intervals: a single group"),
+        (100, 99, 1, "only 1 independent row or group labelled not grounded:"),
         (100, 100, 1, None),  # the figures of the other class are undefined
     ],
 )
@@ -304,7 +316,7 @@ def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
         Sample(passed.astype(float), passed, np.arange(300), positive) for passed in (first, second)
     )
     first_draws, second_draws, changes = paired(before, after, Sample.agreement, Bootstrap())
-    one, other = (figures_of(draws)["accuracy"] for draws in (first_draws, second_draws))
+    one, other = (figures_of(draws, before.groups)["accuracy"] for draws in (first_draws, second_draws))
     change = percentile_figures(changes)["accuracy"]
     assert (width(one), width(other)) == pytest.approx((0.1, 0.1), abs=0.02)
     assert change.value == pytest.approx((other.value or 0) - (one.value or 0))

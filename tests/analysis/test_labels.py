@@ -297,7 +297,15 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
     scale = Choices({"supported": 1, "cannot tell": None, "not supported": 0})
     rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=(), threshold=0.7)
     assert words_in(rubric) == Words({"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7)
-    assert words_in(load_rubric("groundedness", scale=Scale(worst=1, best=5))).scores == {}
+    assert words_in(load_rubric("confidence_grounding", scale=Scale(worst=0, best=1))).scores == {}
+    levels = {
+        "ungrounded": 0,
+        "incorrect": 0.25,
+        "incomplete": 0.75,
+        "grounded": 1,
+        "nothing_to_ground": None,
+    }
+    assert words_in(load_rubric("groundedness")) == Words(levels, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -395,3 +403,30 @@ def written(folder: Path, *rows: Any) -> Path:
     path = folder / "labels.jsonl"
     path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
     return path
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([1, "1", True], 1),
+        ([1.0, "true", 0], 1.0),
+        (["Good.", "good", "bad"], "Good."),
+        ([1, 0], None),
+        ([1, None, None], None),
+        ([1, 1, None], 1),
+        ([None, None], None),
+        ([1, "", ""], None),
+    ],
+)
+def test_the_label_that_most_people_gave_counts(said: list[Any], expected: object) -> None:
+    rows = [{"id": "a", "label": label, "annotator": f"p{place}"} for place, label in enumerate(said)]
+    labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
+    assert labels.by_case.get("a") == expected
+    assert labels.seen == {"a", "b"}
+
+
+def test_one_person_may_write_a_label_in_two_ways_but_not_give_two() -> None:
+    rows: list[dict[str, Any]] = [{"id": "a", "label": 1}, {"id": "a", "label": "TRUE"}]
+    assert read_labels("l.jsonl", rows=rows).by_case == {"a": 1}
+    with pytest.raises(LabelError, match="'a' has two labels, 1 and 0: correct one, or say in `annotator`"):
+        read_labels("l.jsonl", rows=[*rows, {"id": "a", "label": 0}])

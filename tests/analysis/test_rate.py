@@ -95,6 +95,41 @@ def test_rows_of_which_people_cannot_tell_are_a_share_and_bounds() -> None:
     assert high - low == pytest.approx(share, abs=0.02)
 
 
+def test_a_stratum_of_which_people_can_tell_nothing_is_as_likely_grounded_as_not() -> None:
+    verdicts = [*judged()[:380], *(verdict(f"c{place}", None) for place in range(380, 400))]
+    sample = draw(verdicts, 100)
+    (skipped,) = (one for one in sample.strata if one.name == "not applicable")
+    found = rate(verdicts, labelled(sample, **dict.fromkeys(each for (each,) in skipped.drawn)), sample)
+    assert found.cannot_tell == pytest.approx(20 / 400)
+    assert 0 < found.bounds[1] - found.bounds[0] <= 20 / 400
+
+
+@pytest.mark.parametrize("lam", [-0.1, 1.1, float("nan")])
+def test_a_weight_that_is_none_is_refused(lam: float) -> None:
+    with pytest.raises(LabelError, match=r"`lam` must be 0\.\.1"):
+        rate(judged(), Labels({f"c{place}": 1 for place in range(20)}), lam=lam)
+
+
+def test_labels_of_random_rows_cannot_be_grouped() -> None:
+    ids = [f"c{place}" for place in range(20)]
+    people = Labels(dict.fromkeys(ids, 1), dict.fromkeys(ids, "g"))
+    with pytest.raises(LabelError, match="draw these with `label --group`"):
+        rate(judged(), people)
+
+
+@pytest.mark.parametrize(("share", "passes"), [(0.05, 0.7), (0.03, 0.9)])
+def test_intervals_of_random_rows_hold_the_rate_where_bad_rows_are_rare(share: float, passes: float) -> None:
+    held = 0
+    for seed in range(100):
+        dice = random.Random(seed)  # noqa: S311  no secret
+        truth = {f"c{place}": place >= share * 1000 for place in range(1000)}
+        verdicts = [verdict(each, 0.9 if dice.random() < passes else 0.2) for each in truth]
+        people = Labels({each: int(truth[each]) for each in dice.sample(sorted(truth), 100)})
+        found = rate(verdicts, people).rate
+        held += (found.low or 0) <= 1 - share <= (found.high or 0)
+    assert held >= 92
+
+
 def test_drawn_rows_that_have_no_label_yet_are_counted() -> None:
     verdicts = judged()
     sample = draw(verdicts, 100)

@@ -111,6 +111,24 @@ def test_the_order_of_the_rows_and_the_name_of_the_draw_tell_nothing_of_the_stra
     assert (other.ids, other.id) == (sample.ids, sample.id)
 
 
+def test_cases_of_other_contents_give_the_draw_another_name() -> None:
+    one, other = (
+        draw([verdict(f"c{place}", 0.9, key=f"j-{text}{place}") for place in range(30)], 30)
+        for text in ("a", "b")
+    )
+    assert (one.ids, one.id == other.id) == (other.ids, False)
+
+
+@pytest.mark.parametrize("change", [{"units": 0}, {"units": 3}, {"rows": 4}, {"drawn": ()}])
+def test_a_sample_that_does_not_add_up_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    sample = draw(rows(passed=40), 20)
+    told = sample.model_dump(mode="json")
+    told["strata"][0] |= change
+    (tmp_path / "sample.json").write_text(json.dumps(told))
+    with pytest.raises(LabelError, match="not what `groundjudge label` wrote"):
+        read_sample(tmp_path / "sample.json")
+
+
 def test_groups_are_drawn_whole_and_lie_where_their_worst_row_lies() -> None:
     verdicts = rows(passed=60, failed=10)
     groups = {one.case_id or "": str(place % 35) for place, one in enumerate(verdicts)}
@@ -129,6 +147,7 @@ def test_groups_are_drawn_whole_and_lie_where_their_worst_row_lies() -> None:
         ({"n": 9}, "from 10 to 40"),
         ({"n": 41}, "from 10 to 40"),
         ({"n": 20, "double": 21}, "`double`: 21 of 20"),
+        ({"n": 20, "double": -1}, "`double`: -1 of 20"),
         ({"n": 20, "judge": "other"}, "no verdict by 'other': it can be one"),
     ],
 )

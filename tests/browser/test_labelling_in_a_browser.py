@@ -24,7 +24,7 @@ from groundjudge.analysis.rate import rate
 from groundjudge.analysis.sample import LabelSample, draw
 from groundjudge.report.labelling import labelling_page
 
-pytest_plugins = ["a_browser"]
+pytest_plugins = ["browser_fixture"]
 
 HOSTILE = '</script><script>window.hurt=1</script><img src="x" onerror="window.hurt=1">'
 VERDICTS = [verdict(f"c{place}", 0.9 if place % 3 else 0.1) for place in range(300)]
@@ -118,6 +118,36 @@ def test_rows_can_be_gone_back_to_undone_and_noted(
     press(browser, "jj0")
     rows = downloaded(browser, tmp_path)
     assert [(row["label"], row["note"]) for row in rows] == [(1, "0 is the price"), (1, ""), (0, "")]
+
+
+def test_a_label_that_is_undone_after_a_reload_is_gone(
+    browser: webdriver.Chrome, open_page: Open, tmp_path: Path
+) -> None:
+    open_page(page_of(draw(VERDICTS, 40, seed=5)))
+    press(browser, "1")
+    browser.refresh()
+    press(browser, "u0")
+    assert [row["label"] for row in downloaded(browser, tmp_path)] == [0]
+    press(browser, "ku")
+    browser.find_element(By.ID, "marks").click()
+    press(browser, "1")  # a switch that was clicked takes no keys
+    assert [row["label"] for row in downloaded(browser, tmp_path)] == [1]
+
+
+def test_an_id_that_every_object_has_is_an_id_like_others(
+    browser: webdriver.Chrome, open_page: Open, tmp_path: Path
+) -> None:
+    ids = ["__proto__", "constructor", "toString", "hasOwnProperty", "5"]
+    rows = [Case(id=each, query="q", response="r", context=["c"]) for each in ids]
+    sample = draw([verdict(each, 0.9) for each in ids], 5)
+    find = open_page(labelling_page(sample, rows, load_rubric("groundedness")))
+    press(browser, "10")
+    browser.refresh()
+    assert find("#count")[0].text.startswith("2 of 5 rows labelled")
+    assert [(row["id"], row["label"]) for row in downloaded(browser, tmp_path)] == [
+        (sample.ids[0], 1),
+        (sample.ids[1], 0),
+    ]
 
 
 def test_other_verdicts_on_the_same_sample_give_the_same_page() -> None:

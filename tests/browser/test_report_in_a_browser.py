@@ -30,7 +30,7 @@ from groundjudge.probe import probe
 from groundjudge.report.page import report
 from groundjudge.types import Evidence, Part
 
-pytest_plugins = ["a_browser"]
+pytest_plugins = ["browser_fixture"]
 
 N_CASES = 1000
 CONTEXT = (

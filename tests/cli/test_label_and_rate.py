@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Invoke, words
@@ -12,17 +13,18 @@ from make_verdicts import error, verdict
 from standin_langsmith import StandIn
 from verdict_files import write_rows, write_verdicts
 
+from groundjudge import load
 from groundjudge.analysis.sample import read_sample
 
 N_ROWS = 300
+CASE: dict[str, Any] = {"query": "q", "context": ["c"], "response": "r"}
 
 
 @pytest.fixture(autouse=True)
 def usual_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases, and verdicts on them by two judges."""
     monkeypatch.chdir(tmp_path)
-    case = {"query": "q", "context": ["c"], "response": "r"}
-    write_rows("c.jsonl", ({"id": f"c{place}", "chat": place // 3, **case} for place in range(N_ROWS)))
+    write_rows("c.jsonl", ({"id": f"c{place}", "chat": place // 3, **CASE} for place in range(N_ROWS)))
     judge, scores = "groundedness", (0.1, 0.9, 0.9)
     own = [verdict(f"c{place}", scores[place % 3], judge=judge) for place in range(N_ROWS - 9)]
     failed = [error(f"c{place}", "timeout", judge=judge) for place in range(N_ROWS - 9, N_ROWS)]
@@ -88,6 +90,11 @@ def test_groups_and_own_labels(command: Invoke) -> None:
     sample = read_sample("label.sample.json")
     assert len(sample.ids) == 90
     assert '"text":"nothing to ground"' in Path("label.html").read_text()
+    words = ("grounded", "incorrect", "nothing_to_ground")
+    rows = [{"id": each, "label": words[int(each[1:]) % 3], "sample": sample.id} for each in sample.ids]
+    write_rows("words.jsonl", rows)
+    result = command("rate", "v.jsonl", "--labels", "words.jsonl", "--sample", "label.sample.json")
+    assert (result.exit_code, "true rate" in result.stdout) == (0, True)
     assert command("rate", "v.jsonl", "--labels", labels(), "--sample", "label.sample.json").exit_code == 0
 
 
@@ -103,7 +110,9 @@ RATED = "rate v.jsonl --labels l.jsonl"
         ("label c.jsonl v.jsonl --judge two", "two is not a built-in judge: name its prompt file"),
         (f"{DRAWN} --n 400", "give --n from 15 to 300"),
         (f"{DRAWN} --group topic", "--group topic: no row has this field"),
-        (f"{DRAWN} --out v.jsonl", "--out v.jsonl is the file of verdicts"),
+        (f"{DRAWN} --out v.jsonl", "the page is HTML: choose a name that ends in .html"),
+        ("label changed.jsonl v.jsonl --judge groundedness", "is not what was judged under this id"),
+        (f"{RATED} --random --judge two --group chat", "no row has a 'chat' field"),
         ("label few.jsonl v.jsonl --judge groundedness", "the file of cases has no row 'c"),
         (f"{DRAWN} --queue October", "is not the id of a run in LangSmith"),
         (RATED, "how were the labelled rows chosen? add --sample FILE"),
@@ -120,6 +129,12 @@ def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: s
     command(*LABEL)
     labels()
     write_rows("all.jsonl", ({"id": f"c{place}", "label": 1} for place in range(N_ROWS)))
+    judge = load("groundedness", model="offline")
+    judged = [{"id": f"c{place}", **CASE} for place in range(N_ROWS)]
+    if "changed" in line:
+        keyed = [verdict(row["id"], 0.9, judge="groundedness", key=judge.key(row)) for row in judged]
+        write_verdicts("v.jsonl", keyed)
+        write_rows("changed.jsonl", [{**row, "response": "another"} for row in judged])
     write_rows("few.jsonl", [{"id": "c0", "query": "q", "context": ["c"], "response": "r"}])
     again = ("--overwrite",) if line.startswith("label") else ()
     result = command(*line.split(), *again)

@@ -21,6 +21,8 @@ from verdict_files import (
 )
 
 from groundjudge import Verdict
+from groundjudge.analysis.figures import Figure
+from groundjudge.cli.screen import with_interval
 
 
 @pytest.fixture(autouse=True)
@@ -299,6 +301,7 @@ def test_compare_tells_what_is_clear_and_where_both_come_from(command: Invoke) -
 
 
 REVERSED = "worse than guessing: are the labels the other way round?"
+UNGROUPED = "10 of 40 labelled rows have no 'claim' (--group), so that each counts as independent"
 SHARED = "40 labelled rows share their context with others"
 
 
@@ -314,6 +317,13 @@ NOTES: list[tuple[Callable[[int], Mapping[str, object]], str, list[str]]] = [
     (lambda place: {"documents": [f"passage {place // 2}"]}, AGREE, [SHARED]),
     (lambda place: {"context": f"passage {place // 2}"}, f"{COMPARE} --labels l.jsonl", [SHARED]),
     (lambda place: {"context": f"passage {place // 2}"}, f"{AGREE} --group context", []),
+    (lambda place: {"context": f"passage {max(place, 3)}"}, AGREE, []),  # one in ten is not worth a note
+    (lambda place: {"context": f"passage {max(place, 4)}"}, AGREE, ["5 labelled rows share"]),
+    (lambda place: {"claim": str(place)} if place < 30 else {}, f"{AGREE} --group claim", [UNGROUPED]),
+    (
+        lambda place: {"claim": str(place)} if place < 30 else {},
+        *(f"{COMPARE} --labels l.jsonl --group claim", [UNGROUPED]),
+    ),
     (lambda place: {"context": f"passage {place}"}, AGREE, []),
     (lambda _: {"context": ""}, AGREE, []),  # nothing was retrieved
     (lambda place: {"claim": place // 4}, f"{AGREE} --group claim", ["only 10 independent rows or groups"]),
@@ -357,10 +367,39 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
     assert accuracy[-2:] == ["-0.050..0.350", "clear"] or accuracy[-1] == "-0.050..0.350"
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
     wrong = command(*arguments, "--count-unscored", "wrong").stdout
-    assert "100 cases judged by both (counted wrong), 100 of them labelled" in wrong
+    counted = "40 of them without a score from one or both, which count as wrong"
+    assert f"100 cases judged by both, {counted}, 100 of them labelled" in wrong
     assert "right only with the first: 5, only with the second: 40 (exact McNemar test: p = " in wrong
     calibrated = command("calibrate", "v.jsonl", "--labels", "l.jsonl").stdout
     assert "note: one: 40 labelled rows have no score, which no threshold changes" in calibrated
+
+
+def test_verdicts_without_any_score_count_if_told(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [error(str(place), "timeout") for place in range(20)])
+    for name in ("agree", "calibrate"):
+        result = command(name, "v.jsonl", "--labels", "l.jsonl")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "v.jsonl: no labelled case has a score: timeout 20; `groundjudge agree " in result.stderr
+    for how, accuracy in (("wrong", "0.000"), ("as-run", "0.500"), ("right", "1.000")):
+        result = command(*AGREE.split(), "--count-unscored", how)
+        assert result.exit_code == 0, result.stderr
+        assert ["accuracy", accuracy] in [line[:2] for line in words(result.stdout)]
+
+
+@pytest.mark.parametrize(
+    ("figure", "shown"),
+    [
+        (Figure(value=1.0, low=0.99968, high=1.0), "1.000 [0.999, 1.000]"),
+        (Figure(value=0.99996, low=0.9999, high=0.99999), "0.999 [0.999, 1.000]"),
+        (Figure(value=0.0, low=0.0, high=0.0002), "0.000 [0.000, 0.001]"),
+        (Figure(value=0.29, low=0.29, high=0.57), "0.290 [0.290, 0.570]"),
+        (Figure(value=-0.1234, low=-0.2341, high=-0.0002), "-0.123 [-0.235, 0.000]"),
+        (Figure(value=0.3), "0.300"),
+        (Figure(), "undefined"),
+    ],
+)
+def test_intervals_are_rounded_outwards(figure: Figure, shown: str) -> None:
+    assert with_interval(figure) == shown
 
 
 def test_tables_fit_the_usual_terminal(command: Invoke) -> None:

@@ -53,7 +53,7 @@ def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[.
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for edit in ("number", "verdict_in_response"):
-        assert f"{edit} 1 1.000 [0.207, 1.000] 0.000 1.000 0 0 0" in lines
+        assert f"{edit} 1 1.000 [0.206, 1.000] 0.000 1.000 0 0 0" in lines
     assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
     assert "fooled: b: attacks, " in result.stdout
     assert "  response, before: It costs 15 euros.\n  response, after: It costs 15 euros." in result.stdout

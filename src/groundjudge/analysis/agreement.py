@@ -41,7 +41,10 @@ PSEUDO_LABELS: Floats = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)
 
 REVERSED = "worse than guessing: are the labels the other way round?"
 
-NOT_INDEPENDENT = "intervals are too narrow unless a group (--group) says which rows belong together"
+NOT_INDEPENDENT = "intervals may be too narrow unless a group (--group) says which rows belong together"
+
+# The share of the labelled rows above which rows that share their context are worth a note.
+MANY_SAME_CONTEXT = 0.1
 
 # The figures of graded labels.
 CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -260,7 +263,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         count_unscored=count_unscored,
         bounds=_bounds(everything) if joined.unscored else {},
         # Rows that count as wrong are no sign of labels the other way round.
-        notices=notices_on(sample, {} if count_unscored else found, joined.labels.n_same_context),
+        notices=notices_on(sample, {} if count_unscored else found, joined.labels),
         worst=tuple(_disagreements(joined.labelled, scored)[:worst]),
         curves=Curves() if positive is None else curves(positive, sample.scores, sample.weights),
         labels=measure_labels(joined, bootstrap),
@@ -303,21 +306,22 @@ def _people(
 
 
 def notices_on(
-    sample: Sample, found: Mapping[str, Figure], n_same_context: int, *, scores_matter: bool = False
+    sample: Sample, found: Mapping[str, Figure], labels: Labels, *, scores_matter: bool = False
 ) -> tuple[str, ...]:
     """What makes figures doubtful, in sentences.
 
     Args:
         sample: the rows that they are computed from.
         found: the figures.
-        n_same_context: the labelled rows whose context another one has too, unless rows are grouped.
+        labels: all labels, which may be of rows that share their context.
         scores_matter: whether a threshold was fitted to the scores.
     """
-    shared = f"{n_same_context} labelled rows share their context with others: {NOT_INDEPENDENT}"
+    n_same = labels.n_same_context
+    shared = f"{n_same} labelled rows share their context with others: {NOT_INDEPENDENT}"
     reasons = (
         REVERSED if figures.is_reversed(found) else None,
         figures.few_rows(sample, scores_matter=scores_matter),
-        shared if n_same_context else None,
+        shared if n_same > MANY_SAME_CONTEXT * len(labels.by_case) else None,
     )
     return tuple(filter(None, reasons))
 
@@ -352,7 +356,7 @@ def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | Non
         n_scored=int(scored[: len(pairs)].sum()),
         majority=majority,
         majority_share=people[majority] / len(pairs),
-        **figures.figures_of(bootstrap.draws(statistics, groups, prior, Drawn.of(joined.paired))),
+        **figures.figures_of(bootstrap.draws(statistics, groups, prior, Drawn.of(joined.paired)), groups),
     )
 
 

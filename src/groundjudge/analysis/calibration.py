@@ -161,7 +161,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
     before, after, gain = figures.paired(as_run, tested, Sample.agreement, bootstrap)
     guess = figures.constant_guess(positive[test], tested.weights)
-    as_run_figures = figures.figures_of(before)
+    as_run_figures = figures.figures_of(before, as_run.groups)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -172,7 +172,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         n_fitted=train.size,
         n_tested=test.size,
         fitted=bootstrap.figures(fitted, Sample.agreement),
-        tested=figures.figures_of(after),
+        tested=figures.figures_of(after, tested.groups),
         as_run=as_run_figures,
         gain=figures.percentile_figures(gain),
         guess=guess if at_least is None else {**guess, "precision": _share(tested)},
@@ -180,7 +180,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         interval=figures.percentile_figures(draws)["threshold"],
         fitted_rows=tuple(_row_hash(joined.labelled[place].verdict) for place in train.tolist()),
         n_unscored=len(joined.unscored),
-        notices=notices_on(learnt, as_run_figures, joined.labels.n_same_context, scores_matter=True),
+        notices=notices_on(learnt, as_run_figures, joined.labels, scores_matter=True),
         at_least=at_least,
         n_passed=int(tested.passed.sum()),
         bound=None if at_least is None else _bound(tested.rows(tested.passed)),

@@ -10,6 +10,7 @@ from groundjudge.analysis import figures
 from groundjudge.analysis.agreement import Bounds, notices_on, sample_of
 from groundjudge.analysis.figures import (
     RESAMPLES,
+    Bools,
     Bootstrap,
     Figure,
     Sample,
@@ -17,6 +18,7 @@ from groundjudge.analysis.figures import (
     without_labels,
 )
 from groundjudge.analysis.labels import Joined, LabelError, Labels, Unscored, join, words_of
+from groundjudge.analysis.libraries import np
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.shares import mcnemar
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
@@ -28,8 +30,9 @@ class Comparison(Frozen):
     Attributes:
         first: the name of the first judge.
         second: the name of the second judge, the same where prompts or models are compared.
-        n: cases with a score from both; if cases without a score count, all cases that both judged. Mean
-            score and pass rate are computed from these.
+        n: cases with a score from both; if cases without a score count, all cases that both judged. The
+            pass rate is computed from these, the mean score from those with a score from both.
+        n_unscored: those of the n cases without a score from one or both.
         n_labelled: those of them that have a label. All other figures are computed from these.
         n_first_only: cases that only the first gave a score.
         n_second_only: cases that only the second gave a score.
@@ -45,8 +48,9 @@ class Comparison(Frozen):
         clear: the names of the differences that are not 0, corrected for their number (see
             `figures.clear_differences`).
         bounds: each difference if the cases without a score were the worst for the second judge, wrong for it
-            and right for the first, and if they were the best; without labels, with the scores 0 and 1. None
-            where it is undefined. Empty if both gave all cases that they judged a score.
+            and right for the first, and if they were the best. A case without a label is wrong if it does
+            not pass. None where it is undefined. Without the mean score, which is of cases with a score only.
+            Empty if both gave all cases that they judged a score.
         n_first_right: labelled cases on which only the first is right.
         n_second_right: those on which only the second is.
         p: of the exact McNemar test of these two numbers; None without positive labels, and for groups of
@@ -64,6 +68,7 @@ class Comparison(Frozen):
     n_changed: int
     n_groups: int
     same_outcome: Score | None
+    n_unscored: int
     values: Mapping[str, tuple[Finite | None, Finite | None]]
     differences: Mapping[str, Figure]
     count_unscored: Unscored | None = None
@@ -95,8 +100,9 @@ def compare(  # noqa: PLR0913  each option changes the figures
         thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed
             in its run counts.
         label_threshold: the lowest label that means grounded, for graded labels.
-        count_unscored: how cases count that a judge gave no score; as for `agreement.measure_agreement`.
-            None: they do not, and `bounds` shows what they could change.
+        count_unscored: how cases count that a judge gave no score; as for `agreement.measure_agreement`, and
+            in the pass rate, a case without a label is right if it passes. None: they do not count, and
+            `bounds` shows what they could change.
         resamples: how many bootstrap resamples to draw for the intervals.
         seed: of the bootstrap.
 
@@ -117,12 +123,21 @@ def compare(  # noqa: PLR0913  each option changes the figures
     one_side, other_side = (
         without_labels(side, groups, threshold) for side, threshold in zip(judged, thresholds, strict=True)
     )
-    cases = _Sides.of(one_side, other_side, count_unscored)
-    parts: list[tuple[_Sides, SampleStatistics]] = [(cases, Sample.scores_alone)]
-    labelled = _labelled([join(side, labels) for side in judged], thresholds, label_threshold)
+    shared, labelled = _labelled([join(side, labels) for side in judged], thresholds, label_threshold)
+    if labelled:
+        one_side, other_side = (
+            replace(side, positive=_called_grounded(both, shared, own))
+            for side, own in zip((one_side, other_side), labelled, strict=True)
+        )
+    cases, scored_by_both = (_Sides.of(one_side, other_side, how) for how in (count_unscored, None))
+    cases, scored_by_both = cases.without_labels(), scored_by_both.without_labels()
+    parts: list[tuple[_Sides, SampleStatistics]] = [(cases, Sample.pass_rate)]
     if labelled:
         parts.append((_Sides.of(*labelled, count_unscored), Sample.agreement))
-    draws = [figures.paired(*side.counted, statistics, bootstrap) for side, statistics in parts]
+    draws = [
+        figures.paired(*side.counted, statistics, bootstrap)
+        for side, statistics in [(scored_by_both, Sample.mean_score), *parts]
+    ]
     values, others, changes = (
         {name: each for tables in draws for name, each in tables[place].items()} for place in range(3)
     )
@@ -136,6 +151,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
         second=judges[1],
         n=cases.n,
         n_labelled=parts[-1][0].n if labelled else 0,
+        n_unscored=cases.n - scored_by_both.n,
         n_first_only=len(scored[0] - scored[1]),
         n_second_only=len(scored[1] - scored[0]),
         n_neither=len({*one, *other} - changed.union(*scored)),
@@ -153,7 +169,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
         n_first_right=right[True, False],
         n_second_right=right[False, True],
         p=mcnemar(right.elements()) if cases.counted[0].n_groups == cases.n else None,
-        notices=notices_on(parts[-1][0].counted[0], {}, labels.n_same_context),
+        notices=notices_on(parts[-1][0].counted[0], {}, labels),
     )
 
 
@@ -176,6 +192,11 @@ class _Sides:
             return cls((first, second), (first.counting(count_unscored), second.counting(count_unscored)))
         scored = first.is_scored & second.is_scored
         return cls((first, second), (first.rows(scored), second.rows(scored)))
+
+    def without_labels(self) -> _Sides:
+        """The same, where labels have said how cases count and are not needed any more."""
+        first, second = (replace(side, positive=None) for side in self.counted)
+        return replace(self, counted=(first, second))
 
     @property
     def n(self) -> int:
@@ -208,8 +229,8 @@ def _labelled(
     joined: Iterable[Sequence[Joined]],
     thresholds: Iterable[float | None],
     label_threshold: float | None,
-) -> tuple[Sample, Sample] | None:
-    """The samples of the cases with a label for both judges; None without such cases.
+) -> tuple[Sequence[str], tuple[Sample, Sample] | None]:
+    """The ids of the cases with a label for both judges, and their samples; None without such cases.
 
     Where each judge has labels of its own, one may lack some.
 
@@ -222,7 +243,7 @@ def _labelled(
     rows = [{row.case_id: row for row in (*side.labelled, *side.unscored)} for side in sides]
     shared = [case_id for case_id in rows[0] if case_id in rows[1]] if rows else []
     if not shared:
-        return None
+        return (), None
     first, second = (
         sample_of(
             replace(side, labelled=tuple(own[case_id] for case_id in shared), unscored=()),
@@ -231,7 +252,21 @@ def _labelled(
         )
         for side, own, threshold in zip(sides, rows, thresholds, strict=True)
     )
-    return first, second
+    return shared, (first, second)
+
+
+def _called_grounded(case_ids: Sequence[str], labelled: Sequence[str], sample: Sample) -> Bools | None:
+    """Whether the label calls each case grounded, which one without a label is taken to be.
+
+    Args:
+        case_ids: of the cases.
+        labelled: the ids of those with a label.
+        sample: of these.
+    """
+    if sample.positive is None:
+        return None
+    called = dict(zip(labelled, sample.positive.tolist(), strict=True))
+    return np.array([called.get(case_id, True) for case_id in case_ids], dtype=np.bool_)
 
 
 def _judge_of(verdicts: Sequence[Verdict]) -> str:

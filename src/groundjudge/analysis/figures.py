@@ -190,13 +190,14 @@ class Sample:
             passed=np.where(self.is_scored, self.passed, passed),
         )
 
-    def scores_alone(self, weights: Floats) -> dict[str, Floats]:
-        """Compute the figures that need no labels, mean score and pass rate; undefined without rows."""
+    def mean_score(self, weights: Floats) -> dict[str, Floats]:
+        """Compute the mean of the scores; undefined without rows."""
         n = self.groups.size
-        return {
-            "mean_score": weighted_mean(weights[:, :n], self.scores[:n]),
-            "pass_rate": weighted_mean(weights, self.passed),
-        }
+        return {"mean_score": weighted_mean(weights[:, :n], self.scores[:n])}
+
+    def pass_rate(self, weights: Floats) -> dict[str, Floats]:
+        """Compute the share of rows that passed; undefined without rows."""
+        return {"pass_rate": weighted_mean(weights, self.passed)}
 
     def agreement(self, weights: Floats) -> dict[str, Floats]:
         """Compute the figures that compare a judge with labels.
@@ -313,7 +314,8 @@ class Bootstrap:
     def figures(self, sample: Sample, statistics: SampleStatistics) -> dict[str, Figure]:
         """Compute the figures of a sample, with their intervals."""
         (sample,) = smoothed(sample)
-        return figures_of(self.draws(partial(statistics, sample), sample.groups, sample.prior, sample.drawn))
+        draws = self.draws(partial(statistics, sample), sample.groups, sample.prior, sample.drawn)
+        return figures_of(draws, sample.groups)
 
     def _weights(self, groups: NDArray[Any], prior: Floats, drawn: Drawn | None) -> Iterator[Floats]:
         """How much rows and pseudo-rows weigh, in batches of the shape (resamples, rows + pseudo-rows)."""
@@ -394,15 +396,20 @@ def outcomes(first: Sample, second: Sample) -> list[tuple[bool, bool]]:
     return [*zip(*sides, strict=True)]
 
 
-def figures_of(draws: Draws) -> dict[str, Figure]:
+def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
     """The figures with their intervals.
 
     Those of `WILSON` are Wilson's (1927) at the effective number of rows: that at which a share varies as it
     does among the resamples. For independent rows it is their number, for others less. All others hold the
     middle 95 % of the resampled figures, and the figure itself.
+
+    Args:
+        draws: the figures.
+        groups: the group of each row that they were computed from, shape (rows,).
     """
+    n = groups.size, np.unique(groups).size
     return {
-        name: _figure(values, partial(_wilson, lowest=WILSON[name]) if name in WILSON else _percentiles)
+        name: _figure(values, partial(_wilson, lowest=WILSON[name], n=n) if name in WILSON else _percentiles)
         for name, values in draws.items()
     }
 
@@ -447,6 +454,8 @@ def is_reversed(figures: Mapping[str, Figure]) -> bool:
 
 def few_rows(sample: Sample, *, scores_matter: bool = False) -> str | None:
     """The sentence that there are too few independent rows for the intervals; None if there are enough."""
+    if sample.n_groups == 1:
+        return f"no intervals: a single {'group' if sample.groups.size > 1 else 'row'}"
     classes = (
         {} if sample.positive is None else {"grounded": sample.positive, "not grounded": ~sample.positive}
     )
@@ -456,7 +465,8 @@ def few_rows(sample: Sample, *, scores_matter: bool = False) -> str | None:
     if sample.n_groups < (FEW_WITH_SCORES if needs_more else FEW_GROUPS):
         few = f"{sample.n_groups} independent rows or groups"
     elif rarer and counts[rarer] < FEW_IN_CLASS:
-        few = f"{counts[rarer]} independent rows or groups labelled {rarer}"
+        one_or_more = "row or group" if counts[rarer] == 1 else "rows or groups"
+        few = f"{counts[rarer]} independent {one_or_more} labelled {rarer}"
     else:
         return None
     return f"only {few}: intervals may be too narrow"
@@ -634,11 +644,20 @@ def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:
     return min(low, value), max(high, value)
 
 
-def _wilson(value: float, resampled: Floats, lowest: float) -> tuple[float, float]:
-    """The interval of a figure as of a share of the range from its lowest value to 1."""
-    extent = 1 - lowest
+def _wilson(value: float, resampled: Floats, lowest: float, n: tuple[int, int]) -> tuple[float, float]:
+    """The interval of a figure as of a share of the range from its lowest value to 1.
+
+    Args:
+        value: the figure.
+        resampled: the same among the resamples.
+        lowest: its lowest value.
+        n: the rows, and the groups that they are in.
+    """
+    extent, (n_rows, n_groups) = 1 - lowest, n
+    # Where all rows are right, or all are wrong, nothing shows that those of a group say more than one does.
+    most = n_groups if value in {lowest, 1.0} else n_rows
     mean, variance = (resampled.mean() - lowest) / extent, resampled.var() / extent**2
     # A beta distribution of a share of n rows and one pseudo-row has this variance.
-    n = max(1.0, float(mean * (1 - mean) / variance) - 2)
-    low, high = wilson_interval((value - lowest) / extent, n)
+    effective = min(most, max(1.0, float(mean * (1 - mean) / variance) - 2))
+    low, high = wilson_interval((value - lowest) / extent, effective)
     return lowest + extent * low, lowest + extent * high

@@ -94,6 +94,12 @@ class Labels:
     annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     drawn: Mapping[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
 
+    @property
+    def seen(self) -> frozenset[str]:
+        """The cases that people have looked at, also those of which they could not tell."""
+        by_name = (given.keys() for given in self.annotators.values())
+        return frozenset(self.by_case.keys() | self.samples.keys()).union(*by_name)
+
     def group_of(self, case_id: str | None) -> str:
         """The group of a case, which may be its own."""
         return self.groups.get(case_id or "", f"case {case_id}")
@@ -210,8 +216,9 @@ def read_labels(
         if isinstance(row, CaseError):
             raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
         case_id, label, annotator = id_of(row, number), value_in(row, key), str(row.get("annotator") or "")
+        label = None if isinstance(label, str) and not label.strip() else label
         before = given.setdefault(annotator, {}).setdefault(case_id, label)
-        if before != label:
+        if _vote(before) != _vote(label):
             message = (
                 f"{path}: {case_id!r} has two labels, {before!r} and {label!r}: correct one, "
                 "or say in `annotator` who gave which"
@@ -224,8 +231,9 @@ def read_labels(
         for name, where in (("sample", "sample"), ("group", group)):
             if where and (value := value_in(row, where)) is not None:
                 found[name][case_id] = str(value)
-    by_case = _by_majority(given.values())
-    for option, wanted, of_rows in (("--label", key, by_case), ("--group", group, found["group"])):
+    by_case = _by_majority(given)
+    has_labels = by_case or found["sample"]
+    for option, wanted, of_rows in (("--label", key, has_labels), ("--group", group, found["group"])):
         if wanted and not of_rows:
             raise LabelError("no_labels", f"{path}: no row has a {wanted!r} field ({option})", str(path))
     people = {name: own for name, own in given.items() if name}
@@ -233,19 +241,32 @@ def read_labels(
     return Labels(by_case, found["group"], n_same_context=shared, samples=found["sample"], annotators=people)
 
 
-def _by_majority(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The label that most people gave to each case, without cases where two are as frequent."""
+def _by_majority(given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The label that most people gave to each case, without cases where two are as frequent.
+
+    People who could not tell vote for that; rows without a label that nobody's name is on are none.
+    """
     of_case: dict[str, list[Any]] = {}
-    for own in given:
+    for annotator, own in given.items():
         for case_id, label in own.items():
-            if label is not None:
+            if annotator or label is not None:
                 of_case.setdefault(case_id, []).append(label)
     found: dict[str, Any] = {}
     for case_id, labels in of_case.items():
-        (first, count), *others = Counter(map(repr, labels)).most_common(2)
-        if not others or others[0][1] < count:
-            found[case_id] = next(label for label in labels if repr(label) == first)
+        (first, count), *others = Counter(map(_vote, labels)).most_common(2)
+        if first is not None and (not others or others[0][1] < count):
+            found[case_id] = next(label for label in labels if _vote(label) == first)
     return found
+
+
+def _vote(label: object) -> object:
+    """What a label is counted as: 1, "1", 1.0 and true are one, and so are spellings of a word."""
+    if label is None:
+        return None
+    number = _number(label)
+    if number is not None:
+        return number
+    return folded(label) if isinstance(label, str) else repr(label)
 
 
 def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Words:
@@ -266,8 +287,13 @@ def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Wor
 
 
 def words_in(rubric: Rubric) -> Words:
-    """The labels that a rubric knows; none if its judge answers with numbers."""
-    return Words(dict(sorted(rubric.scale.choices.items(), key=_rising)), rubric.threshold)
+    """The labels that a rubric knows: those of its scale, or the names of its levels; none without any."""
+    levels = {
+        name: None if value in rubric.not_applicable else rubric.scale.score(value)
+        for value, name in rubric.levels.items()
+    }
+    known = dict(rubric.scale.choices) or levels
+    return Words(dict(sorted(known.items(), key=_rising)), rubric.threshold)
 
 
 def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel]:

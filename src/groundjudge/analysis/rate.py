@@ -17,12 +17,24 @@ from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
 from typing import TypeAlias
 
-from groundjudge.analysis.labels import NO_SAMPLE, LabelError, Labels, are_grounded, by_judge, words_of
+from groundjudge.analysis.labels import (
+    NO_SAMPLE,
+    LabelError,
+    Labels,
+    are_grounded,
+    by_judge,
+    words_in,
+    words_of,
+)
 from groundjudge.analysis.people import People, measure_people
 from groundjudge.analysis.sample import LEAST, LabelSample, Stratum, judge_in, weighted
+from groundjudge.rubric.rubric import load_rubric, names
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.shares import Rate, Z, rate_of, wilson_interval
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
+
+MOST_LABELS = 10_000_000
+"""Labels that nobody gives: where the search for how many are worth as much ends."""
 
 HALF_WIDTH = 0.03
 """Half the width of the interval that `TrueRate.needed` is about."""
@@ -56,6 +68,7 @@ class TrueRate(Frozen):
         cannot_tell: the share of rows of which people could not tell. `rate` takes them to be as the others.
         bounds: the rate if none of those is grounded, and if all are.
         n_unlabelled: drawn rows that have no label yet.
+        n_verdicts: the judge's rows in the verdicts at hand; `rows` at the time of the draw.
         people: how far people agree; None if no row has two labels.
     """
 
@@ -69,6 +82,7 @@ class TrueRate(Frozen):
     cannot_tell: Score
     bounds: tuple[Score, Score]
     n_unlabelled: int
+    n_verdicts: int
     people: People | None
 
 
@@ -100,13 +114,15 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             the labels are of a draw, and it is not given; `too_few_labels`; `unreadable_label`; `bad_option`:
             grades without `label_threshold`, no such judge, or verdicts that the sample was not drawn from.
     """
+    if lam is not None and not 0 <= lam <= 1:
+        raise LabelError("bad_option", f"`lam` must be 0..1, not {lam}", "lam")
     of_all = {name: found for name, found in by_judge(last_of_each(verdicts)[0]).items() if name}
     name = judge_in(of_all, sample.judge if sample else judge)
     own = {verdict.case_id or "": verdict for verdict in of_all[name]}
     labels = _check_origin(labels, sample, own)
-    words = labels.words or words_of(of_all[name])
+    words = labels.words or (words_in(load_rubric(name)) if name in names() else words_of(of_all[name]))
     grounded = partial(are_grounded, name, words=words, threshold=label_threshold)
-    told = dict.fromkeys(labels.samples) | grounded(labels)
+    told = dict.fromkeys(labels.seen) | grounded(labels)
     known = {case_id: label for case_id, label in told.items() if label is not None}
     if len(known) < LEAST:
         message = (
@@ -116,15 +132,17 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     weights = {case_id: labels.drawn[case_id][1] if sample else 1.0 for case_id in told}
     estimate = partial(_stratified, sample.strata) if sample else partial(_corrected, own, lam)
     value, variance = estimate(known)
-    half, rows = Z * sqrt(variance), sample.rows if sample else len(own)
+    rows = sample.rows if sample else len(own)
+    left = rows if sample else None  # of random rows nothing is known of how many there could be
+    low, high = _interval(value, variance, is_wald=sample is not None or lam is not None)
     passed = {case_id: verdict.passed for case_id, verdict in own.items()}
     return TrueRate(
         judge=name,
         rows=rows,
-        rate=Rate(n=len(known), value=value, low=max(0.0, value - half), high=min(1.0, value + half)),
+        rate=Rate(n=len(known), value=value, low=low, high=high),
         own=tuple(_own_rates(of_all)),
-        alone=_of_random_rows(value, len(known), rows),
-        worth=_worth(value, half, rows),
+        alone=_of_random_rows(value, len(known), left),
+        worth=_worth(value, high - low, left),
         needed=_needed(variance, len(known), rows),
         cannot_tell=sum(weights[each] for each in told.keys() - known.keys()) / sum(weights.values()),
         bounds=(
@@ -132,6 +150,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             estimate(dict.fromkeys(told, True) | known)[0],
         ),
         n_unlabelled=len(sample.ids) - len(told) if sample else 0,
+        n_verdicts=len(own),
         people=measure_people(labels, grounded, passed),
     )
 
@@ -145,7 +164,10 @@ def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, 
     if sample is None:
         if labels.samples:
             raise LabelError("no_sample", NO_SAMPLE, "sample")
-        if lost := sorted(labels.by_case.keys() - own.keys()):
+        if labels.groups:
+            message = "`group`: labels of random rows cannot be in groups: draw these with `label --group`"
+            raise LabelError("bad_option", message, "group")
+        if lost := sorted(labels.seen - own.keys()):
             raise LabelError(
                 "outside_sample", f"there is no verdict on the labelled row {lost[0]!r}", lost[0]
             )
@@ -153,23 +175,20 @@ def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, 
     if lost := sorted(set(sample.ids) - own.keys()):
         message = f"the sample was drawn from other verdicts: there is none on {lost[0]!r}"
         raise LabelError("bad_option", message, lost[0])
-    return weighted(labels, sample)
+    labels = weighted(labels, sample)
+    for stratum in sample.strata:
+        if labels.seen.isdisjoint(each for unit in stratum.drawn for each in unit):
+            message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
+            raise LabelError("too_few_labels", message, stratum.name)
+    return labels
 
 
 def _stratified(strata: Sequence[Stratum], known: Grounded) -> tuple[float, float]:
-    """The rate and its variance from a stratified sample.
-
-    Raises:
-        LabelError: `too_few_labels`: a stratum has none.
-    """
+    """The rate and its variance from a stratified sample."""
     seen: list[Seen] = []
     for stratum in strata:
         units = [[known[each] for each in unit if each in known] for unit in stratum.drawn]
-        labelled = [(len(unit), sum(unit)) for unit in units if unit]
-        if not labelled:
-            message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
-            raise LabelError("too_few_labels", message, stratum.name)
-        seen.append((stratum.rows, stratum.units, labelled))
+        seen.append((stratum.rows, stratum.units, [(len(unit), sum(unit)) for unit in units if unit]))
     return stratified_rate(seen)
 
 
@@ -183,10 +202,12 @@ def stratified_rate(seen: Sequence[Seen]) -> tuple[float, float]:
     value, variance, total = 0.0, 0.0, sum(rows for rows, _, _ in seen)
     for rows, units, labelled in seen:
         n, grounded = sum(size for size, _ in labelled), sum(own for _, own in labelled)
-        share, left = (grounded + 0.5) / (n + 1), (units - len(labelled)) / max(1, units - 1)
+        # Groups say as much as so many rows by themselves; what is added is half of one of each kind.
+        effective = n / _design_effect(labelled) if n else 0.0
+        share = (grounded / n * effective + 0.5) / (effective + 1) if n else 0.5
+        left = (units - len(labelled)) / max(1, units - 1)
         value += (grounded + (rows - n) * share) / total
-        of_share = share * (1 - share) / (n + 1) * left * _design_effect(labelled)
-        variance += (rows / total) ** 2 * of_share
+        variance += (rows / total) ** 2 * share * (1 - share) / (effective + 1) * left
     return value, variance
 
 
@@ -236,21 +257,29 @@ def _own_rates(of_all: Mapping[str, Iterable[Verdict]]) -> Iterable[OwnRate]:
             yield OwnRate(judge=judge, signature=signature, passed=rate_of(passed))
 
 
-def _of_random_rows(value: float, n: int, rows: int) -> Rate:
-    """A share with the Wilson interval of n rows drawn at random from so many."""
-    left = (rows - n) / max(1, rows - 1)
+def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, float]:
+    """The 95 % interval of a rate: Wald's, or Wilson's of as many rows as would give this variance."""
+    if is_wald or not 0 < value < 1 or not variance:
+        half = Z * sqrt(variance)
+        return max(0.0, value - half), min(1.0, value + half)
+    return wilson_interval(value, value * (1 - value) / variance)
+
+
+def _of_random_rows(value: float, n: int, rows: int | None) -> Rate:
+    """A share with the Wilson interval of n rows drawn at random from so many; None: from any number."""
+    left = 1.0 if rows is None else (rows - n) / max(1, rows - 1)
     low, high = wilson_interval(value, n / left) if left else (value, value)
     return Rate(n=n, value=value, low=low, high=high)
 
 
-def _worth(value: float, half: float, rows: int) -> int:
-    """How many rows drawn at random give an interval that is no wider than half on either side."""
+def _worth(value: float, width: float, rows: int | None) -> int:
+    """How many rows drawn at random give an interval that is no wider."""
 
-    def width(n: int) -> float:
+    def wilsons(n: int) -> float:
         found = _of_random_rows(value, n, rows)
         return (found.high or 0.0) - (found.low or 0.0)
 
-    return 1 + bisect_left(range(1, rows), -2 * half, key=lambda n: -width(n))
+    return 1 + bisect_left(range(1, rows or MOST_LABELS), -width, key=lambda n: -wilsons(n))
 
 
 def _needed(variance: float, n: int, rows: int) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from groundjudge.analysis.labels import LabelError, Labels, by_judge
 from groundjudge.runs.replaced import replaced
@@ -52,6 +52,13 @@ class Stratum(Frozen):
     units: int
     drawn: tuple[tuple[str, ...], ...]
 
+    @model_validator(mode="after")
+    def _adds_up(self) -> Stratum:
+        if not 0 < len(self.drawn) <= self.units <= self.rows:
+            message = f"{self.name}: {len(self.drawn)} drawn of {self.units} units in {self.rows} rows"
+            raise ValueError(message)
+        return self
+
     @property
     def probability(self) -> float:
         """The probability with which each of its rows is drawn, 0..1."""
@@ -65,6 +72,7 @@ class LabelSample(Frozen):
         judge: the judge's name.
         signatures: the signatures of its verdicts (see `Verdict.signature`).
         seed: of the draw.
+        contents: a hash of the contents of the drawn cases, as far as the verdicts know them.
         strata: the strata, each with what was drawn from it.
         double: the ids of the rows that a second person labels too.
     """
@@ -72,6 +80,7 @@ class LabelSample(Frozen):
     judge: str
     signatures: tuple[str, ...]
     seed: int
+    contents: str
     strata: tuple[Stratum, ...]
     double: tuple[str, ...] = ()
 
@@ -85,7 +94,8 @@ class LabelSample(Frozen):
     @property
     def id(self) -> str:
         """The name of the draw: a hash of the rows, whatever the verdicts say of them."""
-        return sha256("\0".join((self.judge, *self.ids, "", *self.double)).encode()).hexdigest()[:16]
+        named = "\0".join((self.judge, self.contents, *self.ids, "", *self.double))
+        return sha256(named.encode()).hexdigest()[:16]
 
     @property
     def probabilities(self) -> dict[str, float]:
@@ -129,11 +139,12 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     by_name = {name: own for name, own in by_judge(last_of_each(verdicts)[0]).items() if name}
     name = judge_in(by_name, judge)
     own = by_name[name]
-    units: dict[str, list[Verdict]] = {}
+    units: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in own:
         if not verdict.case_id:
             raise LabelError("bad_option", f"{name}: a verdict has no case id: label rows need ids", name)
-        units.setdefault((groups or {}).get(verdict.case_id, f"case {verdict.case_id}"), []).append(verdict)
+        group = (groups or {}).get(verdict.case_id)
+        units.setdefault(("", verdict.case_id) if group is None else (group, ""), []).append(verdict)
     strata = _strata([units[key] for key in sorted(units)], n)
     sizes = {stratum: len(members) for stratum, members in strata.items()}
     least = sum(min(LEAST, size) for size in sizes.values())
@@ -154,14 +165,17 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         for stratum, members in strata.items()
     ]
     ids = sorted(case_id for stratum in drawn for unit in stratum.drawn for case_id in unit)
-    if double > len(ids):
+    if not 0 <= double <= len(ids):
         raise LabelError(
             "bad_option", f"`double`: {double} of {len(ids)} drawn rows cannot be labelled twice", "double"
         )
+    by_id = {verdict.case_id: verdict for verdict in own}
+    contents = "\0".join(f"{case_id} {content_of(by_id[case_id])}" for case_id in ids)
     return LabelSample(
         judge=name,
         signatures=tuple(sorted({verdict.signature for verdict in own})),
         seed=seed,
+        contents=sha256(contents.encode()).hexdigest()[:16],
         strata=tuple(drawn),
         double=tuple(sorted(random.sample(ids, double))),
     )
@@ -177,7 +191,7 @@ def weighted(labels: Labels, sample: LabelSample) -> Labels:
         LabelError: `outside_sample`: a label of a row that was not drawn, or of another draw.
     """
     others = sorted(case_id for case_id, name in labels.samples.items() if name != sample.id)
-    if others := others or sorted(labels.by_case.keys() - set(sample.ids)):
+    if others := others or sorted(labels.seen - set(sample.ids)):
         message = f"the label of {others[0]!r} is not of the draw {sample.id}: leave out what was not drawn"
         raise LabelError("outside_sample", message, others[0])
     drawn = {
@@ -186,7 +200,9 @@ def weighted(labels: Labels, sample: LabelSample) -> Labels:
         for unit in stratum.drawn
         for case_id in unit
     }
-    return replace(labels, drawn=drawn)
+    units = [unit for stratum in sample.strata for unit in stratum.drawn if len(unit) > 1]
+    groups = {case_id: f"group of {unit[0]}" for unit in units for case_id in unit}
+    return replace(labels, drawn=drawn, groups={**labels.groups, **groups})
 
 
 def allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
@@ -278,6 +294,11 @@ def _outcome(verdict: Verdict) -> str:
 def _lowest(unit: Iterable[Verdict]) -> float:
     scores = [score for verdict in unit if (score := deciding_score(verdict)) is not None]
     return min(scores, default=0.0)
+
+
+def content_of(verdict: Verdict) -> str:
+    """The hash of the case's content in the key of its verdict; "" if it has none."""
+    return (verdict.key or "").rpartition("-")[2]
 
 
 def _ids(unit: Iterable[Verdict]) -> list[str]:

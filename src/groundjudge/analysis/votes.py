@@ -112,7 +112,7 @@ class _Panel:
         return Member(
             name=name,
             n=passed.size,
-            accuracy=figures_of(own)["accuracy"],
+            accuracy=figures_of(own, whole.groups)["accuracy"],
             difference=percentile_figures(difference)["accuracy"],
             p=1.0 if p is None else p,
             is_selected=min(len(one.votes) for one in self.verdicts) <= min(turns.values()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -10,16 +10,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from groundjudge.analysis.labels import value_in
-from groundjudge.analysis.sample import draw, read_sample, save_sample
+from groundjudge.analysis.sample import content_of, draw, read_sample, save_sample
+from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures, people_lines
 from groundjudge.cli.outputs import check_files, holds_something
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import as_model
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
+from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.analysis.rate import TrueRate
@@ -81,14 +86,15 @@ def label(  # noqa: PLR0913  one per option
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups)
         rubric = _rubric(sample.judge, judge_file)
         shown = [case_of(*rows[case_id]) for case_id in sample.ids if case_id in rows]
+        _check_contents(shown, rubric, file.by_judge(sample.judge))
         make = partial(labelling_page, sample, shown, rubric, own_labels=own_labels)
         pages = {page: make(), second: make(second=True)} if double else {page: make()}
+        if queue:
+            langsmith_queue().queue_sample(sample, queue, rubric)
         for path, html in pages.items():
             with named(path):
                 Path(path).write_bytes(html.encode())
         save_sample(sampled, sample)
-        if queue:
-            langsmith_queue().queue_sample(sample, queue, rubric)
     screen = Screen()
     screen.table(["stratum", "rows", "drawn"], _drawn(sample))
     screen.text(f"{' and '.join(pages)}: open in a browser, label, and download the labels.")
@@ -162,6 +168,8 @@ def langsmith_queue() -> ModuleType:
 def _files(out: str) -> tuple[str, str, str]:
     """The page, what was drawn, and the second person's page."""
     path = Path(out)
+    is_page = path.suffix.casefold() in {".html", ".htm"}
+    refuse((not is_page, f"--out {out}: the page is HTML: choose a name that ends in .html"))
     return out, str(path.with_suffix(".sample.json")), str(path.with_suffix(f".2{path.suffix}"))
 
 
@@ -178,6 +186,19 @@ def _rubric(judge: str, file: str | None) -> Rubric:
     remedy = "name its prompt file with --judge-file"
     refuse((not file and judge not in names(), f"{judge} is not a built-in judge: {remedy}"))
     return load_rubric(file or judge)
+
+
+def _check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Verdict]) -> None:
+    """Exit if a case is not the one that was judged, as far as its verdict's key says."""
+    if any(each.is_custom for each in rubric.inputs):
+        return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
+    judge = Judge(rubric, as_model("offline"))
+    judged = {verdict.case_id: content_of(verdict) for verdict in last_of_each(verdicts)[0]}
+    for case in cases:
+        content = judged.get(case.id)
+        is_another = content and content != judge.key(case).rpartition("-")[2]
+        remedy = "give the file that was judged, read in the same way (--fields, --format)"
+        refuse((is_another, f"the case {case.id!r} is not what was judged under this id: {remedy}"))
 
 
 def _drawn(sample: LabelSample) -> list[tuple[str, str, str]]:
@@ -215,4 +236,8 @@ def _version(signature: str) -> str:
 
 def _notes(found: TrueRate) -> list[str]:
     left = f"{found.n_unlabelled} drawn rows have no label yet: the rate takes them to be as the others"
-    return [left] if found.n_unlabelled else []
+    others = (
+        f"the sample was drawn from {found.rows:,} rows, and there are verdicts on {found.n_verdicts:,}: "
+        "the rate is of those at the time of the draw"
+    )
+    return [*([left] if found.n_unlabelled else []), *([others] if found.n_verdicts != found.rows else [])]

@@ -83,6 +83,9 @@ SELECTED = (
     "for a comparison run with --stop never"
 )
 
+COUNTED_AS: Mapping[Unscored, str] = {"wrong": "as wrong", "right": "as right", "as-run": "as in the run"}
+"""How cases without a score count, in words."""
+
 MAX_REASON = 300
 """Characters of a reason that are shown."""
 
@@ -105,8 +108,9 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        file, joined = labelled.joined(verdicts, label_options)
+        file, joined = labelled.joined(verdicts, label_options, counts_unscored=count_unscored is not None)
         thresholds, warnings = measured.thresholds_for(threshold, file.verdicts)
+        warnings += measured.without_group(label_options.group, joined[0].labels)
         measure = partial(
             measure_agreement,
             threshold=thresholds,
@@ -158,6 +162,7 @@ def calibrate(  # noqa: PLR0913  one per option
         inputs = [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
         check_files([("--out", out)], inputs)
         file, joined = labelled.joined(verdicts, label_options)
+        ungrouped = measured.without_group(label_options.group, joined[0].labels)
         fit = partial(
             calibration.calibrate,
             by=cast("Criterion", by.replace("-", "_")),
@@ -176,7 +181,12 @@ def calibrate(  # noqa: PLR0913  one per option
     use = f"use --threshold {out} with agree, compare or report"
     screen.text(*([f"thresholds written to {out}: {use}"] if out else []))
     notes += [note for one in found for note in _notices(one.judge, one)]
-    notes += [*_unchanged(found), *_without_choice(joined), *measured.mixed_signatures(file.verdicts)]
+    notes += [
+        *ungrouped,
+        *_unchanged(found),
+        *_without_choice(joined),
+        *measured.mixed_signatures(file.verdicts),
+    ]
     measured.exit_after(screen, notes, file)
 
 
@@ -212,6 +222,7 @@ def compare(  # noqa: PLR0913  one per option
             for one, other in _judge_pairs(files[0].judges, files[1].judges, judge or [])
         ]
         thresholds, warnings = measured.thresholds_for(threshold, *(side for pair in pairs for side in pair))
+        warnings += measured.without_group(label_options.group, people)
         found = [
             comparison.compare(
                 one,
@@ -290,7 +301,7 @@ def _counts(one: Agreement) -> dict[str, str]:
     }
 
 
-def _counted(one: Agreement | Comparison) -> str:
+def _counted(one: Agreement) -> str:
     return f" (counted {one.count_unscored})" if one.count_unscored else ""
 
 
@@ -494,7 +505,11 @@ def _compared_counts(one: Comparison) -> str:
     labelled = f", {one.n_labelled} of them labelled" if one.n_labelled else ""
     counted = "".join(f", {count} {name}" for name, count in apart.items() if count)
     both = "judged" if one.count_unscored else "scored"
-    return f"{one.n} cases{groups} {both} by both{_counted(one)}{labelled}{counted}"
+    unscored = ""
+    if one.count_unscored and one.n_unscored:
+        count = f"which count {COUNTED_AS[one.count_unscored]}"
+        unscored = f", {one.n_unscored} of them without a score from one or both, {count}"
+    return f"{one.n} cases{groups} {both} by both{unscored}{labelled}{counted}"
 
 
 def _outcomes(one: Comparison) -> list[str]:
@@ -522,7 +537,7 @@ def _named(figure: str) -> str:
 def _difference(one: Comparison, name: str) -> list[str]:
     """A difference with its bounds, and "clear" if it is."""
     is_clear = name in one.clear
-    bounds = _bounds(one.bounds.get(name))
+    bounds = (_bounds(one.bounds.get(name)) or [""]) if one.bounds else []
     return [with_interval(one.differences[name], signed=True), *bounds, "clear" if is_clear else ""]
 
 

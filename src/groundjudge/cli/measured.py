@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -102,22 +103,60 @@ class LabelledFiles:
     judge: list[str] | None = JUDGES
     seed: int = SEED
 
-    def joined(self, verdicts: str, label_options: LabelOptions) -> tuple[VerdictFile, list[Joined]]:
-        """Read both files, and join verdicts and labels, judge by judge."""
+    def joined(
+        self, verdicts: str, label_options: LabelOptions, *, counts_unscored: bool = False
+    ) -> tuple[VerdictFile, list[Joined]]:
+        """Read both files, and join verdicts and labels, judge by judge (see `join_labels`)."""
         file = load_verdicts(verdicts, self.judge)
-        return file, join_labels(file, self.labels, load_labels(self.labels, label_options, self.encoding))
+        labels = load_labels(self.labels, label_options, self.encoding)
+        return file, join_labels(file, self.labels, labels, counts_unscored=counts_unscored)
 
 
-def join_labels(file: VerdictFile, path: str, labels: Labels) -> list[Joined]:
-    """Join verdicts and labels, judge by judge. No case with both is an error."""
+def join_labels(
+    file: VerdictFile, path: str, labels: Labels, *, counts_unscored: bool = False
+) -> list[Joined]:
+    """Join verdicts and labels, judge by judge. No case with both is an error.
+
+    Args:
+        file: the verdicts.
+        path: of the file of labels.
+        labels: what it holds.
+        counts_unscored: whether cases without a score count.
+    """
     joined = join(file.verdicts, labels, file.others)
+    unscored = [row.verdict for one in joined for row in one.unscored]
     judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
     ids = (
         f"cases are matched by id, and the first ids are {judged!r} and {next(iter(labels.by_case), None)!r}"
     )
     is_apart = not any(one.labelled or one.paired for one in joined)
-    refuse((is_apart, f"no case has both a score in {file.path} and a label in {path}: {ids}"))
+    no_scores = (
+        f"{file.path}: no labelled case has a score: {_why_unscored(unscored)}; "
+        "`groundjudge agree --count-unscored wrong` counts such cases"
+    )
+    refuse(
+        (is_apart and unscored and not counts_unscored, no_scores),
+        (
+            is_apart and not unscored,
+            f"no case has both a score in {file.path} and a label in {path}: {ids}",
+        ),
+    )
     return joined
+
+
+def _why_unscored(verdicts: Iterable[Verdict]) -> str:
+    """Why verdicts have no score, and how many of each kind."""
+    found = Counter(one.error.code if one.error else "not applicable" for one in verdicts)
+    return ", ".join(f"{reason} {count}" for reason, count in found.most_common())
+
+
+def without_group(group: str | None, labels: Labels | None) -> list[str]:
+    """A note on the labelled rows that lack the key of the groups; none if all have it."""
+    if not group or not labels:
+        return []
+    lacking = len(labels.by_case.keys() - labels.groups.keys())
+    rows = f"{lacking} of {len(labels.by_case)} labelled rows have no {group!r} (--group)"
+    return [f"{rows}, so that each counts as independent"] if lacking else []
 
 
 def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from textwrap import indent
 from typing import TYPE_CHECKING, NoReturn
 
@@ -116,14 +117,27 @@ def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
     """A figure with its interval in brackets."""
     if figure.value is None:
         return "undefined"
-    has_interval = figure.low is not None and figure.high is not None
-    interval = f" [{figure.low:.3f}, {figure.high:.3f}]" if has_interval else ""
-    return f"{figure.value:{'+.3f' if signed else '.3f'}}{interval}"
+    interval = ""
+    if figure.low is not None and figure.high is not None:
+        low, high = _rounded(figure.low, ROUND_FLOOR), _rounded(figure.high, ROUND_CEILING)
+        interval = f" [{low}, {high}]"
+    return f"{_below_one(figure.value):{'+.3f' if signed else '.3f'}}{interval}"
 
 
 def as_text(value: float | None) -> str:
     """A number with three decimals; "-" for None."""
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{_below_one(value):.3f}"
+
+
+def _rounded(end: float, rounding: str) -> Decimal:
+    """An end of an interval with three decimals, outwards, so that it is never narrower than it is."""
+    exact = Decimal(f"{end:.9f}")  # without the errors of binary fractions
+    return exact.quantize(Decimal("0.001"), rounding) + 0  # + 0: no minus before a zero
+
+
+def _below_one(value: float) -> float:
+    """A number that does not become 1.000 if it is lower by more than rounding error."""
+    return min(value, 0.999) if value < 1 - 1e-9 else value
 
 
 @contextmanager

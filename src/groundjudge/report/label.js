@@ -8,11 +8,15 @@ const LONGEST_PAUSE_S = 300; // what is longer was a break, and not time spent o
 
 // --- what was labelled ----------------------------------------------------------------------------
 
-const fresh = { annotator: "", at: 0, marks: false, rows: {}, past: [] };
-let kept = fresh;
-try {
-  kept = { ...fresh, ...JSON.parse(localStorage.getItem(KEPT) ?? "{}") };
-} catch { /* what is stored is not ours, or nothing may be stored */ }
+let kept = { annotator: "", at: 0, marks: false, rows: Object.create(null), past: [] };
+function recall() {
+  try {
+    const stored = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+    // Ids are keys: none may be taken for what every object has.
+    kept = { ...kept, ...stored, rows: Object.assign(Object.create(null), stored.rows) };
+  } catch { /* what is stored is not ours, or nothing may be stored */ }
+}
+recall();
 
 let isKept = true;
 function keep() {
@@ -30,7 +34,7 @@ const labelled = () => data.rows.filter((_, at) => isLabelled(at)).length;
 function lines() {
   return data.rows.filter((_, at) => isLabelled(at)).map(({ id }) => {
     const { label, seconds, note } = kept.rows[id];
-    return JSON.stringify({ id, label, seconds: Math.round(seconds * 10) / 10, annotator: kept.annotator, note: note ?? "", sample: data.sample });
+    return JSON.stringify({ id, label, seconds: Math.round(seconds * 10) / 10, annotator: kept.annotator || `person ${data.part}`, note: note ?? "", sample: data.sample });
   }).join("\n") + "\n";
 }
 
@@ -70,7 +74,7 @@ function header() {
   const marks = h("input", { type: "checkbox", id: "marks", checked: kept.marks, onchange: ({ target }) => { kept.marks = target.checked; keep(); mark(null); } });
   document.getElementById("top").append(
     h("h1", null, data.question),
-    h("details", null, h("summary", null, "What the judge is told"), h("p", { class: "text raw" }, data.instructions)),
+    h("details", null, h("summary", null, "What the judge is told"), h("p", null, data.description), h("p", { class: "text raw" }, data.instructions)),
     h("div", { class: "line" },
       h("p", { class: "quiet small", id: "count", role: "status" }),
       h("label", { class: "switch", title: "It helps to skim, and can lead you: a word that is shared supports nothing by itself." }, marks, "Mark words that a sentence shares with the documents"),
@@ -161,7 +165,7 @@ function go(at) {
 function choose(position) {
   clock();
   const row = rowOf(kept.at);
-  kept.past.push([kept.at, row.label]);
+  kept.past.push(isLabelled(kept.at) ? [kept.at, row.label] : [kept.at]);
   row.label = data.choices[position].label;
   const after = data.rows.findIndex((_, at) => at > kept.at && !isLabelled(at));
   const open = after < 0 ? data.rows.findIndex((_, at) => !isLabelled(at)) : after;
@@ -172,8 +176,9 @@ function undo() {
   const last = kept.past.pop();
   if (!last) return;
   clock();
-  const [at, before] = last;
-  rowOf(at).label = before;
+  const [at, ...before] = last;
+  delete rowOf(at).label;
+  if (before.length) rowOf(at).label = before[0];
   kept.at = at;
   keep();
   show();
@@ -186,8 +191,8 @@ function download() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input")) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target.matches('input[type="text"]')) {
     if (event.key === "Escape" || event.key === "Enter") event.target.blur();
     return;
   }
@@ -197,6 +202,11 @@ document.addEventListener("keydown", (event) => {
   if (!action) return;
   event.preventDefault();
   action();
+});
+window.addEventListener("storage", ({ key }) => { // another tab labels the same rows
+  if (key !== KEPT) return;
+  recall();
+  show();
 });
 window.addEventListener("pagehide", () => { clock(); keep(); });
 

@@ -13,6 +13,9 @@ from groundjudge.rubric.rubric import Rubric
 
 CANNOT_TELL = "cannot tell"
 
+QUESTION = "Is all that the response claims supported by the documents?"
+"""What people answer with grounded or not grounded; a judge's own question has its own labels."""
+
 GROUNDED_OR_NOT = (
     {"key": "1", "text": "grounded", "label": 1},
     {"key": "0", "text": "not grounded", "label": 0},
@@ -59,11 +62,13 @@ def labelling_page(
             f"the file of cases has no row {missing[0]!r}, which was drawn: give the file that was judged"
         )
         raise LabelError("bad_option", message, missing[0])
+    told_in_short = rubric.prompt.description or rubric.name
     told = ["".join(pieces[::2]) for role, pieces in rubric.prompt.sections if role == "system"]
     data = {
         "sample": sample.id,
         "part": 2 if second else 1,
-        "question": rubric.prompt.description or f"Is the response grounded? ({rubric.name})",
+        "question": told_in_short if own_labels else QUESTION,
+        "description": told_in_short,
         "instructions": "\n\n".join(told),
         "choices": _own_choices(rubric) if own_labels else GROUNDED_OR_NOT,
         "rows": [case_data(by_id[case_id]) for case_id in shown],

@@ -44,6 +44,8 @@ const whole = (number) => number.toLocaleString("en");
 const notAll = (number, digits) => (number < 1 ? Math.min(number, 1 - 10 ** -digits) : number);
 const percent = (share) => `${(100 * notAll(share, 3)).toFixed((share > 0 && share < 0.0995) || (share > 0.995 && share < 1) ? 1 : 0)} %`;
 const decimals = (number, digits = 3) => (number === null || number === undefined ? "–" : notAll(number, digits).toFixed(digits).replace("-", "−"));
+const outwards = (round, number) => decimals(number === null ? null : round(Number((1000 * number).toFixed(6))) / 1000 + 0);
+const between = (figure) => `${outwards(Math.floor, figure.low)} to ${outwards(Math.ceil, figure.high)}`;
 const short = (number, digits) => String(Number(number.toFixed(digits)));
 const seconds = (time) => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(time < 10 ? 1 : 0)} s`);
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
@@ -102,7 +104,7 @@ function trueRate({ rate, rows, worth, cannot_tell, bounds }) {
   const gain = worth > rate.n ? `; the judge makes them as good as ${whole(worth)}` : "";
   const unsure = cannot_tell ? ` People could not tell of ${percent(cannot_tell)}: from ${decimals(bounds[0])} to ${decimals(bounds[1])} if none or all of these are.` : "";
   return h("p", { class: "small", "data-rate": true },
-    h("b", null, `${decimals(rate.value)} [${decimals(rate.low)}, ${decimals(rate.high)}]`),
+    h("b", null, `${decimals(rate.value)} [${outwards(Math.floor, rate.low)}, ${outwards(Math.ceil, rate.high)}]`),
     ` of ${plural(rows, "answer")} are grounded, estimated from ${plural(rate.n, "label")}${gain}.${unsure}`);
 }
 
@@ -243,7 +245,7 @@ function probeRow(edit) {
   const heading = h("th", { scope: "row" }, edit.edit ? readable(edit.edit) : "all"), { rate } = edit;
   const lost = Object.values(edit.no_verdict).reduce((sum, n) => sum + n, 0);
   if (rate.value === null) return h("tr", null, heading, h("td", { colspan: 7, class: "quiet small" }, "not measured: no case counts"));
-  const cells = [whole(rate.n), decimals(rate.value), `${decimals(rate.low)} to ${decimals(rate.high)}`, decimals(edit.noise.value), decimals(edit.p), whole(lost)];
+  const cells = [whole(rate.n), decimals(rate.value), between(rate), decimals(edit.noise.value), decimals(edit.p), whole(lost)];
   return h("tr", null, heading, cells.map((cell) => h("td", { class: "number" }, cell)),
     h("td", { class: "plot" }, whisker(rate, edit.noise.value ?? undefined)));
 }
@@ -251,7 +253,7 @@ function probeRow(edit) {
 function figureRow(name, figure, guess, reason, bounds = null) {
   const heading = h("th", { scope: "row" }, name);
   if (figure.value === null) return h("tr", null, heading, h("td", { colspan: bounds ? 5 : 4, class: "quiet small" }, `undefined: ${reason}`));
-  const interval = figure.low === null ? "no interval" : `${decimals(figure.low)} to ${decimals(figure.high)}`;
+  const interval = figure.low === null ? "no interval" : between(figure);
   return h("tr", null, heading, h("td", { class: "number" }, decimals(figure.value)), h("td", { class: "number quiet" }, interval),
     bounds ? h("td", { class: "number quiet" }, bounds.map((end) => decimals(end)).join(", ")) : null,
     h("td", { class: "number quiet" }, guess === undefined ? "" : decimals(guess)), h("td", { class: "plot" }, whisker(figure, guess)));
@@ -337,7 +339,7 @@ function voteFigures(votes) {
   if (!votes) return null;
   const row = (name, part, difference) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "number" }, whole(part.n)),
     h("td", { class: "number" }, decimals(part.accuracy.value)),
-    h("td", { class: "number quiet" }, part.accuracy.low === null ? "" : `${decimals(part.accuracy.low)} to ${decimals(part.accuracy.high)}`),
+    h("td", { class: "number quiet" }, part.accuracy.low === null ? "" : between(part.accuracy)),
     h("td", { class: "number" }, difference && difference.value !== null ? decimals(difference.value) : ""));
   const { best, finding } = votes;
   const selected = votes.members.some((member) => member.is_selected);
