@@ -14,7 +14,7 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
@@ -378,9 +378,11 @@ class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
     """How well each of the assistant's turns is supported by its own retrieval context and tools' results.
 
     The turns before it are the query. The lowest turn decides: its score is the metric's, each turn is a
-    part, and the reason names the turns that fail. Turns that retrieved nothing and called no tool are left
-    out; a conversation without others lacks a field. If one turn cannot be judged, that is the error of the
-    test case, which names the turn. There is one call for each turn that is judged.
+    part, and the reason names the turns that fail. Turns without a `retrieval_context` or the output of a
+    tool are not judged, and neither are those that lack something else that the judge needs, as an opening
+    turn lacks the query: the reason counts and names them, and each is a part without a score, such as
+    "turn 4 (not judged)". A conversation without other turns lacks a field. If a turn ends in another error,
+    that is the error of the test case, which names the turn. There is one call for each turn that is judged.
     """
 
     default_judge = "groundedness"
@@ -391,26 +393,43 @@ class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
         return {}
 
     async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
-        case, turns, found = self._case(test_case), test_case.turns, dict[str, Verdict]()
+        case, turns = self._case(test_case), test_case.turns
+        found, lacking, fault = dict[str, Verdict](), dict[str, str](), None
         for number, turn in enumerate(turns):
-            if turn.role == "assistant" and (context := _context(turn)) is not None:
+            name, context = f"turn {number + 1}", _context(turn)
+            if turn.role == "assistant" and context is None:
+                lacking[name] = "retrieval_context"
+            elif turn.role == "assistant":
                 fields = {"query": turns[:number], "response": turn.content, "context": context}
-                name = f"turn {number + 1}"
                 try:
-                    found[name] = await self.judge.ajudge({**case, **fields}, untraced, ask)
-                except GroundjudgeError as error:
-                    error.message = f"{name}: {error.message}"
-                    named = {"error": Failure(code=error.code, message=error.message)}
-                    error.verdict = self.judge.failed(error).model_copy(update=named)
-                    raise
+                    found[name] = await self._of_turn(name, {**case, **fields}, ask)
+                except CaseError as error:
+                    if error.code != "missing_field":
+                        raise
+                    lacking[name], fault = error.subject, fault or error
         if not found:
             message = "no turn of the assistant has a `retrieval_context` or the output of a tool"
-            raise CaseError("missing_field", message, "retrieval_context")
-        return _of_turns(found)
+            raise fault or CaseError("missing_field", message, "retrieval_context")
+        return _of_turns(found, lacking)
+
+    async def _of_turn(self, name: str, case: Mapping[str, Any], ask: Ask) -> Verdict:
+        """The verdict on a turn; an error names it."""
+        try:
+            return await self.judge.ajudge(case, untraced, ask)
+        except GroundjudgeError as error:
+            error.message = f"{name}: {error.message}"
+            named = {"error": Failure(code=error.code, message=error.message)}
+            error.verdict = self.judge.failed(error).model_copy(update=named)
+            raise
 
 
-def _of_turns(found: Mapping[str, Verdict]) -> Verdict:
-    """The verdict of the turn that decides, with all turns as its parts, and what they took together."""
+def _of_turns(found: Mapping[str, Verdict], lacking: Mapping[str, str]) -> Verdict:
+    """The verdict of the turn that decides, with all turns as its parts, and what they took together.
+
+    Args:
+        found: the verdicts by turn.
+        lacking: what each turn lacks that could not be judged.
+    """
     scored = [each for each in found.values() if each.score is not None] or [*found.values()]
     decisive = min(scored, key=lambda each: (each.passed is not False, deciding_score(each) or 0.0))
     failed = ", ".join(name for name, each in found.items() if each.passed is False)
@@ -418,15 +437,28 @@ def _of_turns(found: Mapping[str, Verdict]) -> Verdict:
         Part(name=name, value=one.value, score=deciding_score(one), label=one.label, reason=one.explanation)
         for name, one in found.items()
     )
+    not_judged = (
+        Part(name=f"{name} (not judged)", value=None, score=None, label=f"no {field}")
+        for name, field in lacking.items()
+    )
+    passed = "The one judged turn passed." if len(found) == 1 else f"All {len(found)} judged turns passed."
     told: dict[str, Any] = {
         "score": deciding_score(decisive),
         "weakest": None,
-        "reason": f"Not passed: {failed}." if failed else f"All {len(found)} judged turns passed.",
-        "parts": tuple(parts),
+        "reason": " ".join([f"Not passed: {failed}." if failed else passed, *_left_out(lacking)]),
+        "parts": (*parts, *not_judged),
         "warnings": tuple(dict.fromkeys(code for each in found.values() for code in each.warnings)),
         **spent_on([*found.values()]),
     }
     return decisive.model_copy(update=told)
+
+
+def _left_out(lacking: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each field that turns lack, with their number and names."""
+    for field in dict.fromkeys(lacking.values()):
+        names = [name for name, absent in lacking.items() if absent == field]
+        turns, were = ("turn", "was") if len(names) == 1 else ("turns", "were")
+        yield f"{len(names)} assistant {turns} without a {field} {were} not judged: {', '.join(names)}."
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:

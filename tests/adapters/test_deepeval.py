@@ -441,7 +441,13 @@ def dialogue(*answers: tuple[str, Any]) -> ConversationalTestCase:
 
 
 TURNS: Mapping[str, tuple[Any, list[str], float | None, dict[str, float | None], str]] = {
-    "grounded": (dialogue(("At 9.", [SOURCE])), [GROUNDED], 1.0, {"turn 2": 1.0}, "All 1 judged"),
+    "grounded": (
+        dialogue(("At 9.", [SOURCE])),
+        [GROUNDED],
+        1.0,
+        {"turn 2": 1.0},
+        "The one judged turn passed.",
+    ),
     "the lowest decides": (
         dialogue(("At 9.", [SOURCE]), ("At 10.", [SOURCE]), ("At 9:00.", [SOURCE])),
         [GROUNDED, INCORRECT, INCOMPLETE],
@@ -453,8 +459,22 @@ TURNS: Mapping[str, tuple[Any, list[str], float | None, dict[str, float | None],
         dialogue(("Hello.", None), ("At 9.", [SOURCE])),
         [GROUNDED],
         1.0,
-        {"turn 4": 1.0},
-        "All 1 judged",
+        {"turn 4": 1.0, "turn 2 (not judged)": None},
+        "The one judged turn passed. 1 assistant turn without a retrieval_context was not judged: turn 2.",
+    ),
+    "most without a context": (
+        dialogue(("At 9.", [SOURCE]), *[("At 10.", None)] * 9),
+        [GROUNDED],
+        1.0,
+        {"turn 2": 1.0, **{f"turn {number} (not judged)": None for number in range(4, 21, 2)}},
+        "9 assistant turns without a retrieval_context were not judged: turn 4, turn 6, ",
+    ),
+    "without a context, and not passed": (
+        dialogue(("At 10.", [SOURCE]), ("At 10.", None)),
+        [INCORRECT],
+        0.25,
+        {"turn 2": 0.25, "turn 4 (not judged)": None},
+        "Not passed: turn 2. 1 assistant turn without a retrieval_context was not judged: turn 4.",
     ),
     "an empty context": (dialogue(("At 9.", [])), [INCORRECT], 0.25, {"turn 2": 0.25}, "Not passed: turn 2."),
     "a tool's output": (
@@ -462,7 +482,7 @@ TURNS: Mapping[str, tuple[Any, list[str], float | None, dict[str, float | None],
         [GROUNDED],
         1.0,
         {"turn 2": 1.0},
-        "All 1 judged",
+        "The one judged turn passed.",
     ),
     "nothing to ground": (
         dialogue(("Hello.", [SOURCE])),
@@ -492,7 +512,8 @@ async def test_turns_are_judged_by_their_own_context(name: str, measure: Any) ->
     assert reason in str(metric.reason)
     assert metric.verdict
     assert metric.verdict.attempts == len(replies)
-    for request, place in zip(model.asked, breakdown, strict=True):
+    judged = [place for place in breakdown if "not judged" not in place]
+    for request, place in zip(model.asked, judged, strict=True):
         prompt = str(request.messages[-1]["content"])
         number = int(place.removeprefix("turn ")) // 2
         assert f"Question {number}?" in prompt
@@ -529,6 +550,35 @@ def test_turn_that_cannot_be_judged_is_the_error_of_its_row(
     found = data["Turn Groundedness"]
     assert message in found.error
     assert (found.score, found.success) == (None, False)
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize("config", [{}, {"skip_on_missing_params": True}, {"ignore_errors": True}])
+@pytest.mark.parametrize(
+    ("opening", "optional", "replies", "reason"),
+    [
+        ([], (), [INCORRECT], "Not passed: turn 3. 1 assistant turn without a query was not judged: turn 1."),
+        ([], ("query",), [GROUNDED, INCORRECT], "Not passed: turn 3.\n"),
+    ],
+)
+def test_turn_without_a_question_does_not_hide_a_false_one(  # noqa: PLR0913, PLR0917
+    opening: list[Turn],
+    optional: Any,
+    replies: Any,
+    reason: str,
+    config: Any,
+    run_async: bool,  # noqa: FBT001
+) -> None:
+    greeting = Turn(role="assistant", content="We open at 9.", retrieval_context=[SOURCE])
+    case = ConversationalTestCase(turns=[*opening, greeting, *dialogue(("At 10.", [SOURCE])).turns])
+    metric = TurnGroundednessMetric(
+        model=ScriptedModel(*replies), judge=load("groundedness", model="offline", optional=optional)
+    )
+    (data,) = results([metric], case, run_async=run_async, **config)
+    found = data["Turn Groundedness"]
+    assert (found.score, found.success) == (0.25, False)
+    assert found.reason.startswith(reason)
+    assert ("turn 1 (not judged)" in found.reason) == (not optional)
 
 
 @sync_and_async

@@ -55,6 +55,25 @@ def test_commands_that_are_repeated_send_and_write_nothing_more(batches: Any) ->
     assert {*run.server.paid().values()} == {1}
 
 
+def test_requests_above_the_limit_of_a_batch_are_noted(batches: Any) -> None:
+    submitted = batches(2).submit("--max-tokens-per-batch", "1")
+    assert "requests above --max-tokens-per-batch, each a batch: 2" in submitted.stderr
+
+
+def test_rows_that_wait_for_a_batch_are_counted_as_unknown(batches: Any) -> None:
+    run: BatchCommands = batches(4, at_most=2)
+    run.submit()
+    (_, second) = run.server.batches.values()
+    second.stages = ["in_progress"] * 9
+    _, _, running = (run.invoke("batch", "collect", run.out).stdout for _ in range(3))
+    columns, cells = (running.splitlines()[number].split() for number in (0, 1))
+    shown = dict(zip(columns, cells, strict=True))
+    expected = {"ok": "2", "error": "0", "waiting": "2", "coverage": "0.500", "bounds": "0.500..1.000"}
+    assert expected.items() <= shown.items()
+    second.stages = ["completed"]
+    assert "waiting" not in run.collect().stdout
+
+
 @pytest.mark.soak
 def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> None:
     run: BatchCommands = batches(4, at_most=2)

@@ -145,13 +145,14 @@ def pending_requests(
             yield [*new.values()], len(useful)
 
 
-def verdicts_in(
+def verdicts_in(  # noqa: PLR0913  independent options
     answers: Answers,
     judges: Sequence[AnyJudge],
     rows: Iterable[Row],
     *,
     previous: Previous | None = None,
     is_final: bool = True,
+    on_waiting: Callable[[str], object] = lambda _: None,
 ) -> Generator[Verdict, None, None]:
     """The verdicts that the answers give, in the order of the rows. No model is called.
 
@@ -163,10 +164,13 @@ def verdicts_in(
         rows: the cases.
         previous: looks up the verdicts that are there already; they are yielded too.
         is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
+        on_waiting: called with the judge's name for each verdict that waits for an answer.
     """
     for verdict, pending in _replayed(judges, rows, answers, previous):
         if is_final or not pending:
             yield verdict
+        else:
+            on_waiting(verdict.judge)
 
 
 def _replayed(

@@ -57,6 +57,7 @@ class Plan:
         max_tokens_per_batch: the most tokens in the prompts of a batch, estimated; None: any number.
         n_free: verdicts that need no request: errors, nothing to judge, or known already.
         n_shared: requests that equal rows share with earlier ones.
+        n_large: requests that alone have more tokens than `max_tokens_per_batch`.
         parts: the batches to create, by number.
     """
 
@@ -64,6 +65,7 @@ class Plan:
     max_tokens_per_batch: int | None = None
     n_free: int = 0
     n_shared: int = 0
+    n_large: int = 0
     parts: dict[int, PartOfRun] = field(default_factory=dict[int, PartOfRun])
 
     @property
@@ -74,6 +76,7 @@ class Plan:
     def add(self, pending: PendingRequest, state: State, provider: Provider) -> None:
         """Write a request into the last part of its model, or into a new one if that has no room."""
         line, n_tokens = f"{provider.line(pending)}\n".encode(), prompt_tokens(pending.request)
+        self.n_large += n_tokens > (self.max_tokens_per_batch or inf)
         model = pending.model.name
         part = next((each for each in reversed(self.parts.values()) if each.model == model), None)
         if (
@@ -277,6 +280,8 @@ def _collected(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
     """A part whose batch has ended, once the results that are there are kept."""
     batch = part.batch
     if batch.status == UNKNOWN:
+        if part.step != "lost":
+            provider.delete_uploads(batch, _tag(state, part))
         return state.change(part, step="lost")
     n_kept = _keep_results(state, part, provider)
     if n_kept >= batch.n_done and (n_kept or batch.status != "completed"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
@@ -132,6 +133,9 @@ def submit(  # noqa: PLR0913  one per option
                 shared = f"shared by equal rows {planned.n_shared:,}"
                 free = f"verdicts without a request {planned.n_free:,}"
                 typer.echo(f"groundjudge: {counts}, {shared}, {free}", err=True)
+                if planned.n_large:
+                    large = f"requests above --max-tokens-per-batch, each a batch: {planned.n_large:,}"
+                    typer.echo(f"groundjudge: {large}; the provider may refuse them", err=True)
             create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
             n_left = sum(part.step == "planned" for part in state.parts)
     more = f", and sends {n_left:,} more batches, each when one has ended" if n_left else ""
@@ -188,15 +192,19 @@ def collect(  # noqa: PLR0913  one per option
             has_all = gather()
             if all(part.batch.is_refused for part in state.parts if part.number in planned):
                 break  # they would be refused again
-        judges = run.judges
+        judges, waiting = run.judges, Counter[str]()
         with closing(answers_of(state)) as answers:
             if has_all and finish == "online":
                 judges = with_models(judges, lambda model: AnsweredModel(model, answers))
                 judged_by = partial(run_judges, judges, run.rows, **asdict(limits))
             else:
-                judged_by = partial(_replayed, answers, judges, run.rows, is_final=has_all)
+                judged_by = partial(
+                    _replayed, answers, judges, run.rows, waiting=None if has_all else waiting
+                )
             noting = _noting(answers, judged_by)
             totals = judge_rows(noting, judges, out, CONTINUE, prices, count=run.rows.count)
+            for judge, n_rows in waiting.items():
+                totals.tally.add_waiting(judge, n_rows)
             _show(Screen(), judges, run.rows, totals, answers, prices)
         n_running = sum(not part.is_settled for part in state.parts)
         message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
@@ -344,9 +352,19 @@ def _replayed(  # noqa: PLR0913  as `judge_rows` calls it
     *,
     previous: Previous | None,
     on_outage: object,  # noqa: ARG001  nothing is asked here
-    is_final: bool = True,
+    waiting: Counter[str] | None = None,
 ) -> Generator[Verdict, None, None]:
-    return verdicts_in(answers, judges, rows, previous=previous, is_final=is_final)
+    """The verdicts that the answers give; with `waiting`, those that wait are counted there, by judge."""
+    if waiting is None:
+        return verdicts_in(answers, judges, rows, previous=previous)
+    return verdicts_in(
+        answers,
+        judges,
+        rows,
+        previous=previous,
+        is_final=False,
+        on_waiting=lambda judge: waiting.update([judge]),
+    )
 
 
 def _noting(

@@ -224,7 +224,8 @@ def exit_after_run(
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     """Print a table, and the labels below it."""
     has_votes = any(one.agreement is not None for one in summaries)
-    cells = [_cells(one, has_votes=has_votes) for one in summaries]
+    is_waiting = any(one.n_waiting for one in summaries)
+    cells = [_cells(one, has_votes=has_votes, is_waiting=is_waiting) for one in summaries]
     screen.table([*cells[0]], ([*each.values()] for each in cells))
     labels = {one.judge: [f"{name} {count}" for name, count in one.labels.items()] for one in summaries}
     screen.text(*(f"{judge}: {', '.join(counts)}" for judge, counts in labels.items() if counts))
@@ -232,8 +233,8 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     screen.text(*(f"{judge}: evidence_not_found {count}" for judge, count in nowhere))
 
 
-def _cells(summary: Summary, *, has_votes: bool) -> dict[str, str]:
-    """A judge's cells by column; more of them where verdicts come from votes."""
+def _cells(summary: Summary, *, has_votes: bool, is_waiting: bool) -> dict[str, str]:
+    """A judge's cells by column; more of them where verdicts come from votes, or wait for batches."""
     bounds, calls = summary.bounds, summary.calls_per_row
     cells = {
         "judge": summary.judge,
@@ -241,6 +242,7 @@ def _cells(summary: Summary, *, has_votes: bool) -> dict[str, str]:
         "ok": str(summary.n_ok),
         "error": str(summary.n_error),
         "n/a": str(summary.n_not_applicable),
+        **({"waiting": str(summary.n_waiting)} if is_waiting else {}),
         "coverage": _rounded_down(summary.coverage),
         "bounds": "-" if bounds is None else "..".join(map(_rounded, bounds)),
     }

@@ -20,9 +20,9 @@ class Summary(Frozen):
         n_error: rows that should have a score but ended in an error, such as those without an input that
             the judge needs (`missing_field`).
         n_not_applicable: rows with nothing to judge.
-        coverage: n_ok / (n_ok + n_error), 0..1; None if there was nothing to score.
-        bounds: the mean if every error were scored 0, and if every error were scored 1; None if there
-            was nothing to score.
+        coverage: n_ok / (n_ok + n_error + n_waiting), 0..1; None if there was nothing to score.
+        bounds: the mean if every row that has an error or waits were scored 0, and if each were scored 1;
+            None if there was nothing to score.
         pass_rate: the share, 0..1, of the rows with a score that passed the threshold; None if no row
             has a score.
         labels: label -> number of verdicts, the most frequent first.
@@ -34,6 +34,7 @@ class Summary(Frozen):
         split_rate: the share, 0..1, of the rows with votes whose votes differ; None if there are none.
         usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if
             the model reported no usage.
+        n_waiting: rows whose verdicts wait for a batch that is still running.
     """
 
     judge: str
@@ -51,6 +52,7 @@ class Summary(Frozen):
     agreement: Score | None = None
     split_rate: Score | None = None
     usage: Usage | None = None
+    n_waiting: int = 0
 
     @property
     def n(self) -> int:
@@ -82,6 +84,10 @@ class Tally:
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
         self._counts[verdict.judge].add(verdict)
+
+    def add_waiting(self, judge: str, n_rows: int) -> None:
+        """Count rows whose verdicts are still to come."""
+        self._counts[judge].n["waiting"] += n_rows
 
     def summaries(self) -> list[Summary]:
         """One summary per judge so far: first the judges named at the start, then the others by name."""
@@ -132,8 +138,9 @@ class _Count:
 
     def summary(self, judge: str) -> Summary:
         n = self.n
-        n_scorable = n["ok"] + n["error"]
-        lowest, highest = _share(self.total, n_scorable), _share(self.total + n["error"], n_scorable)
+        n_unknown = n["error"] + n["waiting"]
+        n_scorable = n["ok"] + n_unknown
+        lowest, highest = _share(self.total, n_scorable), _share(self.total + n_unknown, n_scorable)
         return Summary(
             judge=judge,
             mean=_share(self.total, n["ok"]),
@@ -150,6 +157,7 @@ class _Count:
             agreement=_share(self.agreement, n["voted"]),
             split_rate=_share(n["split"], n["voted"]),
             usage=self.usage,
+            n_waiting=n["waiting"],
         )
 
 
