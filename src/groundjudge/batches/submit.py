@@ -279,9 +279,7 @@ def described(part: PartOfRun, provider: Provider, listed_within: float = LISTED
 def _collected(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
     """A part whose batch has ended, once the results that are there are kept."""
     batch = part.batch
-    if batch.status == UNKNOWN:
-        if part.step != "lost":
-            provider.delete_uploads(batch, _tag(state, part))
+    if batch.status == UNKNOWN:  # it may run all the same: what was uploaded for it stays
         return state.change(part, step="lost")
     n_kept = _keep_results(state, part, provider)
     if n_kept >= batch.n_done and (n_kept or batch.status != "completed"):
