@@ -117,6 +117,7 @@ def test_labels_of_random_rows_cannot_be_grouped() -> None:
         rate(judged(), people)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("share", "passes"), [(0.05, 0.7), (0.03, 0.9)])
 def test_intervals_of_random_rows_hold_the_rate_where_bad_rows_are_rare(share: float, passes: float) -> None:
     held = 0
@@ -179,6 +180,16 @@ def test_by_default_the_scores_count_as_much_as_narrows_the_interval_most() -> N
         return (found.high or 0) - (found.low or 0)
 
     assert width() <= min(width(place / 20) for place in range(21)) * 1.01
+
+
+def test_the_interval_of_random_rows_is_wilsons_at_the_number_of_rows_that_vary_as_much() -> None:
+    verdicts = judged()
+    ids = random.Random(2).sample(sorted(TRUTH), 80)  # noqa: S311  no secret
+    people = Labels({each: int(TRUTH[each]) for each in ids})
+    found = rate(verdicts, people).rate
+    low, high, value = found.low or 0, found.high or 0, found.value or 0
+    assert value - low > high - value > 0  # towards one half, as Wilson's is
+    assert 0.7 < (high - low) / (2 * Z * sqrt(value * (1 - value) / 80)) < 1.05
 
 
 def test_random_rows_without_any_disagreement_have_an_interval_too() -> None:
