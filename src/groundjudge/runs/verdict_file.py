@@ -143,7 +143,8 @@ def open_output(
 ) -> Generator[Output, None, None]:
     """Open what a run writes to before anything is judged, and keep other runs from it until the end.
 
-    What a file holds stays until there is a first verdict. A file that is new and stays empty is removed.
+    What a file holds stays until there is a first verdict. A new file that is still empty after an error is
+    removed.
 
     Args:
         out: a path; "-" is stdout; None: nothing is written.
@@ -166,9 +167,10 @@ def open_output(
         if not _holds_something(file):
             try:
                 yield Output(file)
-            finally:
+            except BaseException:
                 if is_new and not os.fstat(file.fileno()).st_size:
                     path.unlink(missing_ok=True)
+                raise
         elif resume:
             with resumed(path, judges, file) as previous, path.open("ab", buffering=0) as replaced_file:
                 lock(replaced_file, path)
