@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from langsmith import Client
-from langsmith.schemas import AnnotationQueueRubricItem, Feedback
-
 from groundjudge.analysis.labels import LabelError, Labels, read_labels
 from groundjudge.analysis.sample import LabelSample
+from groundjudge.errors import requires
 from groundjudge.rubric.rubric import Rubric
+
+with requires("groundjudge.adapters.langsmith_queue needs LangSmith", "langsmith"):
+    from langsmith import Client
+    from langsmith.schemas import AnnotationQueueRubricItem, Feedback
 
 KEY = "grounded"
 """The key of the feedback that people give: a score of 1 or 0."""

@@ -200,6 +200,11 @@ class Verdict(Frozen):
         return [("judge", self.judge), *((name, value) for name, value in shown.items() if value is not None)]
 
     @property
+    def case_hash(self) -> str:
+        """The hash of the case in `key`; "" if there is none."""
+        return (self.key or "").rpartition("-")[2]
+
+    @property
     def explanation(self) -> str:
         """Why: the error, or else the reason and a line for each part, the weakest first.
 

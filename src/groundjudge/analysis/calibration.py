@@ -361,8 +361,7 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
 
 def _row_hash(verdict: Verdict) -> str:
     """What stands for a row: a hash of its id and, as far as the verdict's key says, of its content."""
-    content = verdict.key.rpartition("-")[2] if verdict.key else ""
-    return sha256(f"{verdict.case_id} {content}".encode()).hexdigest()[:HASH_DIGITS]
+    return sha256(f"{verdict.case_id} {verdict.case_hash}".encode()).hexdigest()[:HASH_DIGITS]
 
 
 def _signatures(verdicts: Iterable[Verdict]) -> tuple[str, ...]:

@@ -280,5 +280,4 @@ def _judge_of(verdicts: Sequence[Verdict]) -> str:
 
 def _same_case(first: Verdict, second: Verdict) -> bool:
     """Whether two verdicts under one id are on the same content, as far as their keys say."""
-    hashes = {verdict.key.rpartition("-")[2] for verdict in (first, second) if verdict.key}
-    return len(hashes) <= 1
+    return first.case_hash == second.case_hash or not (first.key and second.key)

@@ -170,7 +170,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
             "bad_option", f"`double`: {double} of {len(ids)} drawn rows cannot be labelled twice", "double"
         )
     by_id = {verdict.case_id: verdict for verdict in own}
-    contents = "\0".join(f"{case_id} {content_of(by_id[case_id])}" for case_id in ids)
+    contents = "\0".join(f"{case_id} {by_id[case_id].case_hash}" for case_id in ids)
     return LabelSample(
         judge=name,
         signatures=tuple(sorted({verdict.signature for verdict in own})),
@@ -294,11 +294,6 @@ def _outcome(verdict: Verdict) -> str:
 def _lowest(unit: Iterable[Verdict]) -> float:
     scores = [score for verdict in unit if (score := deciding_score(verdict)) is not None]
     return min(scores, default=0.0)
-
-
-def content_of(verdict: Verdict) -> str:
-    """The hash of the case's content in the key of its verdict; "" if it has none."""
-    return (verdict.key or "").rpartition("-")[2]
 
 
 def _ids(unit: Iterable[Verdict]) -> list[str]:

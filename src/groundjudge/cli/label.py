@@ -6,19 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from groundjudge.analysis.labels import value_in
-from groundjudge.analysis.sample import content_of, draw, read_sample, save_sample
+from groundjudge.analysis.sample import draw, read_sample, save_sample
 from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures, people_lines
 from groundjudge.cli.outputs import check_files, holds_something
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
-from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import as_model
+from groundjudge.judging.judge import case_hash
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import read_rows
@@ -90,7 +88,9 @@ def label(  # noqa: PLR0913  one per option
         make = partial(labelling_page, sample, shown, rubric, own_labels=own_labels)
         pages = {page: make(), second: make(second=True)} if double else {page: make()}
         if queue:
-            langsmith_queue().queue_sample(sample, queue, rubric)
+            from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415  an extra
+
+            queue_sample(sample, queue, rubric)
         for path, html in pages.items():
             with named(path):
                 Path(path).write_bytes(html.encode())
@@ -142,7 +142,9 @@ def rate(  # noqa: PLR0913  one per option
         file = load_verdicts(verdicts)
         drawn = read_sample(sample) if sample else None
         if feedback and drawn:
-            people = langsmith_queue().queue_labels(drawn, key=feedback)
+            from groundjudge.adapters.langsmith_queue import queue_labels  # noqa: PLC0415  an extra
+
+            people = queue_labels(drawn, key=feedback)
         else:
             paths = labels or []
             rows = chain.from_iterable(read_rows(path, encoding=encoding) for path in paths)
@@ -153,16 +155,6 @@ def rate(  # noqa: PLR0913  one per option
     screen = Screen()
     _show(screen, found)
     exit_after(screen, [*_notes(found), *mixed_signatures(file.verdicts)], file)
-
-
-def langsmith_queue() -> ModuleType:
-    """The adapter to LangSmith's annotation queues, whose package is an extra."""
-    try:
-        from groundjudge.adapters import langsmith_queue  # noqa: PLC0415
-    except ImportError as error:
-        message = 'LangSmith\'s package is missing: pip install "groundjudge[langsmith]"'
-        raise ImportError(message) from error
-    return langsmith_queue
 
 
 def _files(out: str) -> tuple[str, str, str]:
@@ -192,11 +184,10 @@ def _check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Ve
     """Exit if a case is not the one that was judged, as far as its verdict's key says."""
     if any(each.is_custom for each in rubric.inputs):
         return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
-    judge = Judge(rubric, as_model("offline"))
-    judged = {verdict.case_id: content_of(verdict) for verdict in last_of_each(verdicts)[0]}
+    judged = {verdict.case_id: verdict.case_hash for verdict in last_of_each(verdicts)[0]}
     for case in cases:
-        content = judged.get(case.id)
-        is_another = content and content != judge.key(case).rpartition("-")[2]
+        known = judged.get(case.id)
+        is_another = known and known != case_hash(case, rubric.inputs)
         remedy = "give the file that was judged, read in the same way (--fields, --format)"
         refuse((is_another, f"the case {case.id!r} is not what was judged under this id: {remedy}"))
 

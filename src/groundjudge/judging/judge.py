@@ -115,14 +115,7 @@ class Judging(ABC):
 
         It is `identity`, and a hash of the case; metadata counts only where a prompt shows it.
         """
-        case = Case.of(case)
-        own = {each.name: case.metadata.get(each.name) for each in self.inputs if each.is_custom}
-        shown = case.model_copy(update={"metadata": own})
-        try:
-            content = shown.model_dump_json(exclude=None if own else {"metadata"})
-        except ValueError:  # tool calls may be nested deeper than pydantic goes
-            content = repr(shown)
-        return f"{self.identity}-{sha256(content.encode()).hexdigest()[:32]}"
+        return f"{self.identity}-{case_hash(Case.of(case), self.inputs)}"
 
     def judge(self, case: CaseLike, around: Around = untraced) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
@@ -304,3 +297,14 @@ def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
         log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
         code, message = "unexpected", f"{type(error).__name__}: {error}"
     return verdict.model_copy(update={"error": Failure(code=code, message=well_formed(message))})
+
+
+def case_hash(case: Case, inputs: Collection[Input]) -> str:
+    """A hash of a case; its metadata count only as far as a prompt with these inputs shows them."""
+    own = {each.name: case.metadata.get(each.name) for each in inputs if each.is_custom}
+    shown = case.model_copy(update={"metadata": own})
+    try:
+        content = shown.model_dump_json(exclude=None if own else {"metadata"})
+    except ValueError:  # tool calls may be nested deeper than pydantic goes
+        content = repr(shown)
+    return sha256(content.encode()).hexdigest()[:32]
