@@ -213,4 +213,6 @@ def test_same_verdicts_give_the_same_page() -> None:
 def test_wheel_contains_the_files_of_the_page() -> None:
     builder = WheelBuilder(str(Path(__file__).parents[2]))
     files = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {f"groundjudge/report/{name}" for name in ("page.html", "page.css", "page.js")} <= files
+    assert {
+        f"groundjudge/report/{name}" for name in ("shell.html", "page.html", "page.css", "page.js")
+    } <= files

@@ -129,8 +129,9 @@ def compare(  # noqa: PLR0913  each option changes the figures
             replace(side, positive=_called_grounded(both, shared, own))
             for side, own in zip((one_side, other_side), labelled, strict=True)
         )
-    cases, scored_by_both = (_Sides.of(one_side, other_side, how) for how in (count_unscored, None))
-    cases, scored_by_both = cases.without_labels(), scored_by_both.without_labels()
+    cases, scored_by_both = (
+        _Sides.of(one_side, other_side, how).outcomes_alone() for how in (count_unscored, None)
+    )
     parts: list[tuple[_Sides, SampleStatistics]] = [(cases, Sample.pass_rate)]
     if labelled:
         parts.append((_Sides.of(*labelled, count_unscored), Sample.agreement))
@@ -193,7 +194,7 @@ class _Sides:
         scored = first.is_scored & second.is_scored
         return cls((first, second), (first.rows(scored), second.rows(scored)))
 
-    def without_labels(self) -> _Sides:
+    def outcomes_alone(self) -> _Sides:
         """The same, where labels have said how cases count and are not needed any more."""
         first, second = (replace(side, positive=None) for side in self.counted)
         return replace(self, counted=(first, second))

@@ -25,10 +25,10 @@ CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "a
 
 
 def filled(name: str, title: str, data: Mapping[str, Any]) -> str:
-    """Fill in a template, with a policy that allows its own style sheet and script alone.
+    """Make a page from its parts, with a policy that allows its own style sheet and script alone.
 
     Args:
-        name: of the template and its script; a page has the style sheet page.css, and one of its name.
+        name: of the page's body and script; it has the style sheet page.css, and one of its name.
         title: the page's heading.
         data: what the script shows.
     """
@@ -42,11 +42,12 @@ def filled(name: str, title: str, data: Mapping[str, Any]) -> str:
         "policy": policy,
         "title": escape(title),
         "style": style,
+        "body": _read(FOLDER / f"{name}.html"),
         "data": _embedded(data),
         "script": script,
     }
     # Split once and joined once: a placeholder inside the data is left as it is.
-    pieces = _read(FOLDER / f"{name}.html").split("@@")
+    pieces = _read(FOLDER / "shell.html").split("@@")
     return well_formed("".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces)))
 
 
