@@ -1,4 +1,4 @@
-"""DeepEval metrics: judges for `measure`, `evaluate`, `assert_test` and `deepeval test run`.
+"""DeepEval: judges as metrics, for `measure`, `evaluate`, `assert_test` and `deepeval test run`.
 
     GroundednessMetric(threshold=0.7, model="gpt-4o-mini")
     JudgeMetric(judge="my_judge.prompty", model="gpt-4o-mini")

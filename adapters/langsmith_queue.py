@@ -1,4 +1,4 @@
-"""LangSmith: people label a drawn sample in an annotation queue, and their labels come back as feedback.
+"""LangSmith's annotation queues: people label a drawn sample, and their labels come back as feedback.
 
 queue_sample(sample, "grounded in October", load_rubric("groundedness"))
 labels = queue_labels(sample)  # once people have labelled

@@ -34,7 +34,6 @@ HELD_OUT = 5
 """One group in so many is held out."""
 SEED = 7
 CONTRADICTED = -4.0
-DIGITS = 3
 
 
 class Row(NamedTuple):
@@ -49,11 +48,8 @@ class Row(NamedTuple):
 def read(path: Path) -> list[Row]:
     """The labelled rows of a file."""
     lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [
-        Row(path.stem, _group(fields), fields["label"] == 1, fields)
-        for fields in lines
-        if fields["label"] in {0, 1}
-    ]
+    labelled = (fields for fields in lines if fields["label"] in {0, 1})
+    return [Row(path.stem, _group(fields), fields["label"] == 1, fields) for fields in labelled]
 
 
 def _group(fields: dict[str, Any]) -> str:
@@ -71,11 +67,11 @@ def signals(row: Row) -> Signals:
     return support(row.fields["response"], index(row.fields["context"])).signals
 
 
-def seen(path: Path) -> list[Row]:
-    """The rows of a file that are not held out."""
+def split(path: Path) -> tuple[list[Row], list[Row]]:
+    """The rows of a file to fit to, and those that are held out."""
     rows = read(path)
     out = held_out(row.group for row in rows)
-    return [row for row in rows if row.group not in out]
+    return [row for row in rows if row.group not in out], [row for row in rows if row.group in out]
 
 
 def main(
@@ -83,7 +79,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Where to write the model.")] = KEPT,
 ) -> None:
     """Fit the model to all files together, and write it."""
-    rows = [row for path in files for row in seen(path)]
+    rows = [row for path in files for row in split(path)[0]]
     known = [(row, signals(row)) for row in rows]
     measured = [(row, found[:-1]) for row, found in known if not found.contradicted]
     labels = [row.is_supported for row, _ in measured]
@@ -91,7 +87,7 @@ def main(
     weights = [len(measured) / len(kinds) / kinds[row.file, row.is_supported] for row, _ in measured]
     fitted = linear_model.LogisticRegression().fit([found for _, found in measured], labels, weights)
     values = [float(fitted.intercept_[0]), *map(float, fitted.coef_[0]), CONTRADICTED]
-    named = zip(["intercept", *Signals._fields], (round(value, DIGITS) for value in values), strict=True)
+    named = zip(["intercept", *Signals._fields], (round(value, 3) for value in values), strict=True)
     kept = {
         "method": "logistic regression",
         "held_out": f"one group in {HELD_OUT}, seed {SEED}",

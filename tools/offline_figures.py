@@ -3,7 +3,7 @@
     python tools/offline_figures.py begin.jsonl wice.jsonl
 
 Files are as in fit_support.py. Only the fifth of the groups that took no part in fitting is measured, and the
-same of the corpus of edits in tests/offline/edits. Brackets hold the 95 % interval of a bootstrap of groups.
+same of the corpus of edits in tests/offline/edits. Brackets hold the 95 % interval, of groups.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import Annotated, Any
 
+import numpy as np
 import typer
-from fit_support import Row, held_out, read, signals
+from fit_support import Row, held_out, signals, split
 
 from groundjudge import load
+from groundjudge.analysis.figures import Bootstrap, Sample
+from groundjudge.cli.screen import with_interval
 from groundjudge.offline.support import score
 from groundjudge.types import Judge
-
-metrics: Any = import_module("sklearn.metrics")  # which is not typed
 
 JUDGES = [
     load(name, model="offline") for name in ("groundedness", "confidence_grounding", "statement_groundedness")
@@ -35,29 +34,13 @@ LEAST_LOSS = 0.005
 """What an edit that makes a sentence wrong must cost with every judge."""
 MOST_LOSS = 0.1
 """What an edit that keeps its meaning may cost with any."""
-RESAMPLES = 1_000
-
-
-def measured(path: Path) -> list[Row]:
-    """The rows of a file that took no part in fitting."""
-    rows = read(path)
-    out = held_out(row.group for row in rows)
-    return [row for row in rows if row.group in out]
 
 
 def area(rows: Sequence[Row], scores: Sequence[float]) -> str:
     """Area under the ROC curve, with its interval."""
-    groups: dict[str, list[tuple[bool, float]]] = {}
-    for row, each in zip(rows, scores, strict=True):
-        groups.setdefault(row.group, []).append((row.is_supported, each))
-    draw = Random(0)  # noqa: S311
-    samples = [draw.choices(list(groups.values()), k=len(groups)) for _ in range(RESAMPLES)]
-    point, *areas = (
-        metrics.roc_auc_score(*zip(*[pair for group in sample for pair in group], strict=True))
-        for sample in [list(groups.values()), *samples]
-    )
-    areas.sort()
-    return f"{point:.3f} [{areas[RESAMPLES // 40]:.3f}, {areas[-RESAMPLES // 40]:.3f}]"
+    supported = np.array([row.is_supported for row in rows])
+    sample = Sample(np.array(scores), supported, np.array([row.group for row in rows]), positive=supported)
+    return with_interval(Bootstrap().figures(sample, Sample.agreement)["roc_auc"])
 
 
 def judged(judge: Judge, case: dict[str, Any]) -> float:
@@ -87,7 +70,7 @@ def losses(row: dict[str, Any], text: str) -> list[float]:
 def main(files: Annotated[list[Path], typer.Argument(help="Labelled rows, JSONL.")]) -> None:
     """Print the ROC AUC of the support and of three judges on each file, and the share of edits seen."""
     for path in files:
-        rows = measured(path)
+        _, rows = split(path)
         print(f"{path.stem}: {len(rows)} rows, {len({row.group for row in rows})} groups, ROC AUC")
         print(f"  {'support':26}{area(rows, [score(signals(row)) for row in rows])}")
         for judge in JUDGES:

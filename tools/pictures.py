@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import shutil
 from base64 import b64decode
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,9 +34,8 @@ DRAWN = 20
 ROW = "rag-number-changed"
 """The case that the second picture shows."""
 OPEN = """
-    const rows = [...document.querySelectorAll("#verdicts tr")];
-    const row = rows.find(row => [...arguments].every(text => row.textContent.includes(text)));
-    row.querySelector("button, a").click();
+    const ofCase = row => [...arguments].every(text => row.textContent.includes(text));
+    [...document.querySelectorAll("#verdicts tr")].find(ofCase).querySelector("button, a").click();
 """
 
 
@@ -52,7 +49,13 @@ def main() -> None:
         "report": report(verdicts, title="verdicts.jsonl", cases=cases),
         "label": labelling_page(sample, cases, load_rubric(JUDGES[0])),
     }
-    with TemporaryDirectory() as folder, _browser() as chrome:
+    options = Options()
+    options.binary_location = str(shutil.which("chromium"))
+    for flag in FLAGS:
+        options.add_argument(flag)
+    service = Service(str(shutil.which("chromedriver")))
+    with TemporaryDirectory() as folder, webdriver.Chrome(options=options, service=service) as chrome:
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SIZE)
         for name, text in pages.items():
             page = Path(folder) / f"{name}.html"
             page.write_text(text, encoding="utf-8")
@@ -61,20 +64,6 @@ def main() -> None:
             if name == "report":
                 chrome.execute_script(OPEN, ROW, JUDGES[-1])
                 _take(chrome, ASSETS / "report-row.webp")
-
-
-@contextmanager
-def _browser() -> Generator[webdriver.Chrome]:
-    options = Options()
-    options.binary_location = str(shutil.which("chromium"))
-    for flag in FLAGS:
-        options.add_argument(flag)
-    chrome = webdriver.Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))
-    try:
-        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SIZE)
-        yield chrome
-    finally:
-        chrome.quit()
 
 
 def _take(chrome: webdriver.Chrome, path: Path) -> None:
