@@ -510,7 +510,7 @@ def _blocked(outcome: Outcome, fault: str | None) -> GuardError:
     verdict, drafts = outcome.verdict, len(outcome.drafts)
     said = verdict.error.code if verdict.error else f"score {verdict.score}"
     why = f"`fallback` gave {fault}" if fault else "there is no `fallback`"
-    message = f"none of {drafts} drafts may go out ({outcome.reason}, {said}), and {why}"
+    message = f"no draft may go out ({drafts} made; {outcome.reason}, {said}), and {why}"
     return GuardError("blocked", message, outcome)
 
 

@@ -244,7 +244,7 @@ def test_without_wait_each_command_sends_the_next_batch(batches: Any) -> None:
         if (collected := run.collect()).exit_code == 0:
             break
         n_left = 4 - len(run.results())
-        assert f"{n_left} of 4 batches have not ended" in collected.output
+        assert f"batches that have not ended: {n_left} of 4;" in collected.output
     check(run)
     assert run.server.most_open == 1
 

@@ -82,7 +82,7 @@ def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> N
     second.stages = ["in_progress"] * 9
     collected = [run.invoke("batch", "collect", run.out) for _ in range(3)]
     assert [each.exit_code for each in collected] == [1, 1, 1]
-    assert "1 of 2 batches have not ended" in collected[-1].output
+    assert "batches that have not ended: 1 of 2;" in collected[-1].output
     assert run.results() == {"0": 1.0, "1": 1.0}
     second.stages = ["completed"]
     assert run.collect().exit_code == 0

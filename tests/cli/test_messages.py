@@ -238,4 +238,4 @@ def test_option_out_of_range_is_named(invoke: Invoke, file_of: FileOf, options: 
 def test_a_budget_is_named_as_an_option(invoke: Invoke, file_of: FileOf) -> None:
     options = ["--judge", "groundedness", "--model", "m", "--max-calls", "1"]
     result = invoke("run", file_of(ROW, ROW), *options, model=ScriptedModel(GOOD))
-    assert "stopped: 1 calls were made, and --max-calls allows 1\n" in result.stderr
+    assert "stopped: calls made: 1, and --max-calls allows 1\n" in result.stderr

@@ -124,7 +124,7 @@ def test_cases_are_not_overwritten(probe: Callable[..., Any], cases: Path) -> No
 def test_spent_budget_can_be_resumed(probe: Callable[..., Any]) -> None:
     stopped = probe("--out", "probe.jsonl", "--max-calls", "7")
     assert stopped.exit_code == 1
-    assert "stopped: 7 calls were made" in stopped.stderr
+    assert "stopped: calls made: 7" in stopped.stderr
     n_kept = len(verdicts_in(Path("probe.jsonl").read_text()))
     assert 0 < n_kept <= 7
     resumed = probe("--out", "probe.jsonl", "--resume")

@@ -134,7 +134,7 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
     options = ("run", file_of(*({**ROW, "id": str(n)} for n in range(4))), "--out", out, "--concurrency", "1")
     stopped = invoke(*options, *REPEATED, "3", "--max-calls", "5")
     assert stopped.exit_code == 1
-    assert "stopped: 5 calls were made, and --max-calls allows 5" in stopped.stdout + stopped.stderr
+    assert "stopped: calls made: 5, and --max-calls allows 5" in stopped.stdout + stopped.stderr
     assert len(verdicts_in(out.read_text())) == 2
     for others in ([*REPEATED, "5"], [*REPEATED, "3", "--stop", "never"], [*JUDGE, "--model", "m"]):
         refused = invoke(*options, *others, "--resume")
@@ -180,7 +180,7 @@ OF_A_DEADLINE = (
     "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
     "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's",
 )
-OF_A_BUDGET = "45 tokens were spent, and --max-tokens allows 45"
+OF_A_BUDGET = "tokens used: 45, and --max-tokens allows 45"
 ON_ANY_WIDTH = ("groundedness", "agreement", "calls/row", "3.00", "0.666")
 
 

@@ -238,7 +238,7 @@ def test_full_shows_previous_verdicts(invoke: Invoke, cases: Callable[..., Path]
     ("replies", "options", "message"),
     [
         ([GOOD, GOOD, ModelError("quota", "No quota")], [], "No quota; the finished verdicts are in "),
-        ([GOOD], ["--max-calls", "2"], "2 calls were made, and --max-calls allows 2"),
+        ([GOOD], ["--max-calls", "2"], "calls made: 2, and --max-calls allows 2"),
     ],
 )
 def test_stopped_run_can_be_resumed(  # noqa: PLR0913  fixtures and a row of the table

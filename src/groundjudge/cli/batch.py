@@ -207,7 +207,7 @@ def collect(  # noqa: PLR0913  one per option
                 totals.tally.add_waiting(judge, n_rows)
             _show(Screen(), judges, run.rows, totals, answers, prices)
         n_running = sum(not part.is_settled for part in state.parts)
-        message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
+        message = f"batches that have not ended: {n_running} of {len(state.parts)}; verdicts wait for them"
         if not has_all:
             fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
         exit_after_run(run.rows, totals, None)

@@ -76,7 +76,7 @@ CONCURRENCY = 16
 
 NO_LIMIT = sys.maxsize
 
-SPENT = {"max_calls": "calls were made", "max_tokens": "tokens were spent"}
+SPENT = {"max_calls": "calls made", "max_tokens": "tokens used"}
 """What the options for a budget count."""
 
 _END = object()
@@ -488,5 +488,5 @@ class Limits:
 
     def _check_budget(self) -> None:
         for name in self._used_up():
-            message = f"{self._spent[name]} {SPENT[name]}, and `{name}` allows {self.most[name]}"
+            message = f"{SPENT[name]}: {self._spent[name]}, and `{name}` allows {self.most[name]}"
             raise ModelError("budget", message, name)
