@@ -22,7 +22,14 @@ from openai.resources.chat import Completions
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted
-from groundjudge.models.identity import class_of, not_pickled, same
+from groundjudge.models.identity import (
+    class_of,
+    identity_by_settings,
+    not_pickled,
+    own_identity,
+    same,
+    sent_by,
+)
 from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.pacing import TRANSIENT, wait_or_raise
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
@@ -157,8 +164,15 @@ class OpenAIModel:
 
     @property
     def identity(self) -> str:
-        """The endpoint, without a password, and the name: they tell the model from others, for a cache."""
-        return f"{redacted(self.endpoint)} {self.name}"
+        """The endpoint, without a password, what is sent to it besides, and the name.
+
+        They tell the model from others, for a cache; "" if a client of another package does not say.
+        """
+        if not self._is_openai:
+            return own_identity(self._given)
+        headers = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
+        sent = sent_by(self._given) if self._given else headers
+        return identity_by_settings(f"{redacted(self.endpoint)} {self.name}", sent)
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -171,7 +185,7 @@ class OpenAIModel:
         async def send(parameters: dict[str, Any]) -> Reply:
             return await self._retried({**parameters, **sent}, is_paced=request.paced)
 
-        return await negotiated(request, learnt_from(self.identity), self._who, send)
+        return await negotiated(request, learnt_from(f"{self.endpoint} {self.name}"), self._who, send)
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
