@@ -35,7 +35,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
         "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",
         "unreadable_file": "A file of cases is not what its suffix says, not in UTF-8 or too large. "
-        "Pass `--format` or `--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct the file.",
+        "Pass `--format` or `--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct it.",
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
