@@ -123,6 +123,14 @@ def test_lists_of_too_many_items_are_an_error(tmp_path: Path, monkeypatch: pytes
         read(tmp_path / "a.parquet")
 
 
+def test_a_row_group_that_unpacks_to_gigabytes_is_an_error(tmp_path: Path) -> None:
+    texts = pa.array([str(number) + "x" * 9_000_000 for number in range(20)])
+    options = {"use_dictionary": False, "compression": "zstd"}
+    pq.write_table(pa.table({"context": texts}), tmp_path / "a.parquet", **options)
+    with pytest.raises(CaseError, match="unpacks to gigabytes: write smaller row groups"):
+        read(tmp_path / "a.parquet")
+
+
 CHILD = """
 import resource, sys
 from groundjudge.runs.rows import read_rows

@@ -68,7 +68,7 @@ Columns: TypeAlias = Sequence[str] | str | None
 for `id` if there is one."""
 
 MOST_ROWS = 1000
-"""The most verdicts of an output batch."""
+"""The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
 
 PER_ITEM = 8
 """Bytes of an item in a list of Python, besides its value."""
@@ -76,6 +76,9 @@ PER_ITEM = 8
 MOST_ITEMS = 2**26
 """Items that the lists of a column may have in one row group of a Parquet file. Equal ones are compressed
 to nothing, and those of a row are read together."""
+
+MOST_UNPACKED = 100
+"""A row group of a Parquet file unpacks to so many times its size. Texts reach a tenth of that."""
 
 ALWAYS_READ = frozenset({*FIELD_NAMED, *RESERVED, "judges"})
 """The columns that are read for any judge: the fields of a case under all their names."""
@@ -344,7 +347,9 @@ def _size(column: Any) -> int:  # noqa: ANN401  an array
     if isinstance(column, pa.ChunkedArray):  # of a table
         return sum(map(_size, column.chunks))
     if pa.types.is_dictionary(kind):
-        return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+        used = pc.value_counts(column.indices.drop_null())
+        lengths = pc.binary_length(column.dictionary.take(used.field("values")))
+        return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
     if pa.types.is_struct(kind):
         return sum(map(_size, column.flatten()))
     if pa.types.is_map(kind):
@@ -396,17 +401,23 @@ def _batches_in(file: Path, column: str | None) -> Iterator[RecordBatch]:
         about = pq.read_metadata(file)
         stored = [about.schema.column(index) for index in range(about.num_columns)]
         # A text that is stored once for many rows is read once.
-        texts = [each.path for each in stored if each.logical_type.type == "STRING"]
+        texts = [each.path for each in stored if each.physical_type == "BYTE_ARRAY"]
         lists = [index for index, each in enumerate(stored) if each.max_repetition_level]
         with pq.ParquetFile(file, metadata=about, read_dictionary=texts) as opened:
             if column and column not in opened.schema_arrow.names:
                 raise CaseError("unreadable_file", f"{file} has no column `{column}`", str(file))
             for number, group in enumerate(map(about.row_group, range(about.num_row_groups))):
-                if max((group.column(index).num_values for index in lists), default=0) > MOST_ITEMS:
-                    message = f"{file}: its lists have more than {MOST_ITEMS} items: write smaller row groups"
+                packed = sum(group.column(index).total_compressed_size for index in range(about.num_columns))
+                many = f"its lists have more than {MOST_ITEMS} items"
+                faults = {
+                    many: max((group.column(index).num_values for index in lists), default=0) > MOST_ITEMS,
+                    "it unpacks to gigabytes": group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed,
+                }
+                for fault in filter(faults.get, faults):
+                    message = f"{file}: {fault}: write smaller row groups"
                     raise CaseError("unreadable_file", message, str(file))
                 fitting = LARGEST_ROW * group.num_rows // max(group.total_byte_size, 1)
-                at_once = min(max(fitting, 1), ROWS_AT_ONCE)
+                at_once = min(max(fitting, 1), MOST_ROWS)
                 yield from opened.iter_batches(at_once, [number], columns=column and [column])
     except pa.ArrowInvalid as error:
         raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
