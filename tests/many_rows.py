@@ -44,7 +44,7 @@ class Echo:
         fail: the exceptions to raise, by the row's number.
     """
 
-    name = "echo"
+    name = identity = "echo"
 
     def __init__(
         self, wait: Callable[[int], float] = lambda _: 0, fail: Mapping[int, BaseException] | None = None

@@ -23,3 +23,11 @@ class ScriptedModel:
         if isinstance(reply, Exception):
             raise reply
         return Reply(reply) if isinstance(reply, str) else reply
+
+
+class NamedModel(ScriptedModel):
+    """One that a cache knows by its name alone."""
+
+    @property
+    def identity(self) -> str:
+        return self.name

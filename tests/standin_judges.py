@@ -26,7 +26,7 @@ class StandIn:
     """Gives the best or the worst verdict, as a function of the request says."""
 
     def __init__(self, name: str, passes: Callable[[Request], bool]) -> None:
-        self.name = name
+        self.name = self.identity = name
         self.asked: list[Request] = []
         self._passes = passes
 

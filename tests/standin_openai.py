@@ -57,6 +57,7 @@ class Raw:
 
     body: bytes
     content_type: str = "application/json"
+    encoding: str = "identity"
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,8 @@ class StandIn:
                 headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
                 return web.json_response(error_of(answer), status=answer.status, headers=headers)
             case Raw():
-                return web.Response(body=answer.body, content_type=answer.content_type)
+                headers = {"Content-Encoding": answer.encoding}
+                return web.Response(body=answer.body, content_type=answer.content_type, headers=headers)
             case Cut():
                 if request.transport:
                     request.transport.abort()

@@ -34,8 +34,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "unknown_encoding": "Python knows no encoding of that name. Pass one such as `--encoding cp1252`.",
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
         "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",
-        "unreadable_file": "A file of cases is not what its suffix says, or not in UTF-8. Pass `--format` or "
-        "`--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct the file.",
+        "unreadable_file": "A file of cases is not what its suffix says, not in UTF-8 or too large. "
+        "Pass `--format` or `--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct it.",
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
@@ -108,7 +108,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "bad_example": "The file's `example_reply` is not read as the value that it declares. "
         "Correct the example, or `reply:` and `scale:`; the message says what was read.",
         "bad_front_matter": "The part between the `---` lines is not valid YAML, or a key is wrong. "
-        "Correct the key that the message names: it is unknown, occurs twice or has a value of a wrong type.",
+        "Correct what the message names: a key is unknown, occurs twice or has a value of a wrong type, or "
+        "there are aliases or too many values.",
         "bad_levels": "A level or a `not_applicable` value is off the scale. Change it, or the scale.",
         "bad_panel": "A panel cannot be made of these judges or options, or cannot be used here. Read the "
         "reason in the message: there is one judge, scales differ, repeats have temperature 0, `rule` or "
@@ -133,7 +134,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "Use a name that `groundjudge judges` lists, or a path; it is relative to the working directory.",
         "unknown_placeholder": "A placeholder is not an input. Declare it under `inputs:`, or remove it.",
         "unknown_reply_format": "There is no reply format of that name. Use one that the message lists.",
-        "unreadable_prompt": "The file cannot be opened, or is not UTF-8. Check the path and the encoding.",
+        "unreadable_prompt": "The file cannot be opened, is too long or not UTF-8. Check path and encoding.",
         "unused_input": "The text has no placeholder for an input. Add the placeholder, or remove the input.",
     },
     "PanelError": {

@@ -30,7 +30,7 @@ from deepeval.test_case import (
     Turn,
 )
 from fenced import without_codes
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import (
     CachedModel,
@@ -713,7 +713,9 @@ def test_type_error_of_the_model_does_not_cause_a_second_call(run_async: bool) -
 
 
 class CustomLLM(DeepEvalBaseLLM):
-    """A model as users of DeepEval write one."""
+    """A model as users of DeepEval write one, which counts its calls."""
+
+    identity = "a custom model"
 
     def __init__(self, *answers: Any) -> None:
         self.answers = [*answers]
@@ -808,7 +810,7 @@ async def test_cost_is_that_of_the_last_test_case(measure: Any) -> None:
 
 
 def test_reply_from_a_cache_costs_nothing(tmp_path: Path) -> None:
-    for prices, llm in ((PRICES, ScriptedModel(counted(GROUNDED))), (None, CustomLLM((GROUNDED, 200.0)))):
+    for prices, llm in ((PRICES, NamedModel(counted(GROUNDED))), (None, CustomLLM((GROUNDED, 200.0)))):
         model = CachedModel(llm, tmp_path / f"{type(llm).__name__}.db")
         metric = GroundednessMetric(model=model, prices=prices)
         costs: list[float | None] = []

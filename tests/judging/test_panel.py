@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import (
     CachedModel,
@@ -378,7 +378,7 @@ def test_identity_depends_on_all_that_decides() -> None:
 
 
 def test_cache_keeps_the_replies_of_repeats_apart(tmp_path: Path) -> None:
-    model = ScriptedModel(tag(5), tag(1), tag(5))
+    model = NamedModel(tag(5), tag(1), tag(5))
     first = load("groundedness", model=CachedModel(model, tmp_path / "cache"), repeats=3).judge(CASE)
     again = load("groundedness", model=CachedModel(model, tmp_path / "cache"), repeats=3).judge(CASE)
     assert [vote.score for vote in again.votes] == [vote.score for vote in first.votes] == [1, 0, 1]

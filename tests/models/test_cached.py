@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from any_options import load_one
 from command_line import ROW, Invoke, verdicts_in
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel
 from standin_openai import StandIn, Text
 
 from groundjudge import ModelError, Reply, ReplyError, Usage, Verdict, as_judge, load, load_rubric, run
@@ -38,13 +38,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache.db"
 
 
-def judge_on(model: ScriptedModel, path: Path, **options: Any) -> Judge:
+def judge_on(model: NamedModel, path: Path, **options: Any) -> Judge:
     return load_one("groundedness", model=CachedModel(model, path), **options)
 
 
 @pytest.mark.parametrize("asked_async", [False, True])
 def test_repeated_request_makes_no_call(path: Path, asked_async: bool) -> None:  # noqa: FBT001
-    model = ScriptedModel(GOOD, "none")
+    model = NamedModel(GOOD, "none")
     judge = judge_on(model, path)
     found = list(run(judge, [ROW, ROW], concurrency=1)) if asked_async else [judge.judge(ROW) for _ in "12"]
     first, second = found
@@ -71,8 +71,8 @@ OTHER_ROW = {**ROW, "response": "It sails at ten."}
 def test_different_request_makes_a_call(  # noqa: PLR0913, PLR0917  a row of the table
     path: Path, judge: str, name: str, repeat: int, parameters: dict[str, Any], row: dict[str, Any]
 ) -> None:
-    judge_on(ScriptedModel(GOOD), path).judge(ROW)
-    model = ScriptedModel(ModelError("server", "asked"))
+    judge_on(NamedModel(GOOD), path).judge(ROW)
+    model = NamedModel(ModelError("server", "asked"))
     model.name = name
     with pytest.raises(ModelError, match="asked"):
         load(judge, model=CachedModel(model, path, repeat=repeat), parameters=parameters).judge(row)
@@ -88,9 +88,9 @@ def test_other_endpoint_has_its_own_replies(path: Path) -> None:
 
 
 def test_case_id_and_threshold_are_not_part_of_the_key(path: Path) -> None:
-    judge = judge_on(ScriptedModel(GOOD, "none"), path)
+    judge = judge_on(NamedModel(GOOD, "none"), path)
     judge.judge({**ROW, "id": "1"})
-    assert judge_on(ScriptedModel("none"), path, threshold=0.9).judge({**ROW, "id": "2"}).case_id == "2"
+    assert judge_on(NamedModel("none"), path, threshold=0.9).judge({**ROW, "id": "2"}).case_id == "2"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_case_id_and_threshold_are_not_part_of_the_key(path: Path) -> None:
 )
 def test_unreadable_reply_and_error_are_not_stored(path: Path, bad: Reply | ModelError) -> None:
     for _ in range(2):
-        model = ScriptedModel(bad)
+        model = NamedModel(bad)
         with pytest.raises((ReplyError, ModelError)):
             judge_on(model, path, max_reasks=0).judge(ROW)
         assert model.asked
@@ -125,6 +125,7 @@ async def test_equal_requests_in_flight_wait_for_the_first_reply(
             await answered.wait()
         return GOOD
 
+    vars(answer)["identity"] = "answers that are counted"
     judge: Judge = load_one("groundedness", model=CachedModel(answer, path), max_reasks=0)
     verdicts = await asyncio.gather(*(judge.aevaluate(ROW) for _ in range(5)))
     assert [verdict.score for verdict in verdicts][1:] == [1.0] * 4
@@ -132,9 +133,9 @@ async def test_equal_requests_in_flight_wait_for_the_first_reply(
 
 
 def test_stored_reply_that_the_rubric_cannot_read_makes_a_call(path: Path) -> None:
-    judge_on(ScriptedModel(GOOD), path).judge(ROW)
+    judge_on(NamedModel(GOOD), path).judge(ROW)
     stricter = as_judge(
-        judge_on(ScriptedModel("<S2>1</S2>"), path),
+        judge_on(NamedModel("<S2>1</S2>"), path),
         scale=load_rubric("confidence_grounding").scale,
         levels={},
         not_applicable=(),
@@ -148,7 +149,7 @@ def entries(path: Path) -> list[tuple[str, str]]:
 
 
 def test_file_contains_the_reply_as_json(path: Path) -> None:
-    judge_on(ScriptedModel(GOOD), path).judge(ROW)
+    judge_on(NamedModel(GOOD), path).judge(ROW)
     ((_, text),) = entries(path)
     assert "größer" in text
     assert json.loads(text) == {
@@ -164,11 +165,11 @@ def test_file_contains_the_reply_as_json(path: Path) -> None:
     "entry", ["", "{", "[]", "null", '{"text": 1}', '{"text": "<S2>5</S2>"}', b"\xff", "[" * 100_000]
 )
 def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path, entry: str | bytes) -> None:
-    judge_on(ScriptedModel(GOOD), path).judge(ROW)
+    judge_on(NamedModel(GOOD), path).judge(ROW)
     with closing(sqlite3.connect(path)) as file:
         file.execute("UPDATE replies SET reply = ?", [entry])
         file.commit()
-    model = ScriptedModel(GOOD)
+    model = NamedModel(GOOD)
     assert judge_on(model, path).judge(ROW).score == 1.0
     assert len(model.asked) == 1
     assert json.loads(entries(path)[0][1])["text"] == GOOD.text
@@ -179,7 +180,7 @@ def test_file_that_is_not_a_cache_raises(tmp_path: Path) -> None:
     other.write_text("not a database at all, but long enough to be taken for one")
     for path in (other, tmp_path / "missing" / "folder.db"):
         with pytest.raises(ModelError, match="cannot be used as a cache") as caught:
-            CachedModel(ScriptedModel(GOOD), path)
+            CachedModel(NamedModel(GOOD), path)
         assert caught.value.code == "bad_cache"
     assert other.read_text().startswith("not a database")
 
@@ -188,7 +189,7 @@ def test_locked_file_is_logged_and_the_model_is_asked(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("groundjudge.models.cached.PATIENCE", 0.05)
-    judge = judge_on(ScriptedModel(GOOD), path)
+    judge = judge_on(NamedModel(GOOD), path)
     with closing(sqlite3.connect(path)) as other, caplog.at_level(logging.WARNING, "groundjudge"):
         other.execute("BEGIN IMMEDIATE")
         assert judge.judge(ROW).score == 1.0
@@ -196,7 +197,7 @@ def test_locked_file_is_logged_and_the_model_is_asked(
 
 
 def test_threads_share_a_cached_model(path: Path) -> None:
-    judge = judge_on(ScriptedModel(GOOD), path)
+    judge = judge_on(NamedModel(GOOD), path)
     found: list[Verdict] = []
 
     def work(n: int) -> None:
@@ -215,7 +216,7 @@ def test_run_command_with_cache_makes_no_repeated_calls(
     invoke: Invoke, file_of: Callable[..., Path], path: Path
 ) -> None:
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1", "--cache", path]
-    model = ScriptedModel(GOOD)
+    model = NamedModel(GOOD)
     cases = file_of(*({**ROW, "response": f"At {k}."} for k in range(4)))
     first = invoke("run", cases, *options, model=model)
     again = invoke("run", cases, *options, "--max-calls", "1", model=model)
@@ -230,11 +231,11 @@ WRITER = """
 import json, random, sys
 from groundjudge import Reply, load
 from groundjudge.models.cached import CachedModel
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel
 
 path, seed, reply, row = sys.argv[1:]
 chance = random.Random(int(seed))
-judge = load("groundedness", model=CachedModel(ScriptedModel(Reply(reply)), path))
+judge = load("groundedness", model=CachedModel(NamedModel(Reply(reply)), path))
 while True:
     number = chance.randrange(1000)
     print(number, judge.judge({**json.loads(row), "response": f"At {number}."}).score, flush=True)
@@ -287,7 +288,7 @@ def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     numbers = acknowledged(tmp_path.glob("*.log"))
     assert len(numbers) > 100
-    model = ScriptedModel("none")
+    model = NamedModel("none")
     judge = judge_on(model, path, max_reasks=0)
     assert {judge.judge({**ROW, "response": f"At {number}."}).score for number in numbers} == {1.0}
     assert model.asked == []

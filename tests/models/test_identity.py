@@ -1,75 +1,200 @@
-"""What tells models apart for a cache: settings, and no secrets."""
+"""A cache never serves another model's reply: what differs in a setting, or cannot be told, shares none."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from command_line import GOOD, ROW
+from deepeval.models import OpenAIModel as DeepEvalOpenAI
+from langchain_anthropic import ChatAnthropic
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_groq import ChatGroq
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, refuses, refusing
 
-from groundjudge import CachedModel, load
+from groundjudge import CachedModel, Reply, load
 from groundjudge.judging.load import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import identity_of
 
-
-def chat(**settings: Any) -> Any:
-    values: dict[str, Any] = {"model": "m", "api_key": "k-123456", "base_url": "http://a.example", **settings}
-    return ChatGroq(**values)
+Make = Callable[..., Any]
 
 
-class DeepEvalLike:
-    def __init__(self, **settings: Any) -> None:
-        self.__dict__.update(settings, client=object())
-
-    def generate(self, _: str) -> str:
-        return GOOD
-
-    async def a_generate(self, _: str) -> str:
-        return GOOD
-
-    def get_model_name(self) -> str:
-        return "m"
+def groq(**settings: Any) -> Any:
+    return ChatGroq(**{"model": "m", "api_key": "k-123456", **settings})
 
 
-SETTINGS: list[dict[str, Any]] = [
-    {},
-    {"temperature": 0.5},
-    {"max_tokens": 3},
-    {"base_url": "http://b.example/v1"},
-    {"model_kwargs": {"seed": 3}},
+def anthropic(**settings: Any) -> Any:
+    return ChatAnthropic(**{"model": "m", "api_key": "k-123456", **settings})
+
+
+def deepeval(**settings: Any) -> Any:
+    return DeepEvalOpenAI(**{"model": "gpt-4o", "api_key": "k-123456", **settings})
+
+
+def client_of(kind: Any) -> Make:
+    return lambda **settings: (kind(**{"api_key": "k-123456", "base_url": "http://a", **settings}), "m")
+
+
+def azure_of(kind: Any) -> Make:
+    own = {"api_key": "k-123456", "azure_endpoint": "http://a", "api_version": "1"}
+    return lambda **settings: (kind(**{**own, **settings}), "m")
+
+
+def http(**settings: Any) -> Any:
+    return client_of(openai.OpenAI)(http_client=openai.DefaultHttpxClient(**settings))
+
+
+CHAT: list[dict[str, Any]] = [
+    {"model": "m-2"},
+    {"base_url": "http://b"},
+    *({"temperature": 0.1}, {"max_tokens": 3}, {"stop": ["x"]}, {"reasoning_effort": "low"}),
+    *({"model_kwargs": {"seed": 1}}, {"model_kwargs": {"seed": 2}}, {"model_kwargs": {"top_p": 0.5}}),
+    *({"model_kwargs": {"extra_body": {"metadata": {"tags": [where]}}}} for where in ("eu", "us")),
+    *({"model_kwargs": {"output_key": "verdict"}}, {"model_kwargs": {"stop_token": "<end>"}}),
+    *({"model_kwargs": {"prefix": f"You are a basic {who}"}} for who in ("assistant", "reviewer")),
+    *({"default_headers": {"x-route": "a"}}, {"default_headers": {"x-route": "b"}}),
+    {"default_query": {"deployment": "a"}},
+    {"client": openai.OpenAI(api_key="k", base_url="http://c").chat.completions},
+]
+CLIENT: list[dict[str, Any]] = [
+    *({}, {"organization": "o"}, {"project": "p"}, {"default_query": {"deployment": "a"}}),
+    *({"default_headers": {"x-route": "a"}}, {"default_headers": {"x-route": "b"}}),
+]
+OWN_URL: list[dict[str, Any]] = [{"base_url": "http://b"}, {"base_url": "http://a?version=2"}]
+AZURE: list[dict[str, Any]] = [
+    *({"azure_deployment": "d"}, {"api_version": "2"}, {"azure_endpoint": "http://b"}),
 ]
 
+PROVIDERS: dict[str, tuple[Make, list[dict[str, Any]]]] = {
+    "LangChain": (groq, [{}, *CHAT]),
+    "LangChain, another provider": (
+        anthropic,
+        [{}, {"model": "m-2"}, {"base_url": "http://b"}, {"top_k": 3}, {"thinking": {"type": "disabled"}}],
+    ),
+    "bound": (lambda **more: groq().bind(**more), [{}, {"stop": ["y"]}, {"seed": 1}, {"seed": 2}]),
+    "configured": (
+        lambda **more: groq().with_config(configurable=more),
+        [{}, {"model": "a"}, {"model": "b"}],
+    ),
+    "retried": (lambda **settings: groq(**settings).with_retry(), [{}, *CHAT]),
+    "fallback": (lambda **settings: groq().with_fallbacks([groq(**settings)]), [{}, *CHAT]),
+    "no model": (FakeListChatModel, [{"responses": ["a"]}, {"responses": ["b"]}]),
+    "DeepEval": (
+        deepeval,
+        [
+            *({}, {"model": "gpt-4.1"}, {"base_url": "http://b"}, {"temperature": 0.1}),
+            *({"generation_kwargs": {"seed": 1}}, {"default_headers": {"x-route": "a"}}),
+        ],
+    ),
+    "OpenAI": (client_of(openai.OpenAI), [*CLIENT, *OWN_URL]),
+    "AsyncOpenAI": (client_of(openai.AsyncOpenAI), [*CLIENT, *OWN_URL]),
+    "AzureOpenAI": (azure_of(openai.AzureOpenAI), [*CLIENT, *AZURE]),
+    "AsyncAzureOpenAI": (azure_of(openai.AsyncAzureOpenAI), [*CLIENT, *AZURE]),
+    "HTTP client": (http, [{}, {"headers": {"x-route": "a"}}, {"params": {"d": "a"}}]),
+    "name": (
+        lambda name="m", url="http://a": OpenAIModel(name, base_url=url),
+        [{}, {"name": "m-2"}, {"url": "http://b"}],
+    ),
+}
 
-def retried(**settings: Any) -> Any:
-    return chat(**settings).with_retry()
+
+def identity(model: Any) -> str:
+    return identity_of(as_model(model))
 
 
-def bound(**settings: Any) -> Any:
-    return chat(**settings).bind(stop=["y"])
+@pytest.mark.parametrize(("make", "table"), PROVIDERS.values(), ids=PROVIDERS)
+def test_models_with_other_settings_are_told_apart(make: Make, table: list[dict[str, Any]]) -> None:
+    found = [identity(make(**settings)) for settings in table]
+    assert all(found)
+    assert len({*found}) == len(table)
+    assert found == [identity(make(**settings)) for settings in table]
 
 
-def spare(**settings: Any) -> Any:
-    return chat().with_fallbacks([chat(**settings)])
+@pytest.mark.parametrize(
+    ("make", "one", "other"),
+    [
+        (groq, {}, {"api_key": "k-654321"}),
+        (groq, {}, {"verbose": True, "callbacks": [], "tags": ["t"], "metadata": {"a": 1}, "cache": False}),
+        (groq, {"default_headers": {"Authorization": "one"}}, {"default_headers": {"Authorization": "two"}}),
+        (groq, {"default_headers": {"X-Api-Key": "one"}}, {"default_headers": {"X-Api-Key": "two"}}),
+        (anthropic, {}, {"api_key": "k-654321", "verbose": True}),
+        (deepeval, {}, {"api_key": "k-654321"}),
+        *(
+            (make, {}, {"api_key": "k-654321", "timeout": 9, "max_retries": 7})
+            for make in (
+                *(client_of(openai.OpenAI), client_of(openai.AsyncOpenAI), azure_of(openai.AzureOpenAI)),
+                partial(OpenAIModel, "m", base_url="http://a"),
+            )
+        ),
+        *(
+            (make, {"base_url": "http://user:first@a/v1"}, {"base_url": "http://user:second@a/v1"})
+            for make in (client_of(openai.OpenAI), partial(OpenAIModel, "m"))
+        ),
+    ],
+)
+def test_secrets_retries_and_tracing_tell_no_model_apart(
+    make: Make, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert identity(make(**one)) == identity(make(**other)) != ""
+    assert not any(secret in identity(make(**one)) for secret in ("k-123456", "first", "one"))
 
 
-@pytest.mark.parametrize("make", [chat, retried, bound, spare, DeepEvalLike])
-def test_models_with_other_settings_have_other_identities(make: Callable[..., Any]) -> None:
-    identities = [identity_of(as_model(make(**settings))) for settings in SETTINGS]
-    assert len({*identities}) == len(SETTINGS)
-    assert identities == [identity_of(as_model(make(**settings))) for settings in SETTINGS]
+def test_headers_from_the_environment_tell_models_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = identity(OpenAIModel("m"))
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-route: a")
+    assert identity(OpenAIModel("m")) != before
+
+
+def test_a_setting_that_changes_changes_the_identity() -> None:
+    chat = groq()
+    model = as_model(chat)
+    before = identity_of(model)
+    chat.temperature = 0.9
+    assert identity_of(model) != before
+
+
+TWICE = """
+from test_identity import anthropic, client_of, deepeval, groq, identity, openai
+for model in (groq(), anthropic(), deepeval(), client_of(openai.OpenAI)()):
+    print(identity(model))
+"""
+
+
+def test_two_processes_find_the_same_identities() -> None:
+    found = [
+        subprocess.run(  # noqa: S603  this very Python
+            [sys.executable, "-c", TWICE],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.split("\n")
+        for seed in ("1", "2")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) == 5
 
 
 class Answering:
-    def __init__(self, score: int) -> None:
+    """Answers with its score, as code of a user's own may."""
+
+    def __init__(self, score: int, identity: str | None = None) -> None:
         self.score = score
+        if identity is not None:
+            self.identity = identity
 
     def ask(self, _: object, *, score: int = 0) -> str:
         return f"<S2>{score or self.score}</S2>"
@@ -77,66 +202,90 @@ class Answering:
     __call__ = ask
 
 
-def with_a_default(score: int) -> Callable[..., str]:
-    def ask(_: object, score: int = score) -> str:
-        return f"<S2>{score}</S2>"
+class OwnLLM(Answering):
+    """A model of DeepEval's kind."""
 
-    return ask
+    def get_model_name(self) -> str:
+        return "m"
 
+    async def a_generate(self, _: str) -> str:
+        return self.ask(None)
 
-def with_a_keyword(score: int) -> Callable[..., str]:
-    def ask(_: object, *, score: int = score) -> str:
-        return f"<S2>{score}</S2>"
-
-    return ask
+    generate = a_generate
 
 
-def with_a_closure(score: int) -> Callable[[object], str]:
-    return lambda _: f"<S2>{score}</S2>"
+class OwnChat(FakeListChatModel):
+    """A chat model of LangChain's kind, whose code decides on the reply."""
 
 
-def with_other_code(score: int) -> Callable[[object], str]:
-    return (lambda _: "<S2>5</S2>") if score == 5 else (lambda _: "<S2>1</S2>")
+@dataclass
+class Own:
+    """A model without an identity."""
+
+    score: int
+    name: str = "own"
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    async def acomplete(self, _: object) -> Reply:
+        return Reply(f"<S2>{self.score}</S2>")
 
 
-FUNCTIONS: dict[str, Callable[[int], Any]] = {
-    "default": with_a_default,
-    "keyword": with_a_keyword,
-    "code": with_other_code,
-    "closure": with_a_closure,
+class Client:
+    """A client of another package."""
+
+    base_url = "http://a"
+
+    def __init__(self, score: int) -> None:
+        self.chat = self.completions = self
+        self.create = lambda **_: {"choices": [{"message": {"content": f"<S2>{score}</S2>"}}]}
+
+
+UNTOLD: dict[str, Callable[[int], Any]] = {
+    "function": lambda score: lambda _: f"<S2>{score}</S2>",
+    "partial": lambda score: partial(Answering(0).ask, score=score),
     "bound method": lambda score: Answering(score).ask,
-    "argument": lambda score: partial(Answering(0).ask, score=score),
     "object": Answering,
+    "model": Own,
+    "model of DeepEval's kind": OwnLLM,
+    "chat model": lambda score: OwnChat(responses=[f"<S2>{score}</S2>"]),
+    "stream of replies": lambda score: GenericFakeChatModel(messages=iter([AIMessage(f"<S2>{score}</S2>")])),
+    "chain": lambda score: (
+        RunnableLambda(lambda asked: asked) | FakeListChatModel(responses=[f"<S2>{score}</S2>"])
+    ),
+    "client": lambda score: (Client(score), "m"),
 }
 
 
-@pytest.mark.parametrize("make", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_functions_of_one_name_that_differ_in_code_or_a_value_share_no_replies(
-    make: Callable[[int], Any], tmp_path: Path
-) -> None:
-    models = [CachedModel(make(score), tmp_path / "c") for score in (5, 1, 5)]
-    assert [load("groundedness", model=model).judge(ROW).value for model in models] == [5, 1, 5]
+@pytest.mark.parametrize("make", UNTOLD.values(), ids=UNTOLD)
+def test_what_cannot_be_told_apart_is_asked_each_time_after_a_warning(make: Make, tmp_path: Path) -> None:
+    found: list[float | None] = []
+    for score in (5, 1, 5):
+        model = make(score)
+        with pytest.warns(RuntimeWarning, match="not cached.*attribute `identity`"):
+            cached = CachedModel(model, tmp_path / "c")
+        assert identity(model) == ""
+        found.append(load("groundedness", model=cached).judge(ROW).value)
+    assert found == [5, 1, 5]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (chat(), chat(api_key="k-654321")),
-        (DeepEvalLike(api_key="k-123456"), DeepEvalLike(api_key="k-654321")),
-        (
-            OpenAIModel("m", base_url="http://user:one@a.example/v1"),
-            OpenAIModel("m", base_url="http://user:two@a.example/v1", api_key="k-654321"),
-        ),
-    ],
-)
-def test_keys_and_passwords_are_no_part_of_an_identity(one: Any, other: Any) -> None:
-    identities = [identity_of(as_model(each)) for each in (one, other)]
-    assert identities[0] == identities[1]
-    assert not any(secret in identities[0] for secret in ("k-123456", "one", "two"))
+@pytest.mark.parametrize("setting", [httpx.Client(), lambda: 3, object(), iter("a"), partial(print)])
+def test_settings_that_cannot_be_compared_tell_nothing(setting: object) -> None:
+    assert identity(groq(model_kwargs={"x": setting})) == ""
 
 
-def test_a_model_without_an_identity_has_its_name() -> None:
-    assert identity_of(ScriptedModel("hm")) == "scripted"
+@pytest.mark.parametrize("make", [Answering, OwnLLM, lambda *own: Answering(*own).ask])
+def test_code_of_your_own_says_what_it_is(make: Make, tmp_path: Path) -> None:
+    judges = [
+        load("groundedness", model=CachedModel(make(score, text), tmp_path / "c"))
+        for score, text in ((5, "a"), (1, "a"), (1, "b"))
+    ]
+    assert [judge.judge(ROW).value for judge in judges] == [5, 5, 1]
+
+
+@pytest.mark.parametrize("said", ["", None, 3])
+def test_an_identity_that_is_no_text_tells_nothing(said: Any) -> None:
+    assert identity(Answering(3, said)) == ""
+    assert identity(ScriptedModel(GOOD)) == ""
 
 
 def test_what_an_endpoint_refuses_is_learnt_once_for_all_its_models() -> None:

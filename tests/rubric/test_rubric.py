@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import (
     CaseError,
@@ -250,7 +250,7 @@ def test_previous_verdict_of_another_format_is_not_reused() -> None:
 @pytest.mark.parametrize("cached", [False, True])
 def test_each_reply_is_read_once(stars: Path, tmp_path: Path, *, cached: bool) -> None:
     format_ = Stars()
-    answers = ScriptedModel("hm", "tone: **, style: **")
+    answers = NamedModel("hm", "tone: **, style: **")
     model = CachedModel(answers, tmp_path / "replies.sqlite") if cached else answers
     judge = load(stars, model=model, reply=format_, scale=Scale(worst=1, best=5))
     judge.judge(ROW)
@@ -259,7 +259,7 @@ def test_each_reply_is_read_once(stars: Path, tmp_path: Path, *, cached: bool) -
 
 def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
     path, format_ = tmp_path / "replies.sqlite", Stars()
-    for model in (ScriptedModel("tone: **, style: **"), ScriptedModel("never asked")):
+    for model in (NamedModel("tone: **, style: **"), NamedModel("never asked")):
         judge = load(stars, model=CachedModel(model, path), reply=format_, scale=Scale(worst=1, best=5))
         assert judge.judge(ROW).score == 0.25
     assert len(format_.reads) == 2

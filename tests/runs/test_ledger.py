@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from arrow_table import batch_of
 from many_rows import Echo, judge_named, rows
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel
 
 from groundjudge import ModelError, Verdict, load, panel
 from groundjudge.runs.arrow import judge_batches
@@ -43,7 +43,7 @@ def test_after_a_fatal_error_only_the_rest_is_asked(tmp_path: Path) -> None:
 
 
 def test_members_of_a_panel_are_recorded_too(tmp_path: Path) -> None:
-    model, warm = ScriptedModel(GOOD), {"temperature": 1}
+    model, warm = NamedModel(GOOD), {"temperature": 1}
     judge = load("groundedness", model=model, parameters=warm)
     other = load("groundedness", model=model, parameters=warm, threshold=0.9)
     votes = panel([judge, judge, other], stop="never")

@@ -22,7 +22,7 @@ from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PanelError, PromptError
 from groundjudge.judging.conversation import Conversation, Step
 from groundjudge.judging.judge import Judge, Judging
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
 from groundjudge.verdict import Verdict, Vote, deciding_score, spent_on
@@ -165,7 +165,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
                 "panel",
                 f"its members must be judges, not {type(judge).__name__}: load them without `repeats`",
             )
-        who = judge.identity, getattr(judge.model, "identity", id(judge.model))
+        who = judge.identity, identity_of(judge.model) or id(judge.model)
         members.append(replace(judge, repeat=seen[who]))
         seen[who] += 1
     return Panel(tuple(members), rule, stop)

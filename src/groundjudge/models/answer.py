@@ -7,6 +7,7 @@ import json
 import math
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
@@ -143,7 +144,7 @@ def code_of(error: Exception) -> str:
         return "bad_request"  # this row is rejected, not the key
     if isinstance(status, int) and status >= FIRST_ERROR_STATUS:
         return code_of_status(status)
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError | zlib.error):
         return "server"  # the client could not read what the endpoint sent
     # The openai client calls every error of its transport a timeout; the first cause is what happened.
     kinds = [kind for kind in map(_kind, _causes(error)) if kind]

@@ -7,6 +7,7 @@ import json
 import logging
 import sqlite3
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,7 +47,8 @@ class CachedModel:
     refusals and unreadable replies are not stored. A reply from the file has `cached=True` and a usage of 0.
 
     The cache key consists of the messages, the model's identity (endpoint, name and settings, without
-    secrets), all parameters, `repeat` and the request's own `repeat`.
+    secrets), all parameters, `repeat` and the request's own `repeat`. A model that cannot be told from
+    others, such as a function without an attribute `identity`, is asked each time, after a RuntimeWarning.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
     asked and a warning is logged. A forked process needs its own CachedModel; one that is pickled opens the
     file again, by its absolute path.
@@ -67,6 +69,12 @@ class CachedModel:
         self.name, self.path, self.repeat = self.model.name, Path(path), repeat
         self._lock = threading.Lock()
         self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
+        if not self.identity:
+            message = (
+                f"replies of {self.name} are not cached, because nothing tells it from other models of that "
+                "name: give it an attribute `identity`, a text that changes whenever its replies may change"
+            )
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
         try:
             self._file = sqlite3.connect(
                 path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
@@ -92,7 +100,10 @@ class CachedModel:
         Raises:
             ModelError: as for the underlying model.
         """
-        key = self._key(request)
+        identity = self.identity
+        if not identity:
+            return await self.model.acomplete(request)
+        key = self._key(request, identity)
         place = id(asyncio.get_running_loop()), key
         if place in self._in_flight:
             # Once: if the first one's reply could not be read, all others are sent.
@@ -128,10 +139,10 @@ class CachedModel:
         text = StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
-    def _key(self, request: Request) -> str:
-        version = 2  # increase it when the meaning of keys changes
+    def _key(self, request: Request, identity: str) -> str:
+        version = 3  # increase it when the meaning of keys changes
         asked = [[dict(message) for message in request.messages], dict(request.parameters)]
-        parts = [version, self.identity, *asked, [self.repeat, request.repeat]]
+        parts = [version, identity, *asked, [self.repeat, request.repeat]]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
     def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:

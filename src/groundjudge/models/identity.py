@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
-import marshal
 import re
-from functools import partial
+import sys
 from hashlib import sha256
 from pickle import PicklingError
-from typing import Any, TypeVar
-
-from groundjudge.models.answer import redacted
+from typing import Any, TypeVar, cast
 
 M = TypeVar("M")
 
 SECRET_NAME = re.compile(
-    r"key|secret|password|credential|authorization|(?<!max_)(?:^|[_-])token$", re.IGNORECASE
+    r"(.*[_-])?(api|access|secret|private|subscription)[_-]?key([_-]id)?|authorization|(.*[_-])?password"
+    r"|(.*[_-])?(client|webhook)[_-]secret|(.*[_-])?(api|access|auth|bearer|session)[_-]?token|credentials?",
+    re.IGNORECASE,
 )
-"""Names of settings that hold secrets."""
+"""Names of settings that hold secrets. `stop_token` and `output_key` do not."""
 
 UNRELATED = frozenset(
     {"callbacks", "callback_manager", "cache", "verbose", "tags", "metadata", "rate_limiter"}
 )
 """Settings of LangChain's classes that change no reply."""
+
+SENT = ("_custom_headers", "_custom_query", "organization", "project")
+"""What a provider's client adds to each of its requests; the first is what such a client is known by."""
+
+INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
+"""Where the files of installed packages are."""
+
+USER = re.compile(r'(?<=://)[^/@\s"]+@')
+"""The user and the password in a URL."""
 
 BY_NAME = (
     'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
@@ -32,20 +40,40 @@ BY_NAME = (
 
 
 def identity_by_settings(name: str, model: object) -> str:
-    """The identity of a model of another library: its name, its class and a hash of its settings."""
-    settings = model if hasattr(type(model), "model_fields") else vars(model)
-    text = json.dumps(settings, default=_fields, skipkeys=True)
-    shown = json.dumps(json.loads(text, object_hook=_without_secrets), sort_keys=True)
-    return f"{name} {class_of(model)} {_hash(redacted(shown))}"
+    """The identity of a model: its name, and a hash of its settings.
 
+    Settings tell what an installed package does, and what it does with nothing but plain values, classes and
+    such objects again. What code of your own does, nobody can tell: it says so itself, by an attribute
+    `identity`.
 
-def identity_by_code(name: str, function: Any) -> str:  # noqa: ANN401  anything that can be called
-    """The identity of a function: its place, and a hash of its code and its values.
-
-    Values without a `repr` of their own tell it from those of any other process too.
+    Returns:
+        "" if the model, or anything in its settings, cannot be told from others.
     """
-    place = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', name)}"
-    return f"{place} {_hash(_content(function))}"
+    try:
+        text = json.dumps(model, default=_told)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    told = json.dumps(json.loads(text, object_hook=_without_secrets), sort_keys=True)
+    return f"{name} {sha256(USER.sub('', told).encode()).hexdigest()[:16]}"
+
+
+def own_identity(value: object) -> str:
+    """What an object of the user's says of itself: its attribute `identity`; "" without one."""
+    said = getattr(value, "identity", "")
+    return said if isinstance(said, str) else ""
+
+
+def sent_by(client: Any) -> dict[str, Any]:  # noqa: ANN401  of any provider, or a part of one
+    """What a provider's client, or that of a part such as `chat.completions`, adds to its requests."""
+    client = client if hasattr(client, SENT[0]) else getattr(client, "_client", client)
+    through = getattr(client, "_client", None)  # the client of HTTP
+    headers = dict[str, object](getattr(through, "headers", None) or {})
+    return {
+        "base_url": str(getattr(client, "base_url", "")),
+        **{name: getattr(client, name, None) for name in SENT},
+        "headers": {name: headers[name] for name in headers.keys() - {"user-agent"}},
+        "params": str(getattr(through, "params", "")),
+    }
 
 
 def class_of(value: object) -> str:
@@ -69,28 +97,33 @@ def same(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
     return model
 
 
-def _hash(content: str) -> str:
-    return sha256(content.encode()).hexdigest()[:16]
+def _told(value: Any) -> object:  # noqa: ANN401
+    """What stands for a value that JSON does not have.
 
-
-def _fields(value: object) -> dict[str, object]:
-    """What JSON cannot hold: a pydantic model's class and fields, any other object's class."""
-    fields = getattr(type(value), "model_fields", ())
-    return {"class": class_of(value), **{name: getattr(value, name, None) for name in fields}}
+    Raises:
+        TypeError: it is of no installed package, or has no settings.
+    """
+    kind = type(value)
+    if said := own_identity(value):
+        return said
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, cast("set[object]", value)))
+    if hasattr(kind, "get_secret_value"):
+        return None
+    if hasattr(value, SENT[0]):
+        return {"class": class_of(value), **sent_by(value)}
+    if not INSTALLED.search(getattr(sys.modules.get(kind.__module__), "__file__", None) or ""):
+        raise TypeError(class_of(value))
+    settings = vars(value)
+    if declared := getattr(kind, "model_fields", None):
+        settings = {**settings, **(value.model_extra or {})}
+        # What is left out of a dump is made of the other fields, but for a client that was given.
+        made = [name for name in declared if declared[name].exclude and settings[name] is not None]
+        settings |= {name: {"class": class_of(settings[name]), **sent_by(settings[name])} for name in made}
+    return {"class": class_of(value), **{name: settings[name] for name in settings.keys() - UNRELATED}}
 
 
 def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
-    kept = [name for name in settings if name not in UNRELATED and not SECRET_NAME.search(name)]
-    return {name: settings[name] for name in kept}
-
-
-def _content(function: Any) -> str:  # noqa: ANN401
-    """The code of a function and the values that it uses: defaults, closure, bound arguments, attributes."""
-    if issubclass(type(function), partial):
-        return f"{_content(function.func)} {function.args} {sorted(function.keywords.items())}"
-    code = getattr(function, "__code__", None)
-    values: list[Any] = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    values += [getattr(function, name, None) for name in ("__defaults__", "__kwdefaults__")]
-    owner = getattr(function, "__self__", None) if code else function  # an object that can be called
-    values += [type(owner), getattr(owner, "__dict__", None) or owner]
-    return f"{code and marshal.dumps(code)!r} {values}"
+    return {name: value for name, value in settings.items() if not SECRET_NAME.fullmatch(name)}

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
 from groundjudge.models.answer import error_of, model_error
-from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
+from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same
 from groundjudge.models.loop_thread import called
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, reply_of, usage_of
@@ -89,14 +89,10 @@ class FunctionModel:
         default = getattr(self.function, "__name__", type(self.function).__name__)
         object.__setattr__(self, "name", self.name or default)
 
-    @cached_property
+    @property
     def identity(self) -> str:
-        """What tells this function from others of its name, for a cache: its place, code and values."""
-        return identity_by_code(self.name, self.function)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: `identity` too, because code and values may look different in another process."""
-        return {"function": self.function, "name": self.name, "identity": self.identity}
+        """What tells this function from others, for a cache: its attribute `identity`, or its object's."""
+        return own_identity(self.function) or own_identity(getattr(self.function, "__self__", None))
 
     async def acomplete(self, request: Request) -> Reply:
         """Call the function.
@@ -156,13 +152,19 @@ class LibraryModel:
         names = (by_deepeval(), *own, by_langchain())
         return next((name for name in names if isinstance(name, str) and name), type(self.llm).__name__)
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """What tells this llm from others of its name, for a cache: its class and its settings.
 
-        A runnable that wraps an llm is told by the settings of all that it wraps.
+        A runnable that wraps an llm is told by the settings of all that it wraps. One with code of your own
+        is told by an attribute `identity` that you give it, or not at all: "".
         """
-        return identity_by_settings(self.name, self.llm)
+        return own_identity(self.llm) or identity_by_settings(self.name, self.llm)
+
+    @cached_property
+    def _refused(self) -> dict[str, str]:
+        """What its endpoint refuses, as far as it is known."""
+        return learnt_from(self.identity) if self.identity else {}
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
@@ -185,8 +187,7 @@ class LibraryModel:
                 raise error_of(error, self.name, f"{self.name}: ") from error
 
         sent = {name: value for name, value in request.parameters.items() if name in possible}
-        known = learnt_from(self.identity) if sent else {}
-        return await negotiated(replace(request, parameters=sent), known, self.name, send)
+        return await negotiated(replace(request, parameters=sent), self._refused, self.name, send)
 
 
 LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name"))

@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import os
 import weakref
+import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +23,14 @@ from openai.resources.chat import Completions
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted
-from groundjudge.models.identity import class_of, not_pickled, same
+from groundjudge.models.identity import (
+    class_of,
+    identity_by_settings,
+    not_pickled,
+    own_identity,
+    same,
+    sent_by,
+)
 from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.pacing import TRANSIENT, wait_or_raise
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
@@ -42,6 +50,9 @@ KNOWN = frozenset(inspect.signature(Completions.create).parameters) - {
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
+
+LARGEST_RESPONSE = 64 * 2**20
+"""Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
 
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
@@ -157,8 +168,15 @@ class OpenAIModel:
 
     @property
     def identity(self) -> str:
-        """The endpoint, without a password, and the name: they tell the model from others, for a cache."""
-        return f"{redacted(self.endpoint)} {self.name}"
+        """The endpoint, without a password, what is sent to it besides, and the name.
+
+        They tell the model from others, for a cache; "" if a client of another package does not say.
+        """
+        if not self._is_openai:
+            return own_identity(self._given)
+        headers = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
+        sent = sent_by(self._given) if self._given else headers
+        return identity_by_settings(f"{redacted(self.endpoint)} {self.name}", sent)
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -171,7 +189,7 @@ class OpenAIModel:
         async def send(parameters: dict[str, Any]) -> Reply:
             return await self._retried({**parameters, **sent}, is_paced=request.paced)
 
-        return await negotiated(request, learnt_from(self.identity), self._who, send)
+        return await negotiated(request, learnt_from(f"{self.endpoint} {self.name}"), self._who, send)
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -249,12 +267,13 @@ class OpenAIModel:
         """
         if self._given is None:
             endpoint = await self._per_loop.client(partial(self._built, _endpoint))
-            response = await endpoint.post(endpoint.url, json=body)
+            async with endpoint.stream("POST", endpoint.url, json=body) as response:
+                content = await self._content(response)
             if response.is_error:
-                said = parsed(response.content)
+                said = parsed(content)
                 error = said.get("error", said) if is_mapping(said) else said
                 raise openai.APIStatusError("", response=response, body=error)
-            return response.content
+            return content
         # What the openai client does not know by name is `extra_body`.
         arguments = {name: value for name, value in body.items() if name in KNOWN}
         extra = {name: value for name, value in body.items() if name not in KNOWN}
@@ -262,6 +281,18 @@ class OpenAIModel:
         create = self._given.chat.completions.create
         # A wrapped `create` of an AsyncOpenAI need not look asynchronous.
         return await (create(**arguments) if _is_async(self._given) else called(create, **arguments))
+
+    async def _content(self, response: Any) -> bytes:  # noqa: ANN401  of httpx
+        """The body of a response. It is unpacked here: httpx would unpack a megabyte into gigabytes."""
+        is_packed = response.headers.get("Content-Encoding", "") == "gzip"
+        content, unpacking = bytearray(), zlib.decompressobj(zlib.MAX_WBITS | 16)
+        async for piece in response.aiter_raw():
+            left = LARGEST_RESPONSE + 1 - len(content)
+            content += unpacking.decompress(piece, left) if is_packed else piece
+            if len(content) > LARGEST_RESPONSE:
+                message = f"{self._who}: the response has more than {LARGEST_RESPONSE} bytes"
+                raise self._error("server", f"{message} ({REMEDIES['server']})")
+        return bytes(content)
 
     def _built(self, make: Callable[..., T]) -> T:
         if not self._key and self.endpoint == OPENAI:
@@ -288,7 +319,7 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
     transport: Any = openai.DefaultAioHttpClient(timeout=timeout)
     client = openai.AsyncOpenAI(http_client=transport, **options)
     transport.url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
-    headers = {**client.default_headers, **client.auth_headers}
+    headers = {**client.default_headers, **client.auth_headers, "Accept-Encoding": "gzip"}
     # What the client leaves out has no string as its value.
     transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
     return transport

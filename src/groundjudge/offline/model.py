@@ -15,6 +15,7 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.version import __version__
 
 SIGNED = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
@@ -34,6 +35,11 @@ class OfflineModel:
     """Compares a response with its sources by words, numbers and negations."""
 
     name: str = "offline"
+
+    @property
+    def identity(self) -> str:
+        """The name and the version of the library, which decide on its replies."""
+        return f"{self.name} {__version__}"
 
     async def acomplete(self, request: Request) -> Reply:
         """Reply in the judge's format.

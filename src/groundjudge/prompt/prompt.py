@@ -44,6 +44,13 @@ VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
 TALKS = ("query", "response", "conversation")
 """The fields that may hold messages. A string in Prompty's sense shows all of them."""
 
+LARGEST_PROMPT = 2**20
+"""Characters of a prompt file. It is sent with every case; the longest of the library has some thousands."""
+
+MOST_VALUES = 10_000
+DEEPEST = 50
+"""How many values front matter has at most, and how deeply they are nested."""
+
 Section = tuple[str, tuple[str, ...]]
 """A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
 
@@ -157,7 +164,8 @@ class Prompt(Frozen):
             PromptError: the file cannot be read or is not valid; the message names the file and the key.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            with Path(path).open(encoding="utf-8") as file:
+                text = file.read(LARGEST_PROMPT + 1)
         except (OSError, ValueError) as error:
             message = f"{path}: the prompt file cannot be read: {error}"
             raise PromptError("unreadable_prompt", message, str(path)) from error
@@ -174,6 +182,9 @@ class Prompt(Frozen):
         Raises:
             PromptError: as for `read`.
         """
+        if len(text) > LARGEST_PROMPT:
+            message = f"{path}: a prompt file has at most {LARGEST_PROMPT} characters"
+            raise PromptError("unreadable_prompt", message, path)
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         try:
             head, body = _split(text)
@@ -387,7 +398,9 @@ def _yaml_mapping(head: str) -> dict[str, Any]:
 
     try:
         make: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it is there: ten times as fast
-        loader = make(f"\n{head}")  # one line down, so that errors name the line of the file
+        text = f"\n{head}"  # one line down, so that errors name the line of the file
+        _refuse_bombs(yaml.parse(text, make))
+        loader = make(text)
         root = loader.get_single_node()
         _refuse_repeated_keys(root)
         loaded = None if root is None else loader.construct_document(root)
@@ -398,14 +411,30 @@ def _yaml_mapping(head: str) -> dict[str, Any]:
     return {key: value for key, value in (loaded or {}).items() if value is not None}
 
 
+def _refuse_bombs(events: Iterable[Any]) -> None:
+    """Raise a ValueError for YAML that grows when it is read: aliases repeat values that hold aliases."""
+    depth = 0
+    for number, event in enumerate(events):
+        kind = type(event).__name__
+        depth += kind in {"MappingStartEvent", "SequenceStartEvent"}
+        depth -= kind in {"MappingEndEvent", "SequenceEndEvent"}
+        faults = {
+            f"aliases (*{getattr(event, 'anchor', '')}) are not read: write the value out": kind
+            == "AliasEvent",
+            f"it has more than {MOST_VALUES} values": number > MOST_VALUES,
+            f"it has more than {DEEPEST} values in each other": depth > DEEPEST,
+        }
+        for fault in filter(faults.get, faults):
+            message = f"{fault}{event.start_mark}"
+            raise ValueError(message)
+
+
 def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
     """Raise a ValueError if a mapping has a key twice: YAML would keep the last one only."""
     nodes: list[Any] = [] if root is None else [root]
-    seen = set[int]()
-    for node in nodes:  # which grows; a node with an anchor can stand in several places
-        if isinstance(node.value, str) or id(node) in seen:
+    for node in nodes:  # which grows
+        if isinstance(node.value, str):
             continue
-        seen.add(id(node))
         nodes += [value for _, value in node.value] if node.id == "mapping" else node.value
         keys: dict[str, Any] = {}
         for key, _ in node.value if node.id == "mapping" else ():

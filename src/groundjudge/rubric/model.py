@@ -12,8 +12,8 @@ from groundjudge.rubric.rubric import Request
 class Model(Protocol):
     """Whatever answers requests. It never judges, and it never reads a reply.
 
-    A model may also have an `identity`, a text that tells it from others of its name: a cache keeps the
-    replies of models with different identities apart. Without one its name takes that place.
+    A model may also have an `identity`, a text that changes with whatever changes its replies: a cache keeps
+    the replies of models with different identities apart, and none of a model without one.
     """
 
     @property
@@ -33,5 +33,5 @@ class Model(Protocol):
 
 
 def identity_of(model: Model) -> str:
-    """What tells a model from others, its settings included, without secrets; by default its name."""
-    return str(getattr(model, "identity", model.name))
+    """What tells a model from others, its settings included, without secrets; "" if nothing does."""
+    return str(getattr(model, "identity", ""))

@@ -25,7 +25,7 @@ from groundjudge.case.fields import FIELD_NAMED, RESERVED
 from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import listed
+from groundjudge.runs.cells import LARGEST_ROW, listed
 from groundjudge.runs.replaced import replaced
 from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged, raise_if
 from groundjudge.verdict import Verdict
@@ -33,6 +33,7 @@ from groundjudge.verdict import Verdict
 with requires("record batches and Parquet files need PyArrow", "arrow"):
     # PyArrow has no type hints: imported by name, it is Any to every type checker.
     pa: Any = import_module("pyarrow")
+    pc: Any = import_module("pyarrow.compute")
     pq: Any = import_module("pyarrow.parquet")
 
 RecordBatch: TypeAlias = Any
@@ -68,6 +69,16 @@ for `id` if there is one."""
 
 MOST_ROWS = 1000
 """The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
+
+PER_ITEM = 8
+"""Bytes of an item in a list of Python, besides its value."""
+
+MOST_ITEMS = 2**26
+"""Items that the lists of a column may have in one row group of a Parquet file. Equal ones are compressed
+to nothing, and those of a row are read together."""
+
+MOST_UNPACKED = 100
+"""A row group of a Parquet file unpacks to so many times its size. Texts reach a tenth of that."""
 
 ALWAYS_READ = frozenset({*FIELD_NAMED, *RESERVED, "judges"})
 """The columns that are read for any judge: the fields of a case under all their names."""
@@ -295,7 +306,8 @@ def rows_of(
         at_once: how many rows are turned into Python values at a time.
 
     Yields:
-        A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold.
+        A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
+        or with more than LARGEST_ROW bytes.
     """
     for start in range(0, batch.num_rows, at_once):
         piece, number = batch.slice(start, at_once), first + start
@@ -311,18 +323,41 @@ def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
     Raises:
         CaseError: `unreadable_row`: a column has a value that cannot be read.
     """
+    size, place = sum(map(_size, piece.columns)), f"row {number}"
+    if size > LARGEST_ROW:
+        message = f"{place}: {size} bytes are more than the {LARGEST_ROW} that a row may have"
+        raise CaseError("unreadable_row", message, place)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
         name = FIELD_NAMED.get(field.name, field.name)
         try:
-            values = [_plain(value, field.type) for value in column.to_pylist()]
+            plain = column.dictionary_decode() if pa.types.is_dictionary(field.type) else column
+            values = [_plain(value, field.type) for value in plain.to_pylist()]
         except Exception as error:  # Arrow raises several kinds
-            place = f"row {number}"
             why = f"{place}: the column {field.name!r}: {error}"
             raise CaseError("unreadable_row", why, place) from error
         for row, value in zip(rows, values, strict=True):
             row[field.name] = listed(name, value) if isinstance(value, str) else value
     return rows
+
+
+def _size(column: Any) -> int:  # noqa: ANN401  an array
+    """The bytes that the values of a column need, each by itself: Arrow keeps equal texts once."""
+    kind = column.type
+    if isinstance(column, pa.ChunkedArray):  # of a table
+        return sum(map(_size, column.chunks))
+    if pa.types.is_dictionary(kind):
+        used = pc.value_counts(column.indices.drop_null())
+        lengths = pc.binary_length(column.dictionary.take(used.field("values")))
+        return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
+    if pa.types.is_struct(kind):
+        return sum(map(_size, column.flatten()))
+    if pa.types.is_map(kind):
+        first, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        items = [each.slice(first, end - first) for each in (column.keys, column.items)]
+    else:
+        items = [column.flatten()] if hasattr(kind, "value_type") else []
+    return int(column.nbytes) + sum(PER_ITEM * len(each) + _size(each) for each in items)
 
 
 def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
@@ -363,10 +398,27 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
 
 def _batches_in(file: Path, column: str | None) -> Iterator[RecordBatch]:
     try:
-        with pq.ParquetFile(file) as opened:
+        about = pq.read_metadata(file)
+        stored = [about.schema.column(index) for index in range(about.num_columns)]
+        # A text that is stored once for many rows is read once.
+        texts = [each.path for each in stored if each.physical_type == "BYTE_ARRAY"]
+        lists = [index for index, each in enumerate(stored) if each.max_repetition_level]
+        with pq.ParquetFile(file, metadata=about, read_dictionary=texts) as opened:
             if column and column not in opened.schema_arrow.names:
                 raise CaseError("unreadable_file", f"{file} has no column `{column}`", str(file))
-            yield from opened.iter_batches(MOST_ROWS, columns=column and [column])
+            for number, group in enumerate(map(about.row_group, range(about.num_row_groups))):
+                packed = sum(group.column(index).total_compressed_size for index in range(about.num_columns))
+                many = f"its lists have more than {MOST_ITEMS} items"
+                faults = {
+                    many: max((group.column(index).num_values for index in lists), default=0) > MOST_ITEMS,
+                    "it unpacks to gigabytes": group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed,
+                }
+                for fault in filter(faults.get, faults):
+                    message = f"{file}: {fault}: write smaller row groups"
+                    raise CaseError("unreadable_file", message, str(file))
+                fitting = LARGEST_ROW * group.num_rows // max(group.total_byte_size, 1)
+                at_once = min(max(fitting, 1), MOST_ROWS)
+                yield from opened.iter_batches(at_once, [number], columns=column and [column])
     except pa.ArrowInvalid as error:
         raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
 

@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
+LARGEST_ROW = 64 * 2**20
+"""Characters or bytes of a row. No model reads a tenth of it, and a few kB may hold a row of gigabytes."""
+
 LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
         "query": (dict,),

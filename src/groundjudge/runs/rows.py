@@ -22,7 +22,7 @@ from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths, Fields, field_of, until_found
 from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
-from groundjudge.runs.cells import listed
+from groundjudge.runs.cells import LARGEST_ROW, listed
 from groundjudge.runs.run import Rows, id_of
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
@@ -47,6 +47,14 @@ NOT_UTF8 = re.compile("[\ud800-\udfff]")
 MAX_KEYS = 1000
 """Keys that may be the rows' ids are not all remembered."""
 
+TOO_LARGE = f"more than the {LARGEST_ROW} characters that a row may have"
+
+LARGEST_ARRAY = 4 * LARGEST_ROW
+"""Characters of a JSON array, which is read as a whole and needs up to thirty times the memory."""
+
+MOST_COLUMNS = 10_000
+"""Columns of a table: a header of one line may have millions."""
+
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
 
@@ -69,6 +77,8 @@ def read_rows(
     for any other column; a row of empty cells is skipped. A cell that holds a JSON list is read as that
     list where the column allows one: texts or objects for the context, texts for answers and judges,
     messages (objects) for query, response and conversation. "tsv" is the same with tabs.
+
+    A row has at most LARGEST_ROW characters, and a JSON array LARGEST_ARRAY; what is longer is an error.
 
     "parquet", which needs PyArrow: a file, or a folder of them. Nulls are missing values, maps and structs
     mappings, and a cell of text is read as in "csv".
@@ -197,7 +207,7 @@ class CaseFile:
             if self._format == "jsonl":
                 yield from _json_rows(text)
             elif self._format == "json":
-                items = _array(text.read(), self._name)
+                items = _array(text.read(LARGEST_ARRAY + 1), self._name)
                 yield from (_object(item, f"item {number}") for number, item in enumerate(items, 1))
             else:
                 renamed = {column: field for field, column in paths.items()}
@@ -247,7 +257,7 @@ class CaseFile:
         if self._format == "parquet" or not is_kept(self.path):
             return
         with self._text("\n") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(_lines(lines), 1):
                 _check_utf8(line, f" on line {number}")
 
 
@@ -278,6 +288,11 @@ def _array(text: str, name: str) -> Sequence[Any]:
         CaseError: `unreadable_file`, if the file is something else.
     """
     try:
+        if len(text) > LARGEST_ARRAY:
+            message = f"{name}: a JSON array of more than {LARGEST_ARRAY} characters is not read as a whole"
+            raise CaseError(
+                "unreadable_file", f"{message}: write it as JSON Lines, one object per line", name
+            )
         _check_utf8(text)
         data: Any = json.loads(text)
         what = f"it is a single value ({type(data).__name__})"
@@ -292,9 +307,25 @@ def _array(text: str, name: str) -> Sequence[Any]:
     raise CaseError("unreadable_file", message, name)
 
 
-def _json_rows(lines: Iterable[str]) -> Iterator[FileRow]:
-    for number, line in enumerate(lines, 1):
+def _lines(text: TextIO) -> Iterator[str]:
+    """The lines of a text. One that is too long for a row is cut right after the limit."""
+    while line := text.readline(LARGEST_ROW + 1):
+        yield line
+        _skip_rest(text, line)
+
+
+def _skip_rest(text: TextIO, line: str) -> None:
+    """Read on to the end of a line that was cut."""
+    while len(line) > LARGEST_ROW and not line.endswith(("\n", "\r")):
+        line = text.readline(LARGEST_ROW + 1)
+
+
+def _json_rows(text: TextIO) -> Iterator[FileRow]:
+    for number, line in enumerate(_lines(text), 1):
         if line.isspace():
+            continue
+        if len(line) > LARGEST_ROW:
+            yield _unreadable(f"line {number}", TOO_LARGE)
             continue
         try:
             _check_utf8(line)
@@ -322,6 +353,11 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
     if isinstance(header, CaseError):
         yield header
         return
+    if len(header) > MOST_COLUMNS:
+        yield _unreadable(
+            place, f"{len(header)} columns are more than the {MOST_COLUMNS} that a table may have"
+        )
+        return
     names = [name.strip() for name in header]
     twice = next((name for name, n in Counter(names).items() if name and n > 1), None)
     if twice is not None:
@@ -336,14 +372,41 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
             yield dict(_cells(zip(names, found, strict=False), renamed))
 
 
+class RecordLines:
+    """The lines of a table, for a reader that joins those of one record.
+
+    Attributes:
+        first: the first line, until it is read.
+        number: how many lines were read.
+        size: the characters that were read since this was last set to 0; too many are a `csv.Error`.
+    """
+
+    def __init__(self, text: TextIO) -> None:
+        self._text, self.first = text, text.readline(LARGEST_ROW + 1)
+        self.number = self.size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line, self.first = self.first or self._text.readline(LARGEST_ROW + 1), ""
+        if not line:
+            raise StopIteration
+        self.number, self.size = self.number + 1, self.size + len(line)
+        if self.size > LARGEST_ROW:
+            _skip_rest(self._text, line)
+            raise csv.Error(TOO_LARGE)
+        return line
+
+
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
     """The records of a table that are not empty lines, each with the line on which it begins."""
-    first = text.readline()
-    delimiter = max(DELIMITERS[kind], key=first.count)
+    lines = RecordLines(text)
+    delimiter = max(DELIMITERS[kind], key=lines.first.count)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
-    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        place = f"line {reader.line_num + 1}"
+        place, lines.size = f"line {lines.number + 1}", 0
         try:
             found = next(reader)
         except StopIteration:

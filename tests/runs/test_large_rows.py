@@ -1,0 +1,150 @@
+"""Small files that would need gigabytes are read within bounds, or are errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundjudge import CaseError
+from groundjudge.runs.rows import read_rows
+
+# PyArrow has no type hints: imported by name, it is Any to every type checker.
+pa: Any = import_module("pyarrow")
+pq: Any = import_module("pyarrow.parquet")
+
+LIMIT = 2000
+GOOD = '{"response": "a"}\n'
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of at most LIMIT characters."""
+    for module in ("rows", "arrow"):
+        monkeypatch.setattr(f"groundjudge.runs.{module}.LARGEST_ROW", LIMIT)
+    monkeypatch.setattr("groundjudge.runs.rows.LARGEST_ARRAY", LIMIT)
+    monkeypatch.setattr("groundjudge.runs.rows.MOST_COLUMNS", 20)
+
+
+def read(path: Path, **options: Any) -> list[str]:
+    """The place of each row that is an error, and "ok" for the others."""
+    return [row.subject if isinstance(row, CaseError) else "ok" for row in read_rows(path, **options)]
+
+
+LONG = "x" * (3 * LIMIT)
+TEXTS = {
+    "a long line": ("a.jsonl", GOOD + f'{{"response": "{LONG}"}}\n' + GOOD, ["ok", "line 2", "ok"]),
+    "a long last line": ("a.jsonl", GOOD + LONG, ["ok", "line 2"]),
+    "a long line with carriage returns": ("a.jsonl", LONG + "\r" + LONG + "\n" + GOOD, ["line 1", "ok"]),
+    "one sign too many": ("a.jsonl", "x" * (LIMIT + 1) + "\n" + GOOD, ["line 1", "ok"]),
+    "as long as may be": ("a.jsonl", GOOD.replace("a", "a" * (LIMIT - len(GOOD) + 1)) * 2, ["ok", "ok"]),
+    "a long cell": ("a.csv", f"response,id\na,1\n{LONG},2\nb,3\n", ["ok", "line 3", "ok"]),
+    "a long cell of several lines": (
+        "a.csv",
+        f'response,id\na,1\n"{"x" * 900}\n{"x" * 900}\n{"x" * 900}\n",2\nb,3\n',
+        ["ok", "line 3", "line 6"],  # its end begins another cell
+    ),
+    "many cells": ("a.csv", f"response\na\n{',' * (3 * LIMIT)}\nb\n", ["ok", "line 3", "ok"]),
+    "a long header": ("a.csv", f"{LONG}\na\n", ["line 1"]),
+    "a long header, old line ends": ("a.csv", f"{LONG}\ra\r", ["line 1"]),
+    "many columns": ("a.tsv", "\t".join(map(str, range(21))) + "\n1\n", ["line 1"]),
+    "deep": ("a.jsonl", "[" * 1900 + "\n" + GOOD, ["line 1", "ok"]),
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1"])
+@pytest.mark.parametrize(("name", "text", "expected"), TEXTS.values(), ids=TEXTS)
+def test_a_row_that_is_too_large_is_an_error_of_that_row(
+    tmp_path: Path, name: str, text: str, expected: list[str], encoding: str | None
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    assert read(path, encoding=encoding) == expected
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("text", ["[" + GOOD * 200 + "]", "[" * 9000, '["' + LONG + '"]'])
+def test_an_array_that_is_too_large_is_an_error_that_names_json_lines(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(CaseError, match="JSON Lines") as caught:
+        read(tmp_path / "a.json")
+    assert caught.value.code == "unreadable_file"
+
+
+def repeated(value: str, n: int) -> Any:
+    """A column that has one text n times; the file has it once."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), pa.array([value]))
+
+
+def in_lists(column: Any, ends: list[int]) -> Any:
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), column)
+
+
+def pairs(n: int) -> Any:
+    return pa.MapArray.from_arrays(pa.array([0, n], pa.int32()), repeated("k", n), repeated("v" * 99, n))
+
+
+HUGE = "x" * (LIMIT + 1)
+COLUMNS: dict[str, tuple[Any, list[str]]] = {
+    "a huge value": (pa.array(["a", HUGE, "b"]), ["ok", "row 2", "ok"]),
+    "bytes": (pa.array([b"a", HUGE.encode()]), ["ok", "row 2"]),
+    "large rows that are no larger than may be": (pa.array(["x" * (LIMIT // 2)] * 100), ["ok"] * 100),
+    "the same text in all rows": (repeated("x" * (LIMIT // 2), 100), ["ok"] * 100),
+    "the same text in a list": (in_lists(repeated("x" * 99, 99), [0, 1, 99]), ["ok", "row 2"]),
+    "lists in lists": (in_lists(in_lists(repeated("x" * 99, 99), [*range(0, 100, 33)]), [0, 3]), ["row 1"]),
+    "a struct": (pa.StructArray.from_arrays([pa.array(["a", HUGE])], ["content"]), ["ok", "row 2"]),
+    "a map": (pairs(99), ["row 1"]),
+    "nothing, often": (in_lists(pa.nulls(999, pa.bool_()), [0, 1, 999]), ["ok", "row 2"]),
+    "missing values": (pa.array([None, "a"]), ["ok", "ok"]),
+    "numbers": (pa.array([1.5, None]), ["ok", "ok"]),
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("with_schema", [True, False])
+@pytest.mark.parametrize(("column", "expected"), COLUMNS.values(), ids=COLUMNS)
+def test_a_row_of_a_parquet_file_is_as_large_as_its_values(
+    tmp_path: Path, column: Any, expected: list[str], *, with_schema: bool
+) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"context": column}), path, compression="zstd", store_schema=with_schema)
+    assert read(path) == expected
+
+
+def test_lists_of_too_many_items_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundjudge.runs.arrow.MOST_ITEMS", 99)
+    pq.write_table(pa.table({"context": in_lists(repeated("a", 100), [0, 100])}), tmp_path / "a.parquet")
+    with pytest.raises(CaseError, match="smaller row groups"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_row_group_that_unpacks_to_gigabytes_is_an_error(tmp_path: Path) -> None:
+    texts = pa.array([str(number) + "x" * 9_000_000 for number in range(20)])
+    options = {"use_dictionary": False, "compression": "zstd"}
+    pq.write_table(pa.table({"context": texts}), tmp_path / "a.parquet", **options)
+    with pytest.raises(CaseError, match="unpacks to gigabytes: write smaller row groups"):
+        read(tmp_path / "a.parquet")
+
+
+CHILD = """
+import resource, sys
+from groundjudge.runs.rows import read_rows
+resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
+print(sum(len(row["response"]) for row in read_rows(sys.argv[1])))
+"""
+
+
+def test_a_file_of_a_kilobyte_needs_no_gigabytes(tmp_path: Path) -> None:
+    path, n = tmp_path / "a.parquet", 500
+    column = repeated("x" * 9_000_000, n)
+    pq.write_table(pa.table({"response": column}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 2000
+    done = subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == (f"{n * 9_000_000}\n", 0), done.stderr
