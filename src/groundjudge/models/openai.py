@@ -43,6 +43,9 @@ OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
 
+LONGEST_ATTEMPT = 10
+"""Timeouts. An attempt ends after so many, whatever has arrived: interim responses, or byte after byte."""
+
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
     "connection": "check that the endpoint is up and that its URL is right: OPENAI_BASE_URL, or as passed",
@@ -87,7 +90,8 @@ class OpenAIModel:
         api_key: the key.
         max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
             `max_retries` takes its place.
-        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long.
+        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long, or if the
+            response is not complete after ten times as long.
 
     Raises:
         ModelError: `unknown_model` if `client` has no `chat.completions.create`, or comes with a base_url or
@@ -249,7 +253,9 @@ class OpenAIModel:
         """
         if self._given is None:
             endpoint = await self._per_loop.client(partial(self._built, _endpoint))
-            response = await endpoint.post(endpoint.url, json=body)
+            # The transport's own timeout forgets an attempt after an interim response, such as 103.
+            async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]):
+                response = await endpoint.post(endpoint.url, json=body)
             if response.is_error:
                 said = parsed(response.content)
                 error = said.get("error", said) if is_mapping(said) else said
