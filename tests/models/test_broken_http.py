@@ -25,6 +25,26 @@ def asked(sent: bytes, timeout: float = 60.0, *, is_kept: bool = False) -> str:
     return verdict.error.code if verdict.error else verdict.status
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"abc\r\n\r\n",
+        b"HTTP/1.1 20 OK\r\n\r\n",
+        b"HTTP/1.1 -200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX\x00: a\r\n\r\n",
+        b"HTTP/1.1 103 Early\r\nContent-Length: 3\r\n\r\nabc",
+        response(200, BODY, length=b"x"),
+        response(200, BODY, length=b"5, 5"),
+        response(200, BODY, [(b"Content-Encoding", b"gzip")]),
+        response(200, b"zz\r\n" + BODY, [(b"Transfer-Encoding", b"chunked")], length=b""),
+        response(200, BODY, [(b"X-Odd", b"a" * 70_000)]),
+        response(500, BODY, [(b"Content-Encoding", b"gzip")]),
+    ],
+)
+def test_what_cannot_be_parsed_is_the_endpoints_fault(sent: bytes) -> None:
+    assert asked(sent) == "server"
+
+
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\n", response(200, BODY, length=b"9000")])
 def test_a_response_that_is_cut_off_is_a_lost_connection(sent: bytes) -> None:
     assert asked(sent) == "connection"
