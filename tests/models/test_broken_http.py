@@ -55,5 +55,15 @@ def test_silence_is_a_timeout_also_after_an_interim_response(sent: bytes) -> Non
     assert asked(sent, timeout=SOON, is_kept=True) == "timeout"
 
 
+@pytest.mark.parametrize("status", [200, 201, 299])
+def test_a_completion_is_read_after_success(status: int) -> None:
+    assert asked(response(status, BODY)) == "ok"
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 304, 307, 322, 399, 400, 404, 500, 599])
+def test_a_completion_is_not_read_after_any_other_status(status: int) -> None:
+    assert asked(response(status, BODY)) in {"bad_request", "not_found", "server"}
+
+
 def test_a_reply_after_an_interim_response_is_read() -> None:
     assert asked(b"HTTP/1.1 102 Processing\r\n\r\n" + good_reply(GOOD).sent) == "ok"

@@ -52,7 +52,9 @@ Secrets: TypeAlias = Iterable[object]
 
 NO_REMEDIES: Mapping[str, str] = {}
 
-FIRST_ERROR_STATUS = 400
+FIRST_ERROR_STATUS = 300
+"""Clients follow redirects: one that arrives leads nowhere."""
+
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
 """The words of a 403 that rejects the content of the request, not the key."""

@@ -256,7 +256,7 @@ class OpenAIModel:
             # The transport's own timeout forgets an attempt after an interim response, such as 103.
             async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]):
                 response = await endpoint.post(endpoint.url, json=body)
-            if response.is_error:
+            if not response.is_success:
                 said = parsed(response.content)
                 error = said.get("error", said) if is_mapping(said) else said
                 raise openai.APIStatusError("", response=response, body=error)
