@@ -42,7 +42,7 @@ KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection
 """Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
 
 UNPARSED = frozenset({"HttpProcessingError", "DecodingError"})
-"""Exceptions for what is no HTTP, or not compressed as it says. From the first, aiohttp raises a status 400."""
+"""Exceptions for what is no HTTP, or not compressed as it says. From the first aiohttp raises status 400."""
 
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """OpenAI's error codes and types for an account without money, which come with status 429."""
