@@ -131,7 +131,7 @@ OPTIONS = st.sampled_from(
             ("--repeats", "2", "--stop", "never"),
             ("--concurrency", "1"),
         ),
-        *(("--structured", "always"), ("--structured", "never"), ("--empty-response", "worst")),
+        *(("--structured", "always"), ("--structured", "never"), ("--empty-response", "not_applicable")),
     ]
 )
 SCRIPTS = st.lists(st.lists(replies(), min_size=1, max_size=4), min_size=1, max_size=2)
