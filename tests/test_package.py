@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -73,6 +76,47 @@ def test_prompts_and_replies_do_not_know_each_other() -> None:
     for room, other in (("prompt", "replies"), ("replies", "prompt"), ("replies", "judging")):
         for file in (CORE / room).glob("*.py"):
             assert not [name for name in _modules(file) if name.startswith(f"groundjudge.{other}.")], file
+
+
+DISTRIBUTIONS = {
+    "Stemmer": "pystemmer",
+    "agents": "openai-agents",
+    "opentelemetry": "opentelemetry-api",
+    "pydantic_ai": "pydantic-ai-slim",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""Distributions that have another name than the module."""
+
+EXTRAS = {
+    "adapters/langsmith_queue.py": "langsmith",
+    "src/groundjudge/batches/anthropic.py": "anthropic",
+    "src/groundjudge/models/lookup.py": "anthropic",  # which LangChain's models are loaded for
+}
+"""What files need that others import once the extra is there; other files name their extra in `requires`."""
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for folder in ("src", "adapters") for file in sorted((ROOT / folder).rglob("*.py"))],
+    ids=lambda file: file.relative_to(ROOT).as_posix(),
+)
+def test_what_a_file_imports_is_declared_with_it_or_in_its_extra(file: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    calls = {name: set(_last_texts(file, name)) for name in ("import_module", "requires")}
+    extras = [*calls["requires"], *filter(None, [EXTRAS.get(file.relative_to(ROOT).as_posix())])]
+    groups = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+    declared = {re.split(r"[^\w.-]", one)[0].lower() for group in groups for one in group}
+    modules = _imports(file) | {name.split(".")[0] for name in calls["import_module"]}
+    others = modules - sys.stdlib_module_names - {"groundjudge"}
+    assert {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in others} <= declared
+
+
+def _last_texts(file: Path, function: str) -> Iterator[str]:
+    """The last argument of each call: the module of `import_module`, the extra of `requires`."""
+    for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
+            yield from (str(one.value) for one in node.args[-1:] if isinstance(one, ast.Constant))
 
 
 def test_public_names_are_sorted_and_there() -> None:

@@ -327,7 +327,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def code_of_status(status: int) -> str:
-    """The code of a ModelError for an HTTP status of 400 or more (RFC 9110)."""
+    """The code of a ModelError for an HTTP status of 300 or more (RFC 9110)."""
     return STATUS_CODES.get(status, "server" if status >= FIRST_SERVER_STATUS else "bad_request")
 
 

@@ -214,7 +214,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
     ("reply", "shown"),
     [
         ("?", "  error: no_verdict: the reply holds no verdict in the place where the format puts it: each"),
-        ("<S1>\x1b[2J\x9b31m[red]fine[/red]</S1><S2>5</S2>", "reason: \\x1b[2J\\x9b31m[red]fine[/red]\n"),
+        ("<S1>\x1b[2J\x9b31m[red]fine[/red]</S1><S2>5</S2>", "reason: \\u001b[2J\\u009b31m[red]fine[/red]\n"),
     ],
     ids=["an error", "control characters are escaped"],
 )

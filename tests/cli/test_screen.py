@@ -1,34 +1,54 @@
-"""Nothing that stands in rows, judges, labels or replies steers the terminal."""
+"""Nothing that stands in rows, files, replies, options or errors steers the terminal, in any command."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from command_line import Invoke
+import typer
+from command_line import GOOD, ROW, Invoke, on_a_terminal, several_on_a_terminal
 from make_verdicts import labelled, verdict
+from scripted_model import ScriptedModel
+from syntax_tree import tree_of
 from verdict_files import write_rows, write_verdicts
 
+from groundjudge import ModelError, Verdict
+from groundjudge.cli.app import app
 from groundjudge.cli.screen import Screen
+from groundjudge.text.printable import printable
 
-HOSTILE = (
+ROOT = Path(__file__).parents[2]
+CLI, PROMPTS = ROOT / "src" / "groundjudge" / "cli", ROOT / "prompts"
+JOINERS = "\u200c\u200d"
+STEERING = {
+    sign
+    for sign in map(chr, range(0x110000))
+    if unicodedata.category(sign) in {"Cc", "Zl", "Zp"} and sign not in "\t\n"
+} | {*"\u061c\u200e\u200f\u202a\u202e\u2066\u2069\ufeff\ufe0f\U000e0041\U000e01ef\u200b\xad"}
+
+PAYLOADS = (
     "\x1b[2J",
+    "\x1b]8;;x:y\x1b\\link\x1b]8;;\x1b\\",
     "\x9b31m",
-    "\x07",
-    "\x85",
-    "\u202e",
-    "\u2066",
-    "\u200f",
-    "\u061c",
-    "\u2028",
-    "\x00",
-    "\r",
+    *("\x07", "\x85", "\r", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028", "\U000e0041", "\ufe0f", "\x7f"),
 )
-STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+HOSTILE = f"{''.join(PAYLOADS)}[red]x"
+NUL = "\x00"
+COLOURS = re.compile(r"\x1b\[(?:[0-9;]*m|[12]K|1A|\?25[hl])|\r")
+"""What rich writes by itself: colours, and what moves the bar."""
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+def check(shown: str) -> None:
+    assert not STEERING & {*shown}, ascii(shown)
+
+
+@pytest.mark.parametrize("text", [*PAYLOADS, NUL])
 @pytest.mark.parametrize("width", ["40", "200"])
 def test_texts_and_tables_show_controls_and_obey_none(
     text: str, width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -38,8 +58,8 @@ def test_texts_and_tables_show_controls_and_obey_none(
     screen.text(f"a{text}b", heading=f"h{text}")
     screen.table([f"c{text}", f"d{text}"], [[f"e{text}", f"f{text}" * 20], ["g", "h"]])
     shown = capsys.readouterr().out
-    assert STEERING.search(shown) is None
-    assert repr(text)[1:-1].split("[")[0] in shown
+    check(shown)
+    assert f"a{printable(text)}b" in shown
 
 
 def test_an_end_of_a_line_in_a_cell_makes_no_row(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,19 +67,194 @@ def test_an_end_of_a_line_in_a_cell_makes_no_row(capsys: pytest.CaptureFixture[s
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_commands_show_hostile_judges_labels_and_reasons(
-    text: str, command: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_steering_character_is_escaped_and_words_are_kept() -> None:
+    assert not [sign for sign in STEERING if sign in printable(sign)]
+    words = f"Größe\t漢字\n\u0646\u0645\u06cc{JOINERS}\u062e\u0648 \U0001f600 a\xa0b\u3000c [red]"
+    assert printable(words) == words
+
+
+def test_an_escaped_line_of_json_is_the_same_value() -> None:
+    value = {f"a{HOSTILE}": [NUL, HOSTILE, '\\"']}
+    assert json.loads(printable(json.dumps(value, ensure_ascii=False))) == value
+
+
+def commands(group: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All commands, with their names."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *names, name)
+        else:
+            yield (*names, name), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def calls(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """A command with a hostile text as each of its arguments and options, and with arguments too many."""
+    parameters = COMMANDS[names].params
+    needed = [HOSTILE for each in parameters if each.param_type_name == "argument" and each.required]
+    yield (*names, *needed, HOSTILE, HOSTILE)
+    yield (*names, *needed, f"--{HOSTILE}")
+    for each in parameters:
+        if each.param_type_name == "option" and not each.is_flag:
+            yield (*names, *needed, each.opts[0], *[HOSTILE] * each.nargs)
+        elif each.param_type_name == "option":
+            yield (*names, *needed, f"{each.opts[0]}={HOSTILE}")
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_no_argument_and_no_option_steers_the_terminal(command: Invoke, names: tuple[str, ...]) -> None:
+    for arguments in calls(names):
+        result = command(*arguments, model=ScriptedModel(GOOD))
+        check(result.stdout + result.stderr)
+        assert isinstance(result.exception, SystemExit | None)
+
+
+@pytest.mark.parametrize(
+    "arguments", [[HOSTILE], [f"--{HOSTILE}"], ["batch", HOSTILE], ["--version", HOSTILE]]
+)
+def test_no_name_of_a_command_steers_the_terminal(command: Invoke, arguments: list[str]) -> None:
+    result = command(*arguments)
+    check(result.stdout + result.stderr)
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases, verdicts, labels and a prompt file with hostile names and values wherever one can stand."""
     monkeypatch.chdir(tmp_path)
-    judge = f"judge{text}"
-    words = (f"good{text}", f"bad{text}")
-    own = [
-        labelled(f"c{place}{text}", words[place % 2], float(1 - place % 2), judge=judge)
-        for place in range(24)
-    ]
-    write_verdicts("v.jsonl", [*own, verdict("x", 0.2, judge="two", reason=text)])
-    write_rows("l.jsonl", [{"id": f"c{place}{text}", "label": words[place % 3 > 0]} for place in range(24)])
-    for line in ("agree v.jsonl --labels l.jsonl", "compare v.jsonl v.jsonl", "report v.jsonl"):
-        result = command(*line.split())
-        assert STEERING.search(result.stdout + result.stderr) is None
+    judge, texts = f"j{HOSTILE}", (f"good{HOSTILE}", f"bad{HOSTILE}")
+    ids = [f"{HOSTILE}{place}" if place else HOSTILE for place in range(24)]
+    more: dict[str, Any] = {"judge": judge, "reason": HOSTILE, "model": HOSTILE, "reply": HOSTILE}
+    own = [labelled(one, texts[place % 2], float(1 - place % 2), **more) for place, one in enumerate(ids)]
+    other = [verdict(one, place % 5 / 4, **more | {"judge": "groundedness"}) for place, one in enumerate(ids)]
+    failed = Verdict.model_validate(
+        {"judge": judge, "case_id": "e", "status": "error", "error": {"code": HOSTILE, "message": HOSTILE}}
+    )
+    for name in ("v.jsonl", f"v{HOSTILE}.jsonl"):
+        write_verdicts(name, [*own, *other, failed])
+    fields = {"group": HOSTILE, HOSTILE: HOSTILE, **ROW, "query": HOSTILE}
+    texts_and_numbers = enumerate(ids)
+    write_rows("l.jsonl", [{"id": one, "label": texts[n % 3 > 0], **fields} for n, one in enumerate(ids)])
+    write_rows("n.jsonl", [{"id": one, "label": n % 2, **fields} for n, one in texts_and_numbers])
+    write_rows("c.jsonl", [{"id": f"c{HOSTILE}", "judges": [HOSTILE], **ROW}, {**fields, "id": HOSTILE}])
+    with Path("c.jsonl").open("a") as cases:
+        cases.write(f'{{"id": "{HOSTILE}\n[1]\n{json.dumps({"context": {HOSTILE: HOSTILE}, **fields})}\n')
+    for name in ("x.jsonl", f"x{HOSTILE}.jsonl"):
+        write_rows(name, [{HOSTILE: HOSTILE, "other": HOSTILE}])
+    write_rows(
+        "good.jsonl",
+        [{**ROW, "id": HOSTILE, "expect": "pass"}, {**ROW, "id": f"{HOSTILE}2", "expect": "fail"}],
+    )
+    write_rows("p.jsonl", [{**ROW, "id": f"p{HOSTILE}", "expect": "pass"}, {**ROW, "expect": HOSTILE}])
+    own_prompt = (PROMPTS / "groundedness.prompty").read_text(encoding="utf-8")
+    Path("p.prompty").write_text(own_prompt.replace("description: ", 'description: "\\e[2J\\u202E" #', 1))
+
+
+READ = (
+    "agree v.jsonl --labels l.jsonl",
+    "agree v.jsonl --labels n.jsonl --judge groundedness --group group",
+    "agree v.jsonl --labels n.jsonl --threshold none-X.json",
+    "agree v.jsonl --labels none-X.jsonl",
+    "compare v.jsonl vX.jsonl",
+    "compare v.jsonl v.jsonl --labels n.jsonl --judge groundedness",
+    "calibrate v.jsonl --labels n.jsonl --judge jX",
+    "rate v.jsonl --labels n.jsonl --random --judge groundedness",
+    "rate v.jsonl --labels n.jsonl --random --judge three",
+    "label n.jsonl v.jsonl --judge groundedness --n 10 --out X.html",
+    "label c.jsonl v.jsonl --n 4",
+    "report vX.jsonl --cases n.jsonl --out X.html",
+    "judges p.prompty",
+    "show groundedness --cases n.jsonl",
+    "show groundedness --cases c.jsonl --case X",
+    "estimate none-X.jsonl",
+    "probe --judge groundedness --model m --cases p.jsonl",
+    "run n.jsonl --model m --judge groundedness --out vX.jsonl",
+    "run n.jsonl --model m --judge groundedness --out xX.jsonl --resume",
+    "run n.jsonl --model m --judge groundedness --out X/o.jsonl",
+    "run x.jsonl --model m --judge groundedness --out o.jsonl",
+    "run none-X.jsonl --model m",
+    "batch write c.jsonl --judge groundedness --model m --out oX.jsonl",
+    "batch read vX.jsonl --cases n.jsonl --judge groundedness --model m --out oX.jsonl",
+    "batch status X",
+)
+JUDGING = (
+    "run c.jsonl --model m --judge groundedness --out o.jsonl --full X",
+    "run c.jsonl --model m --judge groundedness --repeats 2 --out o.jsonl --full X",
+    "run n.jsonl --model m --judge groundedness --out o.jsonl --full none-X",
+    "probe --judge groundedness --model m --cases good.jsonl",
+)
+REPLIES = {
+    "a hostile reason": f"<S0>t</S0><S1>{HOSTILE}</S1><S2>5</S2>",
+    "no verdict": HOSTILE,
+    "an error": ModelError("server", HOSTILE, HOSTILE),
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "reply"),
+    [
+        *(pytest.param(line, GOOD, id=line) for line in READ),
+        *(
+            pytest.param(line, reply, id=f"{line}: {name}")
+            for line in JUDGING
+            for name, reply in REPLIES.items()
+        ),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_no_content_of_a_file_or_reply_steers_the_terminal(
+    command: Invoke, line: str, reply: str | Exception
+) -> None:
+    model = ScriptedModel(reply)
+    model.name = HOSTILE
+    result = command(*line.replace("X", HOSTILE).split(" "), model=model)
+    shown = result.stdout + result.stderr
+    check(shown)
+    assert isinstance(result.exception, SystemExit | None)
+    assert "Traceback" not in shown
+    assert "1b[2J" in shown  # what is hostile is there, and shown
+
+
+SHOWN = (
+    "run c.jsonl --model offline --judge groundedness --full X",
+    "run c.jsonl --model offline --judge groundedness --out -",
+    "batch write c.jsonl --model m --judge groundedness --out -",
+    "agree v.jsonl --labels l.jsonl",
+    "report vX.jsonl --cases n.jsonl --out X.html",
+    "show groundedness --cases n.jsonl",
+)
+
+
+@pytest.mark.usefixtures("files")
+def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
+    for shown in several_on_a_terminal(*(line.replace("X", HOSTILE).split(" ") for line in SHOWN)):
+        drawn = COLOURS.sub("", shown).replace("\r\n", "\n")
+        check(drawn)
+        assert "1b[2J" in drawn
+
+
+def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
+    status, shown = on_a_terminal("run", f"--{HOSTILE}")
+    assert status == 2
+    check(COLOURS.sub("", shown).replace("\r\n", "\n"))
+
+
+WRITTEN = {
+    "show.py: typer.echo(CASES.read_bytes(), nl=False)",  # a file of the library, byte by byte
+    "batch.py: file.write(json_line(line, file))",
+    "batch.py: state.write(run.settings, state.parts)",  # a file
+}
+PRINTING = {"print", "echo", "secho", "prompt", "confirm", "write", "writelines"}
+
+
+def test_only_the_screen_prints() -> None:
+    found = {
+        f"{file.name}: {ast.unparse(node)}"
+        for file in CLI.glob("*.py")
+        if file.name != "screen.py"
+        for node in ast.walk(tree_of(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", None)) in PRINTING
+    }
+    assert found == WRITTEN

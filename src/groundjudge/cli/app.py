@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from groundjudge.cli.batch import batch
 from groundjudge.cli.estimate import estimate
@@ -17,14 +20,43 @@ from groundjudge.cli.options import command_of
 from groundjudge.cli.probe import probe
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
+from groundjudge.cli.screen import say
 from groundjudge.cli.show import examples, judges, show
+from groundjudge.text.printable import printable
 from groundjudge.version import __version__
 
 COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, label, rate, probe, report)
 """In the order of `groundjudge --help`."""
 
+
+class Commands(TyperGroup):
+    """The commands. Typer quotes wrong arguments in its errors, which must not steer the terminal either."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401  as Typer has it
+        """Read the arguments before the command."""
+        with _printable_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  as Typer has it
+        """Read the arguments of the command, and run it."""
+        with _printable_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_errors() -> Generator[None]:
+    """Escape the messages of Typer's exceptions, which have no public class in common but this."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):
+            vars(error)["message"] = printable(message)
+        raise
+
+
 app = typer.Typer(
     name="groundjudge",
+    cls=Commands,
     help="LLM judges of grounding and hallucination.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -38,7 +70,7 @@ app.add_typer(batch)
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  how the option calls it
     if wanted:
-        typer.echo(f"groundjudge {__version__}")
+        say(f"groundjudge {__version__}")
         raise typer.Exit
 
 

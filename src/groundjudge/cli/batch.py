@@ -25,7 +25,7 @@ from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, holds_something, opened, refuse_table
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
-from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, note, refuse, report_errors, say
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT, OnOutage
@@ -36,6 +36,7 @@ from groundjudge.runs.rows import STDIO, CaseFile, is_kept
 from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.verdict_file import RunTotals
+from groundjudge.text.printable import json_line
 from groundjudge.verdict import Usage, Verdict
 
 Finish: TypeAlias = Literal["online", "batch"]
@@ -95,9 +96,7 @@ def submit(  # noqa: PLR0913  one per option
     selection: options.JudgeSelection,
     row_options: options.RowOptions,
     limits: LimitOptions,
-    resume: bool = options.option(
-        "Continue the file --out: ask only for what is missing.", "--resume", default=False
-    ),
+    resume: bool = options.option("Continue the file --out: ask only for what is missing.", default=False),
     listed_within: float = LISTED,
 ) -> None:
     """Send the requests of a run to the model's provider as batches; `batch collect` fetches the verdicts.
@@ -123,7 +122,7 @@ def submit(  # noqa: PLR0913  one per option
             given = {name: limit for name, limit in asdict(limits).items() if limit}
             run = submission(state, selection, judges, rows, given)
             if state.settings:
-                typer.echo(f"groundjudge: {state.folder} holds this run: continuing it", err=True)
+                note(f"{state.folder} holds this run: continuing it")
                 state.write(run.settings, state.parts)
             else:
                 choice = "continue it with --resume, or choose another file"
@@ -132,14 +131,14 @@ def submit(  # noqa: PLR0913  one per option
                 counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
                 shared = f"shared by equal rows {planned.n_shared:,}"
                 free = f"verdicts without a request {planned.n_free:,}"
-                typer.echo(f"groundjudge: {counts}, {shared}, {free}", err=True)
+                note(f"{counts}, {shared}, {free}")
                 if planned.n_large:
                     large = f"requests above --max-tokens-per-batch, each a batch: {planned.n_large:,}"
-                    typer.echo(f"groundjudge: {large}; the provider may refuse them", err=True)
+                    note(f"{large}; the provider may refuse them")
             create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
             n_left = sum(part.step == "planned" for part in state.parts)
     more = f", and sends {n_left:,} more batches, each when one has ended" if n_left else ""
-    typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts{more}")
+    say(f"groundjudge batch collect {out} --wait   # fetches the verdicts{more}")
 
 
 def status(out: str = options.SUBMITTED) -> None:
@@ -153,7 +152,7 @@ def status(out: str = options.SUBMITTED) -> None:
             found = part
             if part.step == "created":
                 found = state.change(part, batch=described(part, run.providers[part.model]))
-            typer.echo(printable(line_of(found)))
+            say(line_of(found))
         if any(part.step in {"planned", "creating"} for part in state.parts):
             fail("not all batches are sent: `groundjudge batch collect --wait` sends them", status=INCOMPLETE)
         raise typer.Exit(0 if all(part.batch.is_ended for part in state.parts) else INCOMPLETE)
@@ -162,7 +161,7 @@ def status(out: str = options.SUBMITTED) -> None:
 def collect(  # noqa: PLR0913  one per option
     out: str = options.SUBMITTED,
     *,
-    wait: bool = options.option("Wait until all batches have ended.", "--wait", default=False),
+    wait: bool = options.option("Wait until all batches have ended.", default=False),
     every: float = options.option(
         "With --wait: how often to ask the provider.", default=30.0, metavar="SECONDS", min=0.01
     ),
@@ -233,7 +232,7 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
             if error.code not in TRANSIENT or every is None:
                 raise
             has_all = False
-            typer.echo(f"groundjudge: {printable(error.message)}: asking again", err=True)
+            note(f"{error.message}: asking again")
         if has_all or every is None:
             return has_all
         time.sleep(every)
@@ -266,9 +265,9 @@ def cancel(out: str = options.SUBMITTED) -> None:
                 provider = run.providers[part.model]
                 found = described(part, provider)
                 found = found if found.is_ended else provider.batch(part.batch.id, cancel=True)
-                typer.echo(printable(line_of(state.change(part, batch=found))))
+                say(line_of(state.change(part, batch=found)))
             elif part.step == "planned":
-                typer.echo(line_of(state.change(part, step="collected", batch=NEVER_SENT)))
+                say(line_of(state.change(part, step="collected", batch=NEVER_SENT)))
 
 
 def write(  # noqa: PLR0913  one per option
@@ -283,7 +282,7 @@ def write(  # noqa: PLR0913  one per option
         "Results that are there already: write only what must be asked again; repeatable.", metavar="RESULTS"
     ),
     url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
-    overwrite: bool = options.option("Replace the file --out if it exists.", "--overwrite", default=False),
+    overwrite: bool = options.option("Replace the file --out if it exists.", default=False),
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
 
@@ -301,10 +300,10 @@ def write(  # noqa: PLR0913  one per option
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)
         with named(out), nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb") as file:
-            n_requests = sum(file.write(f"{line}\n".encode()) > 0 for line in chain(first, lines))
+            n_requests = sum(file.write(json_line(line, file)) > 0 for line in chain(first, lines))
     unreadable = f"; {rows.n_unreadable:,} rows could not be read" if rows.n_unreadable else ""
     place = "stdout" if out == STDIO else out
-    typer.echo(f"{n_requests:,} requests written to {place}, for {rows.n_read:,} rows{unreadable}", err=True)
+    note(f"{n_requests:,} requests written to {place}, for {rows.n_read:,} rows{unreadable}")
 
 
 def read(  # noqa: PLR0913  one per option
@@ -492,7 +491,7 @@ def result_lines(paths: Iterable[str]) -> Iterator[str]:
 
 def _show_part(part: PartOfRun) -> None:
     """Print a line about a part to stderr."""
-    typer.echo(f"groundjudge: {printable(line_of(part))}", err=True)
+    note(line_of(part))
 
 
 def _show(  # noqa: PLR0913, PLR0917  what there is to show

@@ -8,12 +8,10 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import typer
-
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, is_table
 from groundjudge.cli.running import exit_after_run, judge_rows, show_case, show_run, usage_lines
-from groundjudge.cli.screen import Screen, refuse, report_errors
+from groundjudge.cli.screen import Screen, note, refuse, report_errors
 from groundjudge.judging.panel import Stop
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
@@ -76,7 +74,7 @@ def run(  # noqa: PLR0913  one per option
         rows = row_options.case_file(cases, judges, full)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:
-            typer.echo("groundjudge: without --out, verdicts are counted, but not kept: -o PATH", err=True)
+            note("without --out, verdicts are counted, but not kept: -o PATH")
         totals = judge_rows(
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )

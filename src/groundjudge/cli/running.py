@@ -15,13 +15,14 @@ import typer
 from groundjudge.case.case import Document
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import opened
-from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, printable, refuse
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, note, refuse
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import STDIO, CaseFile
 from groundjudge.runs.summary import Summary, Tally
 from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
+from groundjudge.text.printable import printable
 from groundjudge.verdict import Evidence, Failure, Part, Usage, Verdict, Vote
 
 LINE_EVERY = 10.0
@@ -101,7 +102,7 @@ class ProgressLine:
         if self._update:
             self._update(message)
         elif message and is_first and not self._has_bar:
-            typer.echo(f"groundjudge: {printable(message)}", err=True)
+            note(message)
 
     @contextmanager
     def shown(self) -> Generator[Callable[[], None], None, None]:
@@ -135,7 +136,7 @@ class ProgressLine:
         total, usage = self._total(), self._totals.usage
         of_all = "" if total is None else f" of {total:,}"
         cost = f", cost so far: {self._prices.of(usage):.4f}" if self._prices and usage else ""
-        typer.echo(f"groundjudge: {n_verdicts:,}{of_all} verdicts, {n_errors:,} errors{cost}", err=True)
+        note(f"{n_verdicts:,}{of_all} verdicts, {n_errors:,} errors{cost}")
 
     def _total(self) -> int | None:
         """How many verdicts there will be; None if that is not known."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from groundjudge.errors import GroundjudgeError
+from groundjudge.text.printable import printable
 
 if TYPE_CHECKING:  # `--help` waits for none of the statistics libraries
     from groundjudge.analysis.figures import Figure
@@ -31,10 +31,6 @@ PIPED_WIDTH = 200
 
 USUAL_WIDTH = 80
 """Columns of a terminal into which tables should fit."""
-
-
-# Controls of the terminal (C0 but for tabs and ends of lines, C1), of the direction of text, and separators.
-STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Screen:
@@ -98,9 +94,14 @@ class Screen:
             self.text(f"{name}: {', '.join(listed)}")
 
 
-def printable(text: str) -> str:
-    """The text with control characters escaped: cases and replies must not steer the terminal."""
-    return STEERING.sub(lambda found: repr(found[0])[1:-1], text)
+def say(text: str) -> None:
+    """Print a line to stdout, in one piece."""
+    typer.echo(printable(text))
+
+
+def note(message: str) -> None:
+    """Print a line to stderr, on what happens meanwhile or went wrong."""
+    typer.echo(f"groundjudge: {printable(message)}", err=True)
 
 
 def _cell(text: str) -> str:
@@ -182,5 +183,5 @@ def fail(message: str, status: int = NO_RESULT) -> NoReturn:
     Raises:
         typer.Exit: always.
     """
-    typer.echo(f"groundjudge: {printable(' '.join(message.split()))}", err=True)
+    note(" ".join(message.split()))
     raise typer.Exit(status)

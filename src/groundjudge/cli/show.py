@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import ChainMap
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli.options import NAMED, RowOptions, argument, option, refuse_without
-from groundjudge.cli.screen import Screen, fail, printable, refuse, report_errors
+from groundjudge.cli.screen import Screen, fail, refuse, report_errors, say
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow
@@ -60,10 +59,9 @@ def show(
         shown = _example(rubric) if cases is None else _case_in(cases, case, rows)
         request = rubric.ask(shown)
     for message in request.messages:
-        content = message["content"]
-        typer.echo(f"{message['role']}:\n{printable(content) if sys.stdout.isatty() else content}\n")
-    typer.echo(f"scale: {rubric.scale}")
-    typer.echo(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
+        say(f"{message['role']}:\n{message['content']}\n")
+    say(f"scale: {rubric.scale}")
+    say(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
 
 
 def _example(rubric: Rubric) -> Case:

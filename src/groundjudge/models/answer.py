@@ -42,6 +42,9 @@ SECRETS = (
 KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 """Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
 
+UNPARSED = frozenset({"HttpProcessingError", "DecodingError"})
+"""Exceptions for what is no HTTP, or not compressed as it says. From the first aiohttp raises status 400."""
+
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """OpenAI's error codes and types for an account without money, which come with status 429."""
 
@@ -50,7 +53,9 @@ Secrets: TypeAlias = Iterable[object]
 
 NO_REMEDIES: Mapping[str, str] = {}
 
-FIRST_ERROR_STATUS = 400
+FIRST_ERROR_STATUS = 300
+"""Clients follow redirects: one that arrives leads nowhere."""
+
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
 """The words of a 403 that rejects the content of the request, not the key."""
@@ -136,6 +141,8 @@ def error_of(
 
 def code_of(error: Exception) -> str:
     """The code of a ModelError for an exception: by its HTTP status, or else by the names of its classes."""
+    if any(kind.__name__ in UNPARSED for each in _causes(error)[:2] for kind in type(each).__mro__):
+        return "server"
     own = getattr(error, "code", None)
     status = getattr(error, "status_code", own)
     if own in QUOTA or getattr(error, "type", None) in QUOTA:

@@ -54,6 +54,9 @@ NO_KEY = "no-key"
 LARGEST_RESPONSE = 64 * 2**20
 """Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
 
+LONGEST_ATTEMPT = 10
+"""Timeouts. An attempt ends after so many, whatever has arrived: interim responses, or byte after byte."""
+
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
     "connection": "check that the endpoint is up and that its URL is right: OPENAI_BASE_URL, or as passed",
@@ -98,7 +101,8 @@ class OpenAIModel:
         api_key: the key.
         max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
             `max_retries` takes its place.
-        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long.
+        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long, or if the
+            response is not complete after ten times as long.
 
     Raises:
         ModelError: `unknown_model` if `client` has no `chat.completions.create`, or comes with a base_url or
@@ -267,9 +271,11 @@ class OpenAIModel:
         """
         if self._given is None:
             endpoint = await self._per_loop.client(partial(self._built, _endpoint))
-            async with endpoint.stream("POST", endpoint.url, json=body) as response:
+            sending = endpoint.stream("POST", endpoint.url, json=body)
+            # The transport's own timeout forgets an attempt after an interim response, such as 103.
+            async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), sending as response:
                 content = await self._content(response)
-            if response.is_error:
+            if not response.is_success:
                 said = parsed(content)
                 error = said.get("error", said) if is_mapping(said) else said
                 raise openai.APIStatusError("", response=response, body=error)

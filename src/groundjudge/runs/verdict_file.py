@@ -21,6 +21,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.replaced import replaced
 from groundjudge.runs.rows import STDIO, FileRow, format_of, read_rows
 from groundjudge.runs.summary import Tally
+from groundjudge.text.printable import json_line
 from groundjudge.verdict import Usage, Verdict
 
 MAX_UNREADABLE = 20
@@ -358,7 +359,7 @@ def write_verdicts(
 
 def _write(verdict: Verdict, file: BinaryIO) -> None:
     """Write a verdict at once and as a whole line."""
-    line = memoryview(verdict.model_dump_json().encode() + b"\n")
+    line = memoryview(json_line(verdict.model_dump_json(), file))
     try:
         while line:  # a disk that is nearly full takes a part of it
             line = line[file.write(line) :]

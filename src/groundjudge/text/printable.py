@@ -1,0 +1,26 @@
+"""Text for a terminal: characters that steer it, or that nobody sees, are shown and not obeyed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import BinaryIO
+
+STEERING = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls: C0 but for tabs and ends of lines, DEL, C1
+    r"\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f"  # ends of lines; the direction of text
+    # What else is invisible, such as tags and variation selectors. The joiners U+200C and U+200D are part of
+    # words in Persian and Hindi.
+    r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f"
+    r"\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def printable(text: str) -> str:
+    """The text with these characters escaped as in JSON, so that lines of JSON remain what they are."""
+    return STEERING.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
+
+
+def json_line(text: str, file: BinaryIO) -> bytes:
+    """A line of JSON as it is written to a file: on a terminal it is printable, elsewhere unchanged."""
+    return (printable(text) if file.isatty() else text).encode() + b"\n"
