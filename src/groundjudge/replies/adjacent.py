@@ -10,7 +10,7 @@ from math import floor, inf
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
 from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
@@ -33,7 +33,7 @@ FORMULA = re.compile(
 
 
 @dataclass(frozen=True)
-class Adjacent:
+class Adjacent(Format):
     """Reads one weighted sum for each name in `names`; the headline score is their harmonic mean.
 
     Attributes:
@@ -42,9 +42,6 @@ class Adjacent:
     """
 
     names: tuple[str, ...] = ("recall", "precision")
-
-    parts_are_sentences = False
-    schema = no_schema
 
     @property
     def part_names(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundjudge.case.shapes import is_mapping, well_formed
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, score_of_value
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import ends_nothing, fold, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, written
@@ -47,7 +47,7 @@ Object: TypeAlias = tuple[int, int, Sequence[Member]]
 
 
 @dataclass(frozen=True)
-class Json:
+class Json(Format):
     """Reads the number or the label under one key and the explanation under another.
 
     Attributes:
@@ -57,10 +57,6 @@ class Json:
 
     value: str = "score"
     reason: str = "reasoning"
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose and fences may stand around the object.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said, written
@@ -106,7 +106,7 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Format):
     """Reads a verdict on a line of its own, as in `Final verdict: Inconsistent`, and the prose before it.
 
     Attributes:
@@ -117,11 +117,6 @@ class Line:
 
     name: str | tuple[str, ...] = "Verdict"
     brackets: bool = False
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose may follow the verdict.
@@ -155,13 +150,8 @@ BANDED = label_pattern(("Analysis", "Level", "Score"))
 
 
 @dataclass(frozen=True)
-class Banded:
+class Banded(Format):
     """Reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`."""
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply.

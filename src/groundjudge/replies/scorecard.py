@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.replies.completeness import completed
-from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
 from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
@@ -37,12 +37,13 @@ Block: TypeAlias = tuple[Field, Field, Field]
 
 
 @dataclass(frozen=True)
-class Scorecard:
+class Scorecard(Format):
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    part_names = ()
-    parts_are_sentences = True
-    schema = no_schema
+    @property
+    def parts_are_sentences(self) -> bool:
+        """True: each part is a sentence of the response."""
+        return True
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. A sentence that claims nothing has no score.

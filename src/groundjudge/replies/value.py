@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
-from groundjudge.replies.format import (
-    NOTHING_ELSE,
-    Asked,
-    PartReading,
-    Reading,
-    Span,
-    no_schema,
-    score_of_value,
-)
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading, Span
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale, folded
@@ -183,16 +175,11 @@ FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Format):
     """Reads a reply that is the verdict and nothing else, for example "Yes"; reasoning may precede it.
 
     It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
     """
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply.
