@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
@@ -25,9 +25,8 @@ from groundjudge.scale import Scale, folded
 LONGEST = 120
 
 PAIRS = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "[]", "()", "{}", "【】")
-NUMBER = r"[+\-]?[0-9]+(?:[.,][0-9]+)?"
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
-THOUSANDS = re.compile(r"[+\-]?0*[1-9][0-9]*,[0-9]{3}")
+NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = re.compile(r"([^\W\d][\w ]*?)\s*:")
 VALUE = re.compile(
     rf"(?P<number>{NUMBER})\s*(?P<percent>%)?(?:\s*(?:/|\bout\s+of\b)\s*(?P<best>{NUMBER}))?"
@@ -91,55 +90,50 @@ class Reader:
     def value(self, place: str) -> Reading | str:
         """What a place says, with the span of the value in it, or the code of what is wrong with it.
 
-        The codes: `no_verdict` for an echo of the prompt; `unknown_label`; `not_a_number`, `ambiguous`,
-        `out_of_scale` or `not_integer`.
+        The codes: `no_verdict` for an echo of the prompt; `out_of_scale` or `not_integer`; those of `misfit`.
         """
+        if len(place.strip()) > LONGEST:
+            return self.misfit(place)
         text = self._bare(place)
-        at = place.rfind(text)
-        span = (at, at + len(text))
-        label = self.scale.named(text) if self.scale.choices and len(text) <= LONGEST else None
-        if label is not None:
-            return Reading(self.scale.choices[label], label=label, span=span)
-        found = "unknown_label" if self.scale.choices else self._number(text)
-        if not isinstance(found, str):
-            return Reading(found, span=span)
+        label = self.scale.named(text)
+        found = Reading(self.scale.choices[label], label=label) if label else self._number(text)
+        if isinstance(found, Reading):
+            at = place.rfind(text)
+            return replace(found, span=(at, at + len(text)))
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
         return "no_verdict" if is_echo else found
 
+    def misfit(self, text: str) -> str:
+        """The code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
+        if self.scale.choices:
+            return "unknown_label"
+        return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
+
     def _bare(self, place: str) -> str:
         """A place without the value's name and without pairs of quotation marks and brackets around it."""
-        text = unwrapped(place) if len(place.strip()) <= LONGEST else place
-        name = NAME.match(text, 0, LONGEST)
+        text = unwrapped(place)
+        name = NAME.match(text)
         is_own = name and folded(name[1]) in {"score", "rating", "grade", *map(folded, self.names)}
         return unwrapped(text[name.end() :]) if name and is_own else text
 
-    def _number(self, text: str) -> float | str:
+    def _number(self, text: str) -> Reading | str:
         """The number that a text is, or the code of what is wrong with it."""
-        match = VALUE.fullmatch(text) if len(text) <= LONGEST else None
+        match = None if self.scale.choices else VALUE.fullmatch(text)
         if match is None or not self._is_consistent(match):
-            return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
+            return self.misfit(text)
         number = decimal(match["number"])
         if not self.scale.holds(number):
             return "out_of_scale"
-        return "not_integer" if self.scale.integer and number % 1 else number
+        return "not_integer" if self.scale.integer and number % 1 else Reading(number)
 
     def _is_consistent(self, match: re.Match[str]) -> bool:
         """Whether all that stands beside a number only says it again."""
         number, percent, best, after, within = match.groups()
-        ends, more = {self.scale.worst, self.scale.best}, after or within
-        return (
-            not THOUSANDS.fullmatch(number)
-            and (not percent or ends == {0, 100})
-            and (not best or decimal(best) == max(ends))
-            and (not more or self._is_again(decimal(number), unwrapped(more)))
-        )
-
-    def _is_again(self, number: float, text: str) -> bool:
-        """Whether a text is a number once more, or its label."""
-        if re.fullmatch(NUMBER, text):
-            return decimal(text) == number and not THOUSANDS.fullmatch(text)
-        label = label_of(number, self.asked.levels)
-        return label is not None and folded(text) == folded(label)
+        value, again = decimal(number), unwrapped(after or within or number)
+        ends, label = {self.scale.worst, self.scale.best}, label_of(value, self.asked.levels)
+        is_label = label is not None and folded(again) == folded(label)
+        is_again = decimal(again) == value if re.fullmatch(NUMBER, again) else is_label
+        return is_again and (not percent or ends == {0, 100}) and (not best or decimal(best) == max(ends))
 
 
 def said(verdict: Reading | PartReading) -> str:
