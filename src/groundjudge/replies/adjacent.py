@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from math import floor, inf
+from math import floor
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
-from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
+from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, spelt, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import LONGEST, Reader, decimal, written
@@ -75,9 +76,10 @@ class Adjacent(Format):
 
 def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReading, str]:
     """A part of that name, and the warning about its sum, if there is one."""
-    labels = [f"{name}_{step}".casefold().replace("_", " ") for step in STEPS]
-    reasons, formulas, sums = ([each for each in found if each.label == label] for label in labels)
-    reason = reader.text.slice(reasons[-1].start, reasons[-1].end) if reasons else ""
+    reasons, formulas, sums = (
+        [each for each in found if each.label == spelt(f"{name}_{step}")] for step in STEPS
+    )
+    reason = reasons[-1].text if reasons else ""
     formulas = [each for each in formulas if each.place.strip()]
     if not formulas and not sums:
         raise reader.error("missing_score", of=name)
@@ -86,12 +88,10 @@ def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReadin
     value, *others = {_weighted_sum(each, reader, name) for each in formulas}
     if others or any(LETTER_OR_DIGIT.search(each.below) for each in sums):
         raise reader.error("ambiguous", of=name)
-    try:
-        stated = verdict(reader, sums)[1].value or 0.0 if sums else value
-    except ReplyError:
-        stated = inf
-    warning = "" if abs(stated - value) <= SUM_TOLERANCE else "weighted_sum_mismatch"
-    return PartReading(name, value, reason), warning
+    with suppress(ReplyError):  # a stated sum that cannot be read is none
+        if not sums or abs((verdict(reader, sums)[1].value or 0.0) - value) <= SUM_TOLERANCE:
+            return PartReading(name, value, reason), ""
+    return PartReading(name, value, reason), "weighted_sum_mismatch"
 
 
 def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
@@ -103,7 +103,7 @@ def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
     place = formula.place.strip()
     match = FORMULA.fullmatch(place.removesuffix(".")) if len(place) <= LONGEST else None
     if match is None or LETTER_OR_DIGIT.search(formula.below):
-        raise reader.error("ambiguous" if any(map(str.isdigit, place)) else "not_a_number", place, name)
+        raise reader.error(reader.misfit(place), place, name)
     terms = TERM.findall(place[: match.start("sums")])
     scores = [decimal(score) for score, _, _ in terms]
     shares = [decimal(share) / (100 if percent else 1) for _, share, percent in terms]

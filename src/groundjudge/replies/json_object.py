@@ -70,18 +70,17 @@ class Json(Format):
         offset, own = opening.origins[opening.start], self.value.casefold()
         text = reply.text[offset:]
         objects = list(_objects(text))
-        verdicts = [
-            (each, text[start:end], start) for each in objects for key, start, end in each[2] if key == own
-        ]
-        index, found = reader.agreed([_place(value, reader) for _, value, _ in verdicts])
-        (begin, close, members), value, start = verdicts[index]
+        verdicts = [(each, start, end) for each in objects for key, start, end in each[2] if key == own]
+        places = [_place(text[start:end], reader) for _, start, end in verdicts]
+        index, found = reader.agreed(places)
+        (begin, close, members), start, end = verdicts[index]
         if self._is_said_outside(text, objects) or any(key is None for key, _, _ in members):
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        said = _place(value, reader)[slice(*found.span or ())]
+        value, said = text[start:end], places[index][slice(*found.span or ())]
         at = -1 if "\\" in value else value.find(said)
-        span = None if at < 0 else (offset + start + at, offset + start + len(value))
+        span = None if at < 0 else (offset + start + at, offset + end)
         return replace(found, reason=reason, span=span)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
@@ -151,19 +150,16 @@ def _objects(text: str) -> Iterator[Object]:
 
 def _members(text: str, start: int) -> tuple[list[Member], int]:
     """The members of the object that begins there, and where it ends; -1 if it does not close."""
-    depth, begin, colon = 0, start + 1, -1
+    depth, begin, key = 0, start + 1, None
     members: list[Member] = []
     for token in TOKEN.finditer(text, start):
         sign, at = token["sign"] or token["end"], token.start()
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(sign, 0)
-        if sign == ":" and depth == 1 and colon < 0:
-            colon = at
+        if sign == ":" and depth == 1 and key is None:
+            key, begin = _text(text[begin:at]).strip(QUOTES).casefold(), at + 1
         elif (sign == "," and depth == 1) or depth == 0:
-            if colon >= 0:
-                members.append((_text(text[begin:colon]).strip(QUOTES).casefold(), colon + 1, at))
-            elif _text(text[begin:at]):
-                members.append((None, begin, at))
-            begin, colon = at + 1, -1
+            members += [(key, begin, at)] if key is not None or _text(text[begin:at]) else []
+            key, begin = None, at + 1
         if depth == 0:
             return members, token.end()
     return members, -1
@@ -177,10 +173,10 @@ def _place(value: str, reader: Reader) -> str:
             number that JSON does not allow, such as `1.` and `01`: it may be a part of another one.
     """
     text, first = fold(_text(value)).text, value.strip()[:1]
-    is_number = first in "\"'“‘" or not any(map(str.isdigit, text)) or NUMBER.fullmatch(text)
-    if first in ("[", "{") or not is_number:
-        code = "not_a_number" if first in ("[", "{") else "ambiguous"
-        raise reader.error("unknown_label" if reader.scale.choices else code, text)
+    if first in ("[", "{"):
+        raise reader.error("unknown_label" if reader.scale.choices else "not_a_number", text)
+    if first not in "\"'“‘" and any(map(str.isdigit, text)) and not NUMBER.fullmatch(text):
+        raise reader.error(reader.misfit(text), text)
     return text
 
 

@@ -108,17 +108,15 @@ def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
 def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
-    has_sentence = LETTER_OR_DIGIT.search(sentence.place + sentence.below)
+    has_sentence = LETTER_OR_DIGIT.search(sentence.text)
     is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
     return reader.value(score.place) == "no_verdict" and bool(is_known or not has_sentence)
 
 
 def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
-    name, quote = (reader.text.slice(each.start, each.end) for each in (sentence, evidence))
-    quotes = () if NOTHING.match(quote) else (quote,)
+    quotes = () if NOTHING.match(evidence.text) else (evidence.text,)
     claims_nothing = folded(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
-    if claims_nothing and not LETTER_OR_DIGIT.search(score.below):
-        return PartReading(name, None, quote, quotes)
-    _, found = verdict(reader, [score], name)
-    return PartReading(name, found.value, quote, quotes, found.label, found.span)
+    is_alone = not LETTER_OR_DIGIT.search(score.below)
+    found = Reading(None) if claims_nothing and is_alone else verdict(reader, [score], sentence.text)[1]
+    return PartReading(sentence.text, found.value, evidence.text, quotes, found.label, found.span)

@@ -55,9 +55,8 @@ class Reader:
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        what = (
-            f"one of {', '.join(self.scale.choices)}" if self.scale.choices else f"one number on {self.scale}"
-        )
+        labels = ", ".join(self.scale.choices)
+        what = f"one of {labels}" if labels else f"one number on {self.scale}"
         said = f"{WHAT_IS_WRONG[code]}: each verdict must be {what}, with nothing behind it"
         return ReplyError(code, self.text.raw, said, tuple(filter(None, (of, quote[:LONGEST].strip()))))
 

@@ -50,14 +50,12 @@ def weigh(
         `logprobs_unusable` if those of a value are not; and the probabilities of the reading's own value, as
         `distribution` returns them, None if it has parts.
     """
-    weighed = [_weighed(reply, each, scale, not_applicable) for each in reading.parts or (reading,)]
-    is_unusable = any(shares is None for _, shares in weighed)
-    warnings = (*reading.warnings, *(["logprobs_unusable"] if is_unusable else []))
+    each = (_weighed(reply, verdict, scale, not_applicable) for verdict in reading.parts or (reading,))
+    values, shares = zip(*each, strict=True)
+    warnings = (*reading.warnings, *(["logprobs_unusable"] if None in shares else []))
     if not reading.parts:
-        ((mean, own),) = weighed
-        return replace(reading, value=mean, warnings=warnings), own
-    means = (mean for mean, _ in weighed)
-    parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, means, strict=True))
+        return replace(reading, value=values[0], warnings=warnings), shares[0]
+    parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, values, strict=True))
     return replace(reading, parts=parts, warnings=warnings), None
 
 
@@ -68,10 +66,7 @@ def _weighed(
     if verdict.value is None and not verdict.label:  # a sentence that claims nothing
         return None, {}
     shares = distribution(reply, verdict, scale)
-    each = [
-        (scale.choices[name] if scale.choices else float(name), share)
-        for name, share in (shares or {}).items()
-    ]
+    each = [(value, (shares or {}).get(name, 0.0)) for name, value in _values(scale).items()]
     counted = [(value, share) for value, share in each if value is not None and value not in not_applicable]
     total = sum(share for _, share in counted)
     if verdict.value is None or not total:
@@ -103,7 +98,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     shares: defaultdict[str | None, float] = defaultdict(float)
     for candidate, probability in token.candidates:
         shares[names[candidate]] += probability
-    known = {name: shares[name] for name in _names(scale) if name in shares}
+    known = {name: shares[name] for name in _values(scale) if name in shares}
     mass = sum(known.values())
     return {name: share / mass for name, share in known.items()} if mass >= LEAST_MASS else None
 
@@ -144,7 +139,7 @@ def _name(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     A text that begins several begins only those for which no longer one is among the texts: "1" is not the
     beginning of "10" where "10" is a token of its own.
     """
-    wholes = {name: folded(name) for name in _names(scale)}
+    wholes = {name: folded(name) for name in _values(scale)}
     # It may go on with what does not belong to the value: "4</".
     ended = [
         name
@@ -164,5 +159,6 @@ def _begins(text: str, whole: str) -> bool:
     return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))
 
 
-def _names(scale: Scale) -> Iterable[str]:
-    return scale.choices or map(str, scale.whole_numbers)
+def _values(scale: Scale) -> Mapping[str, float | None]:
+    """The values of a scale by what a reply says."""
+    return scale.choices or {str(number): number for number in scale.whole_numbers}
