@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from groundjudge.case.shapes import is_mapping, well_formed
+from groundjudge.case.shapes import as_json, is_mapping, well_formed
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import ends_nothing, fold, opened
 from groundjudge.replies.reply import Reply
@@ -92,9 +93,13 @@ class Json(Format):
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """An object with the explanation first, and the value or label as the scale has it."""
+        whole, (lowest, highest) = scale.whole_numbers, sorted((scale.worst, scale.best))
+        kind = "string" if scale.choices else "integer" if whole else "number"
+        values = [*scale.choices] or ([*whole] if len(whole) <= MOST_ENUMERATED else [])
+        limits = {"enum": values} if values else {"minimum": lowest, "maximum": highest}
         return {
             "type": "object",
-            "properties": {self.reason: {"type": "string"}, self.value: _schema(scale)},
+            "properties": {self.reason: {"type": "string"}, self.value: {"type": kind, **limits}},
             "required": [self.reason, self.value],
             "additionalProperties": False,
         }
@@ -109,30 +114,14 @@ class Json(Format):
     def _reason(self, raw: str, found: Reading, reader: Reader) -> str:
         """The explanation; an object that is not valid JSON must have the same score when it is repaired."""
         try:
-            members = _by_key(json.loads(raw, strict=False))
+            members, is_valid = json.loads(raw, strict=False), True
         except (ValueError, RecursionError):
-            members = _by_key(_repaired(raw))
-            own = self.value.casefold()
-            if own not in members or reader.agreed([str(members[own])])[1] != found:
-                raise reader.error("ambiguous") from None
-        reason = members.get(self.reason.casefold(), "")
-        is_text = isinstance(reason, str)
-        return well_formed(reason if is_text else json.dumps(reason, ensure_ascii=False, default=str))
-
-
-def _by_key(members: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of an object by their keys in small letters."""
-    return {key.casefold(): value for key, value in members.items()}
-
-
-def _schema(scale: Scale) -> dict[str, Any]:
-    if scale.choices:
-        return {"type": "string", "enum": [*scale.choices]}
-    values = scale.whole_numbers
-    if values and len(values) <= MOST_ENUMERATED:
-        return {"type": "integer", "enum": [*values]}
-    lowest, highest = sorted((scale.worst, scale.best))
-    return {"type": "integer" if values else "number", "minimum": lowest, "maximum": highest}
+            members, is_valid = _repaired(raw), False
+        held = {key.casefold(): value for key, value in members.items()}
+        own, reason = self.value.casefold(), held.get(self.reason.casefold(), "")
+        if not is_valid and (own not in held or reader.agreed([str(held[own])])[1] != found):
+            raise reader.error("ambiguous")
+        return well_formed(reason) if isinstance(reason, str) else as_json(reason)
 
 
 def _objects(text: str) -> Iterator[Object]:
@@ -193,10 +182,8 @@ def _repaired(text: str) -> Mapping[str, Any]:
     """The object as json_repair understands it; {} if it does not, or if that could take long."""
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 
-    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) > MOST_REPAIR_WORK:
-        return {}
-    try:
-        repaired = repair_json(text, return_objects=True, skip_json_loads=True)
-    except Exception:  # noqa: BLE001  if the repair fails for any reason, the reply is unreadable
-        return {}
+    repaired: object = None
+    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) <= MOST_REPAIR_WORK:
+        with suppress(Exception):  # if the repair fails for any reason, the reply is unreadable
+            repaired = repair_json(text, return_objects=True, skip_json_loads=True)
     return repaired if is_mapping(repaired) else {}

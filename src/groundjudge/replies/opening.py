@@ -36,7 +36,11 @@ EMPHASIS = re.compile(
 )
 # What every tag of reasoning has; looking for it first saves time.
 THINK = re.compile(r"</?think", re.IGNORECASE)
-THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
+# Both tags in turn, or the end of a reasoning alone.
+THINKING = re.compile(
+    r"<think(?:ing)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
+    re.IGNORECASE | re.MULTILINE,
+)
 BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Matches nowhere.
@@ -113,15 +117,9 @@ def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = 
 
 def ends_nothing(text: str, own: re.Pattern[str]) -> bool:
     """Whether a text has the end of a reasoning that never began, not quoted in a line of the format."""
-    depth, first = 0, own.search(text)
-    for tag in THINKING.finditer(text):
-        is_quoted = tag["line"] is None and first and tag.start() > first.start()
-        if own.match(tag[0]):
-            continue
-        if tag["end"] and not depth and not is_quoted:
-            return True
-        depth = max(0, depth + (-1 if tag["end"] else 1))
-    return False
+    first = own.search(text)
+    ends = (tag for tag in THINKING.finditer(text) if tag["end"] and not own.match(tag[0]))
+    return any(tag["line"] is not None or not first or tag.start() < first.start() for tag in ends)
 
 
 def _without_reasoning(found: Folded, own: re.Pattern[str]) -> Folded:
