@@ -26,11 +26,8 @@ SUM_TOLERANCE = 0.05
 SHARE_TOLERANCE = 0.01
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-_TERM = rf"\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)"
-TERM = re.compile(_TERM, re.IGNORECASE)
-FORMULA = re.compile(
-    rf"{_TERM}(?:\s*\+\s*{_TERM})*(?P<sums>(?:\s*=\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*)*)", re.IGNORECASE
-)
+TERM = re.compile(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
+SUMS = re.compile(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
 
 
 @dataclass(frozen=True)
@@ -101,12 +98,13 @@ def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = formula.place.strip()
-    match = FORMULA.fullmatch(place.removesuffix(".")) if len(place) <= LONGEST else None
-    if match is None or LETTER_OR_DIGIT.search(formula.below):
+    formula_, *sums = place.removesuffix(".").split("=")
+    terms = [TERM.fullmatch(term) for term in formula_.split("+")]
+    is_read = all(terms) and all(map(SUMS.fullmatch, sums)) and len(place) <= LONGEST
+    if not is_read or LETTER_OR_DIGIT.search(formula.below):
         raise reader.error(reader.misfit(place), place, name)
-    terms = TERM.findall(place[: match.start("sums")])
-    scores = [decimal(score) for score, _, _ in terms]
-    shares = [decimal(share) / (100 if percent else 1) for _, share, percent in terms]
+    scores = [decimal(term[1]) for term in terms if term]
+    shares = [decimal(term[2]) / (100 if term[3] else 1) for term in terms if term]
     if not all(map(reader.scale.holds, scores)):
         raise reader.error("out_of_scale", place, name)
     if any(score % 1 for score in scores) or [abs(b - a) for a, b in pairwise(scores)] not in ([], [1]):

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from operator import add
 from unicodedata import normalize
 
@@ -71,7 +70,7 @@ class Words:
 
     def take(self, words: list[str]) -> bool:
         """Take words that are free, where the last ones ended or else anywhere; whether there are such."""
-        for at in chain((self.reached,), self._elsewhere(words)):
+        for at in self._places_of(words):
             end = at + len(words)
             if self.words[at:end] == words and not any(self.taken[at:end]):
                 self.taken[at:end] = b"\x01" * len(words)
@@ -79,12 +78,12 @@ class Words:
                 return True
         return False
 
-    def _elsewhere(self, words: list[str]) -> Iterator[int]:
-        """Where some words begin, first behind those that were reached, of the places that are tried."""
+    def _places_of(self, words: list[str]) -> Iterator[int]:
+        """Where some words may begin: where the last ones ended, or at one of the places that are tried."""
+        yield self.reached
         places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
         behind = bisect_left(places, self.reached)
-        yield from places[behind : behind + MOST_PLACES]
-        yield from places[:MOST_PLACES]
+        yield from (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES])
 
     def take_similar(self, words: list[str]) -> bool:
         """Take nearly the same words among those that are left; whether there are such words."""

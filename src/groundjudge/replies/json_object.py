@@ -79,10 +79,9 @@ class Json(Format):
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        value, said = text[start:end], places[index][slice(*found.span or ())]
-        at = -1 if "\\" in value else value.find(said)
-        span = None if at < 0 else (offset + start + at, offset + end)
-        return replace(found, reason=reason, span=span)
+        at = text.find(places[index][slice(*found.span or ())], start, end)
+        is_there = at >= 0 and "\\" not in text[start:end]
+        return replace(found, reason=reason, span=(offset + at, offset + end) if is_there else None)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""

@@ -21,9 +21,7 @@ FINISH = {
     ),
 }
 # Full-width forms, the sign for minus, and the line end of old systems.
-WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
-    code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)
-}
+WIDTHS = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | str.maketrans("\u3000−\r", " -\n")
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
 # It begins with one set of characters, as the next one does: so most places are left out at once.
 INVISIBLE = re.compile(
@@ -41,7 +39,7 @@ THINKING = re.compile(
     r"<think(?:ing)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
     re.IGNORECASE | re.MULTILINE,
 )
-BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
+REASONING = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|(?P<open>\Z))", re.IGNORECASE | re.DOTALL)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Matches nowhere.
 NOTHING = re.compile(r"(?!)")
@@ -125,11 +123,10 @@ def ends_nothing(text: str, own: re.Pattern[str]) -> bool:
 def _without_reasoning(found: Folded, own: re.Pattern[str]) -> Folded:
     """The same with blanks in the place of the reasoning at its beginning."""
     start, text = 0, found.text
-    while (tag := BEGIN.match(text, start)) and not own.match(tag[0].strip()):
-        end = re.compile(rf"</{tag[1]}>", re.IGNORECASE).search(text, tag.end())
-        if end is None:
+    while (block := REASONING.match(text, start)) and not own.match(block[0].lstrip()):
+        if block["open"] is not None:
             raise ReplyError("no_verdict", found.raw)
-        start = end.end()
+        start = block.end()
     alone = None if start else END_ALONE.search(text)
     if alone and not own.search(text, 0, alone.start()):
         start = alone.end()

@@ -79,10 +79,9 @@ def reply_of(answer: object) -> Reply:
         return Reply(answer)
     if completion := completion_of(answer):
         return completion
-    if is_mapping(answer):
-        content = _get(answer, "content", str | list)
-        return Reply(as_json(answer) if content is None else _text(content))
-    if hasattr(answer, "content"):
+    if is_mapping(answer) and _get(answer, "content", str | list) is None:
+        return Reply(as_json(answer))
+    if is_mapping(answer) or hasattr(answer, "content"):
         return _of_message(answer)
     message = f"a model's answer must be a text, a mapping or have .content, not {type(answer).__name__}"
     raise TypeError(message)
@@ -123,10 +122,10 @@ def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
 def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
     """A message as LangChain's chat models answer it; whatever is missing is left out."""
     names = ("response_metadata", "additional_kwargs", "usage_metadata")
-    told, more, counted = (getattr(answer, name, None) or {} for name in names)
+    told, more, counted = (_get(answer, name) or {} for name in names)
     unfinished = told.get("incomplete_details") or {}
     return Reply(
-        _text(answer.content),
+        _text(_get(answer, "content")),
         finish_reason=next(filter(None, map(told.get, FINISH_REASONS)), unfinished.get("reason")),
         usage=usage_of(counted.get("input_tokens"), counted.get("output_tokens")),
         model=told.get("model_name") or told.get("model"),
