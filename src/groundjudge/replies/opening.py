@@ -39,7 +39,7 @@ THINKING = re.compile(
     r"<think(?:ing)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
     re.IGNORECASE | re.MULTILINE,
 )
-REASONING = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|(?P<open>\Z))", re.IGNORECASE | re.DOTALL)
+REASONING = re.compile(r"\s*<(think(?:ing)?)>(?:[^<]++|<(?!/\1>))*+(?:</\1>|(?P<open>\Z))", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Matches nowhere.
 NOTHING = re.compile(r"(?!)")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
@@ -94,11 +94,14 @@ class Reader:
         if len(place.strip()) > LONGEST:
             return self.misfit(place)
         text = self._bare(place)
-        label = self.scale.named(text)
-        found = Reading(self.scale.choices[label], label=label) if label else self._number(text)
-        if isinstance(found, Reading):
-            at = place.rfind(text)
-            return replace(found, span=(at, at + len(text)))
+        at = place.rfind(text)
+        span = (at, at + len(text))
+        label = self.scale.named(text) if self.scale.choices else None
+        if label is not None:
+            return Reading(self.scale.choices[label], label=label, span=span)
+        found = self._number(text)
+        if not isinstance(found, str):
+            return Reading(found, span=span)
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
         return "no_verdict" if is_echo else found
 
@@ -115,7 +118,7 @@ class Reader:
         is_own = name and folded(name[1]) in {"score", "rating", "grade", *map(folded, self.names)}
         return unwrapped(text[name.end() :]) if name and is_own else text
 
-    def _number(self, text: str) -> Reading | str:
+    def _number(self, text: str) -> float | str:
         """The number that a text is, or the code of what is wrong with it."""
         match = None if self.scale.choices else VALUE.fullmatch(text)
         if match is None or not self._is_consistent(match):
@@ -123,16 +126,24 @@ class Reader:
         number = decimal(match["number"])
         if not self.scale.holds(number):
             return "out_of_scale"
-        return "not_integer" if self.scale.integer and number % 1 else Reading(number)
+        return "not_integer" if self.scale.integer and number % 1 else number
 
     def _is_consistent(self, match: re.Match[str]) -> bool:
         """Whether all that stands beside a number only says it again."""
         number, percent, best, after, within = match.groups()
-        value, again = decimal(number), unwrapped(after or within or number)
-        ends, label = {self.scale.worst, self.scale.best}, label_of(value, self.asked.levels)
-        is_label = label is not None and folded(again) == folded(label)
-        is_again = decimal(again) == value if re.fullmatch(NUMBER, again) else is_label
-        return is_again and (not percent or ends == {0, 100}) and (not best or decimal(best) == max(ends))
+        ends, more = {self.scale.worst, self.scale.best}, after or within
+        return (
+            (not percent or ends == {0, 100})
+            and (not best or decimal(best) == max(ends))
+            and (not more or self._is_again(decimal(number), unwrapped(more)))
+        )
+
+    def _is_again(self, number: float, text: str) -> bool:
+        """Whether a text is a number once more, or its label."""
+        if re.fullmatch(NUMBER, text):
+            return decimal(text) == number
+        label = label_of(number, self.asked.levels)
+        return label is not None and folded(text) == folded(label)
 
 
 def said(verdict: Reading | PartReading) -> str:
