@@ -28,11 +28,7 @@ NOTHING = re.compile(
     r"|(?-i:NOTHING FOUND\b))",
     re.IGNORECASE,
 )
-# What is wrong where the labels, each by a letter, are not blocks of a sentence, its evidence and its score.
-ODD = re.compile(
-    r"(?P<no_verdict>[ec]+\Z)"
-    r"|(?:sec)*+(?:(?P<missing_evidence>sc)|(?P<missing_score>se?(?:s|\Z))|(?P<ambiguous>.))"
-)
+BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
 NOT_CLAIMED = folded(NO_CLAIM)
@@ -100,8 +96,11 @@ def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
     """
     order = "".join({EVIDENCE: "e", SCORE: "c"}.get(each.label, "s") for each in found)
-    if odd := ODD.match(order):
-        raise reader.error(str(odd.lastgroup))
+    odd = BLOCKS.sub("", order)
+    if odd:
+        beginnings = (("sc", "missing_evidence"), ("ss", "missing_score"), ("ses", "missing_score"))
+        codes = (code for start, code in beginnings if f"{odd}s".startswith(start))
+        raise reader.error(next(codes, "ambiguous" if "s" in order else "no_verdict"))
     blocks = zip(found[::3], found[1::3], found[2::3], strict=True)
     return dropwhile(lambda block: _is_template(block, reader), blocks)
 
