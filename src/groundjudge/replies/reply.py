@@ -121,9 +121,10 @@ def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
 
 def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
     """A message as LangChain's chat models answer it; whatever is missing is left out."""
-    names = ("response_metadata", "additional_kwargs", "usage_metadata")
-    told, more, counted = (_get(answer, name) or {} for name in names)
-    unfinished = told.get("incomplete_details") or {}
+    told: Mapping[str, Any] = _get(answer, "response_metadata") or {}
+    unfinished: Mapping[str, Any] = told.get("incomplete_details") or {}
+    more: Mapping[str, Any] = _get(answer, "additional_kwargs") or {}
+    counted: Mapping[str, int] = _get(answer, "usage_metadata") or {}
     return Reply(
         _text(_get(answer, "content")),
         finish_reason=next(filter(None, map(told.get, FINISH_REASONS)), unfinished.get("reason")),
