@@ -123,6 +123,26 @@ def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
     assert judge.judge({**ROW, "response": "Elephants sing."}).score == 0
 
 
+@dataclass(frozen=True)
+class Derived(Format):
+    """A custom format that takes what it does not need from the base: `***`."""
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = ASKED) -> Reading:  # noqa: ARG002
+        return Reading(float(len(reply.text)))
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the base
+        return "*" * round(reading.value or 0)
+
+
+def test_custom_format_that_derives_from_the_base_needs_to_read_and_to_write(stars: Path) -> None:
+    scale = Scale(worst=1, best=5, integer=True)
+    judge = load(stars, model=ScriptedModel("****"), reply=Derived(), scale=scale, structured="always")
+    assert (judge.judge(ROW).score, judge.score_names) == (0.75, ("stars",))
+    assert load(stars, model="offline", reply=Derived(), scale=scale).judge(ROW).score == 1
+    with pytest.raises(TypeError, match="read"):
+        type("Unable", (Format,), {"write": Derived.write})()
+
+
 class Incomplete:
     part_names = ()
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from math import floor, inf
+from math import floor
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
-from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
+from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, spelt, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import LONGEST, Reader, decimal, written
@@ -25,15 +26,12 @@ SUM_TOLERANCE = 0.05
 SHARE_TOLERANCE = 0.01
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-_TERM = rf"\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)"
-TERM = re.compile(_TERM, re.IGNORECASE)
-FORMULA = re.compile(
-    rf"{_TERM}(?:\s*\+\s*{_TERM})*(?P<sums>(?:\s*=\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*)*)", re.IGNORECASE
-)
+TERM = re.compile(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
+SUMS = re.compile(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
 
 
 @dataclass(frozen=True)
-class Adjacent:
+class Adjacent(Format):
     """Reads one weighted sum for each name in `names`; the headline score is their harmonic mean.
 
     Attributes:
@@ -42,9 +40,6 @@ class Adjacent:
     """
 
     names: tuple[str, ...] = ("recall", "precision")
-
-    parts_are_sentences = False
-    schema = no_schema
 
     @property
     def part_names(self) -> tuple[str, ...]:
@@ -78,9 +73,10 @@ class Adjacent:
 
 def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReading, str]:
     """A part of that name, and the warning about its sum, if there is one."""
-    labels = [f"{name}_{step}".casefold().replace("_", " ") for step in STEPS]
-    reasons, formulas, sums = ([each for each in found if each.label == label] for label in labels)
-    reason = reader.text.slice(reasons[-1].start, reasons[-1].end) if reasons else ""
+    reasons, formulas, sums = (
+        [each for each in found if each.label == spelt(f"{name}_{step}")] for step in STEPS
+    )
+    reason = reasons[-1].text if reasons else ""
     formulas = [each for each in formulas if each.place.strip()]
     if not formulas and not sums:
         raise reader.error("missing_score", of=name)
@@ -89,12 +85,10 @@ def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReadin
     value, *others = {_weighted_sum(each, reader, name) for each in formulas}
     if others or any(LETTER_OR_DIGIT.search(each.below) for each in sums):
         raise reader.error("ambiguous", of=name)
-    try:
-        stated = verdict(reader, sums)[1].value or 0.0 if sums else value
-    except ReplyError:
-        stated = inf
-    warning = "" if abs(stated - value) <= SUM_TOLERANCE else "weighted_sum_mismatch"
-    return PartReading(name, value, reason), warning
+    with suppress(ReplyError):  # a stated sum that cannot be read is none
+        if not sums or abs((verdict(reader, sums)[1].value or 0.0) - value) <= SUM_TOLERANCE:
+            return PartReading(name, value, reason), ""
+    return PartReading(name, value, reason), "weighted_sum_mismatch"
 
 
 def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
@@ -104,12 +98,13 @@ def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = formula.place.strip()
-    match = FORMULA.fullmatch(place.removesuffix(".")) if len(place) <= LONGEST else None
-    if match is None or LETTER_OR_DIGIT.search(formula.below):
-        raise reader.error("ambiguous" if any(map(str.isdigit, place)) else "not_a_number", place, name)
-    terms = TERM.findall(place[: match.start("sums")])
-    scores = [decimal(score) for score, _, _ in terms]
-    shares = [decimal(share) / (100 if percent else 1) for _, share, percent in terms]
+    formula_, *sums = place.removesuffix(".").split("=")
+    terms = [TERM.fullmatch(term) for term in formula_.split("+")]
+    is_read = all(terms) and all(map(SUMS.fullmatch, sums)) and len(place) <= LONGEST
+    if not is_read or LETTER_OR_DIGIT.search(formula.below):
+        raise reader.error(reader.misfit(place), place, name)
+    scores = [decimal(term[1]) for term in terms if term]
+    shares = [decimal(term[2]) / (100 if term[3] else 1) for term in terms if term]
     if not all(map(reader.scale.holds, scores)):
         raise reader.error("out_of_scale", place, name)
     if any(score % 1 for score in scores) or [abs(b - a) for a, b in pairwise(scores)] not in ([], [1]):

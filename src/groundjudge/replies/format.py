@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -79,48 +80,42 @@ class Reading:
 class Format(Protocol):
     """A reply format: reads replies, writes them and scores them. Nothing outside it knows their syntax.
 
-    Use a frozen dataclass: a judge's identity depends on the class and the attributes of its format.
+    A class that derives from it needs `read` and `write`; any other object needs all members. Use a frozen
+    dataclass: a judge's identity depends on the class and the attributes of its format.
     """
 
     @property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores that each reply has besides the headline score; () if there are none."""
-        ...
+        return ()
 
     @property
     def parts_are_sentences(self) -> bool:
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
-        ...
+        return False
 
+    @abstractmethod
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply to what was asked.
 
         Raises:
             ReplyError: the reply holds no verdict on the scale.
         """
-        ...
 
+    @abstractmethod
     def write(self, reading: Reading, scale: Scale) -> str:
         """Write a reply that `read` reads as this reading, except for what the format does not express."""
-        ...
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The headline score of a reading, 0..1; None if there is nothing to judge."""
-        ...
+        """The headline score of a reading, 0..1: the value's position on the scale, unless there are parts.
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:
+        None if there is nothing to judge.
+        """
+        return None if reading.value is None else scale.score(reading.value)
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  for formats that are JSON
         """A JSON schema of the reply; None if replies are not JSON."""
-        ...
-
-
-def score_of_value(_: object, reading: Reading, scale: Scale) -> float | None:
-    """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-    return None if reading.value is None else scale.score(reading.value)
-
-
-def no_schema(_: object, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG001  required by the protocol
-    """None: the reply is not JSON."""
-    return None
+        return None
 
 
 def missing_members(candidate: object) -> list[str]:

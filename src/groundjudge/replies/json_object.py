@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from groundjudge.case.shapes import is_mapping, well_formed
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, score_of_value
+from groundjudge.case.shapes import as_json, is_mapping, well_formed
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import ends_nothing, fold, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, written
@@ -47,7 +48,7 @@ Object: TypeAlias = tuple[int, int, Sequence[Member]]
 
 
 @dataclass(frozen=True)
-class Json:
+class Json(Format):
     """Reads the number or the label under one key and the explanation under another.
 
     Attributes:
@@ -57,10 +58,6 @@ class Json:
 
     value: str = "score"
     reason: str = "reasoning"
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose and fences may stand around the object.
@@ -74,19 +71,17 @@ class Json:
         offset, own = opening.origins[opening.start], self.value.casefold()
         text = reply.text[offset:]
         objects = list(_objects(text))
-        verdicts = [
-            (each, text[start:end], start) for each in objects for key, start, end in each[2] if key == own
-        ]
-        index, found = reader.agreed([_place(value, reader) for _, value, _ in verdicts])
-        (begin, close, members), value, start = verdicts[index]
+        verdicts = [(each, start, end) for each in objects for key, start, end in each[2] if key == own]
+        places = [_place(text[start:end], reader) for _, start, end in verdicts]
+        index, found = reader.agreed(places)
+        (begin, close, members), start, end = verdicts[index]
         if self._is_said_outside(text, objects) or any(key is None for key, _, _ in members):
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        said = _place(value, reader)[slice(*found.span or ())]
-        at = -1 if "\\" in value else value.find(said)
-        span = None if at < 0 else (offset + start + at, offset + start + len(value))
-        return replace(found, reason=reason, span=span)
+        at = text.find(places[index][slice(*found.span or ())], start, end)
+        is_there = at >= 0 and "\\" not in text[start:end]
+        return replace(found, reason=reason, span=(offset + at, offset + end) if is_there else None)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""
@@ -97,9 +92,13 @@ class Json:
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """An object with the explanation first, and the value or label as the scale has it."""
+        whole, (lowest, highest) = scale.whole_numbers, sorted((scale.worst, scale.best))
+        kind = "string" if scale.choices else "integer" if whole else "number"
+        values = [*scale.choices] or ([*whole] if len(whole) <= MOST_ENUMERATED else [])
+        limits = {"enum": values} if values else {"minimum": lowest, "maximum": highest}
         return {
             "type": "object",
-            "properties": {self.reason: {"type": "string"}, self.value: _schema(scale)},
+            "properties": {self.reason: {"type": "string"}, self.value: {"type": kind, **limits}},
             "required": [self.reason, self.value],
             "additionalProperties": False,
         }
@@ -114,30 +113,14 @@ class Json:
     def _reason(self, raw: str, found: Reading, reader: Reader) -> str:
         """The explanation; an object that is not valid JSON must have the same score when it is repaired."""
         try:
-            members = _by_key(json.loads(raw, strict=False))
+            members, is_valid = json.loads(raw, strict=False), True
         except (ValueError, RecursionError):
-            members = _by_key(_repaired(raw))
-            own = self.value.casefold()
-            if own not in members or reader.agreed([str(members[own])])[1] != found:
-                raise reader.error("ambiguous") from None
-        reason = members.get(self.reason.casefold(), "")
-        is_text = isinstance(reason, str)
-        return well_formed(reason if is_text else json.dumps(reason, ensure_ascii=False, default=str))
-
-
-def _by_key(members: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of an object by their keys in small letters."""
-    return {key.casefold(): value for key, value in members.items()}
-
-
-def _schema(scale: Scale) -> dict[str, Any]:
-    if scale.choices:
-        return {"type": "string", "enum": [*scale.choices]}
-    values = scale.whole_numbers
-    if values and len(values) <= MOST_ENUMERATED:
-        return {"type": "integer", "enum": [*values]}
-    lowest, highest = sorted((scale.worst, scale.best))
-    return {"type": "integer" if values else "number", "minimum": lowest, "maximum": highest}
+            members, is_valid = _repaired(raw), False
+        held = {key.casefold(): value for key, value in members.items()}
+        own, reason = self.value.casefold(), held.get(self.reason.casefold(), "")
+        if not is_valid and (own not in held or reader.agreed([str(held[own])])[1] != found):
+            raise reader.error("ambiguous")
+        return well_formed(reason) if isinstance(reason, str) else as_json(reason)
 
 
 def _objects(text: str) -> Iterator[Object]:
@@ -155,19 +138,16 @@ def _objects(text: str) -> Iterator[Object]:
 
 def _members(text: str, start: int) -> tuple[list[Member], int]:
     """The members of the object that begins there, and where it ends; -1 if it does not close."""
-    depth, begin, colon = 0, start + 1, -1
+    depth, begin, key = 0, start + 1, None
     members: list[Member] = []
     for token in TOKEN.finditer(text, start):
         sign, at = token["sign"] or token["end"], token.start()
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(sign, 0)
-        if sign == ":" and depth == 1 and colon < 0:
-            colon = at
+        if sign == ":" and depth == 1 and key is None:
+            key, begin = _text(text[begin:at]).strip(QUOTES).casefold(), at + 1
         elif (sign == "," and depth == 1) or depth == 0:
-            if colon >= 0:
-                members.append((_text(text[begin:colon]).strip(QUOTES).casefold(), colon + 1, at))
-            elif _text(text[begin:at]):
-                members.append((None, begin, at))
-            begin, colon = at + 1, -1
+            members += [(key, begin, at)] if key is not None or _text(text[begin:at]) else []
+            key, begin = None, at + 1
         if depth == 0:
             return members, token.end()
     return members, -1
@@ -181,10 +161,10 @@ def _place(value: str, reader: Reader) -> str:
             number that JSON does not allow, such as `1.` and `01`: it may be a part of another one.
     """
     text, first = fold(_text(value)).text, value.strip()[:1]
-    is_number = first in "\"'“‘" or not any(map(str.isdigit, text)) or NUMBER.fullmatch(text)
-    if first in ("[", "{") or not is_number:
-        code = "not_a_number" if first in ("[", "{") else "ambiguous"
-        raise reader.error("unknown_label" if reader.scale.choices else code, text)
+    if first in ("[", "{"):
+        raise reader.error("unknown_label" if reader.scale.choices else "not_a_number", text)
+    if first not in "\"'“‘" and any(map(str.isdigit, text)) and not NUMBER.fullmatch(text):
+        raise reader.error(reader.misfit(text), text)
     return text
 
 
@@ -201,10 +181,8 @@ def _repaired(text: str) -> Mapping[str, Any]:
     """The object as json_repair understands it; {} if it does not, or if that could take long."""
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 
-    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) > MOST_REPAIR_WORK:
-        return {}
-    try:
-        repaired = repair_json(text, return_objects=True, skip_json_loads=True)
-    except Exception:  # noqa: BLE001  if the repair fails for any reason, the reply is unreadable
-        return {}
+    repaired: object = None
+    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) <= MOST_REPAIR_WORK:
+        with suppress(Exception):  # if the repair fails for any reason, the reply is unreadable
+            repaired = repair_json(text, return_objects=True, skip_json_loads=True)
     return repaired if is_mapping(repaired) else {}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
-from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
+from groundjudge.replies.opening import LETTER_OR_DIGIT, Folded, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said, written
 from groundjudge.scale import Scale
@@ -28,11 +28,11 @@ class Field(NamedTuple):
     """A labelled field; the positions are indexes into the folded text.
 
     Attributes:
-        label: the label in small letters, with spaces for underscores.
+        label: the label, `spelt`.
         bracket: what stands in a bracket behind the label; "" if there is none.
         begin: where its line begins.
         start: where its place begins.
-        end: where the field ends, exclusive: at the next label, or at the end of the reply.
+        text: the reply's own text behind the label, up to the next one or the end of the reply.
         place: the rest of the labelled line or, if that is empty, the next line that is not.
         below: what follows the place.
     """
@@ -41,7 +41,7 @@ class Field(NamedTuple):
     bracket: str
     begin: int
     start: int
-    end: int
+    text: str
     place: str
     below: str
 
@@ -66,13 +66,19 @@ def labelled(
     begins = (0, *(line.end() for line in LINE.finditer(text)))  # which is faster than to search for a label
     matches = [match for begin in begins if (match := labels.match(text, begin))]
     ends = (*(match.start() for match in matches[1:]), len(text))
-    return reader, [_field(text, match, end) for match, end in zip(matches, ends, strict=False)]
+    return reader, [_field(reader.text, match, end) for match, end in zip(matches, ends, strict=False)]
 
 
-def _field(text: str, match: re.Match[str], end: int) -> Field:
-    label, rest = match["label"].casefold().replace("_", " "), text[match.end() : end].lstrip()
-    place, newline, below = rest.partition("\n")
-    return Field(label, match["bracket"] or "", match.start(), end - len(rest), end, place, newline + below)
+def _field(text: Folded, match: re.Match[str], end: int) -> Field:
+    rest = text.text[match.end() : end].lstrip()
+    start, (place, newline, below) = end - len(rest), rest.partition("\n")
+    own, bracket = text.slice(start, end), match["bracket"] or ""
+    return Field(spelt(match["label"]), bracket, match.start(), start, own, place, newline + below)
+
+
+def spelt(label: str) -> str:
+    """A label as it is compared: in small letters, with spaces for underscores."""
+    return label.casefold().replace("_", " ")
 
 
 def verdict(
@@ -106,7 +112,7 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Format):
     """Reads a verdict on a line of its own, as in `Final verdict: Inconsistent`, and the prose before it.
 
     Attributes:
@@ -117,11 +123,6 @@ class Line:
 
     name: str | tuple[str, ...] = "Verdict"
     brackets: bool = False
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose may follow the verdict.
@@ -155,13 +156,8 @@ BANDED = label_pattern(("Analysis", "Level", "Score"))
 
 
 @dataclass(frozen=True)
-class Banded:
+class Banded(Format):
     """Reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`."""
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply.
@@ -172,7 +168,7 @@ class Banded:
         """
         reader, found = labelled(reply, BANDED, scale, asked)
         _, score = verdict(reader, [each for each in found if each.label == "score"])
-        texts = {each.label: reader.text.slice(each.start, each.end) for each in found}
+        texts = {each.label: each.text for each in found}
         return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol

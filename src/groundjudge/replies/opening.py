@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.reply import Reply
 
 # What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
-FINISH: Mapping[str, re.Pattern[str]] = {
-    "": re.compile(
-        "stop(_sequence|_token)?|eos(_token)?|end(_turn|oftext|_of_text)?|done|completed?|finish(ed)?|success"
+FINISH = {
+    "": "(stop|eos)(_token)?|stop_sequence|end(_turn|oftext|_of_text)?|done|completed?|finish(ed)?|success",
+    "truncated": (
+        "(model_|max_)?length|max_(output_|new_)?tokens|model_context_window_exceeded|(token_)?limit"
     ),
-    "truncated": re.compile(
-        "(model_)?length|max_((output_|new_)?tokens|length)|model_context_window_exceeded|(token_)?limit"
-    ),
-    "refused": re.compile(
+    "refused": (
         "content_filter(ed)?|refus(al|ed)|(image_)?safety|block(list|ed)|prohibited_content|recitation|spii"
         "|guardrail_intervened|error_toxic"
     ),
 }
 # Full-width forms, the sign for minus, and the line end of old systems.
-WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
-    code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)
-}
+WIDTHS = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | str.maketrans("\u3000−\r", " -\n")
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
 # It begins with one set of characters, as the next one does: so most places are left out at once.
 INVISIBLE = re.compile(
@@ -38,8 +34,12 @@ EMPHASIS = re.compile(
 )
 # What every tag of reasoning has; looking for it first saves time.
 THINK = re.compile(r"</?think", re.IGNORECASE)
-THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
-BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
+# Both tags in turn, or the end of a reasoning alone.
+THINKING = re.compile(
+    r"<think(?:ing)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
+    re.IGNORECASE | re.MULTILINE,
+)
+REASONING = re.compile(r"\s*<(think(?:ing)?)>(?:[^<]++|<(?!/\1>))*+(?:</\1>|(?P<open>\Z))", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Matches nowhere.
 NOTHING = re.compile(r"(?!)")
@@ -100,15 +100,12 @@ def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = 
     """
     word = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
     word = word.removeprefix("finish_reason_")
-    unfinished = next((code for code, words in FINISH.items() if words.fullmatch(word)), "interrupted")
+    unfinished = next((code for code, words in FINISH.items() if re.fullmatch(words, word)), "interrupted")
     if reply.refusal or unfinished:
         raise ReplyError("refused" if reply.refusal else unfinished, reply.text)
     found = fold(reply.text)
     if THINK.search(found.text):
-        start = _behind_reasoning(found.text, own)
-        if start is None:
-            raise ReplyError("no_verdict", reply.text)
-        found = replace(found, text=" " * start + found.text[start:], start=start)
+        found = _without_reasoning(found, own)
         if not has_strings and ends_nothing(found.text, own):
             raise ReplyError("ambiguous", reply.text)
     if not found.text.strip():
@@ -119,23 +116,18 @@ def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = 
 def ends_nothing(text: str, own: re.Pattern[str]) -> bool:
     """Whether a text has the end of a reasoning that never began, not quoted in a line of the format."""
     first = own.search(text)
-    depth = 0
-    for tag in THINKING.finditer(text):
-        if not own.match(tag[0]):
-            depth += -1 if tag["end"] else 1
-            if depth < 0 and (tag["line"] is not None or not first or tag.start() < first.start()):
-                return True
-            depth = max(depth, 0)
-    return False
+    ends = (tag for tag in THINKING.finditer(text) if tag["end"] and not own.match(tag[0]))
+    return any(tag["line"] is not None or not first or tag.start() < first.start() for tag in ends)
 
 
-def _behind_reasoning(text: str, own: re.Pattern[str]) -> int | None:
-    """Where the reasoning at the beginning ends; None if it does not end."""
-    start = 0
-    while (tag := BEGIN.match(text, start)) and not own.match(tag[0].strip()):
-        end = re.compile(rf"</{tag[1]}>", re.IGNORECASE).search(text, tag.end())
-        if end is None:
-            return None
-        start = end.end()
+def _without_reasoning(found: Folded, own: re.Pattern[str]) -> Folded:
+    """The same with blanks in the place of the reasoning at its beginning."""
+    start, text = 0, found.text
+    while (block := REASONING.match(text, start)) and not own.match(block[0].lstrip()):
+        if block["open"] is not None:
+            raise ReplyError("no_verdict", found.raw)
+        start = block.end()
     alone = None if start else END_ALONE.search(text)
-    return start if alone is None or own.search(text, 0, alone.start()) else alone.end()
+    if alone and not own.search(text, 0, alone.start()):
+        start = alone.end()
+    return replace(found, text=" " * start + text[start:], start=start)

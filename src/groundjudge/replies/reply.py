@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import exp, isnan
 from typing import Any, NamedTuple, TypeGuard, cast
 
-from groundjudge.case.shapes import is_list, is_mapping, well_formed
+from groundjudge.case.shapes import as_json, is_list, is_mapping, well_formed
 from groundjudge.verdict import Usage
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
@@ -80,12 +79,9 @@ def reply_of(answer: object) -> Reply:
         return Reply(answer)
     if completion := completion_of(answer):
         return completion
-    if is_mapping(answer):
-        content = _get(answer, "content", str | list)
-        return Reply(
-            json.dumps(answer, ensure_ascii=False, default=str) if content is None else _text(content)
-        )
-    if hasattr(answer, "content"):
+    if is_mapping(answer) and _get(answer, "content", str | list) is None:
+        return Reply(as_json(answer))
+    if is_mapping(answer) or hasattr(answer, "content"):
         return _of_message(answer)
     message = f"a model's answer must be a text, a mapping or have .content, not {type(answer).__name__}"
     raise TypeError(message)
@@ -125,12 +121,12 @@ def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
 
 def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
     """A message as LangChain's chat models answer it; whatever is missing is left out."""
-    told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
+    told: Mapping[str, Any] = _get(answer, "response_metadata") or {}
     unfinished: Mapping[str, Any] = told.get("incomplete_details") or {}
-    more: Mapping[str, Any] = getattr(answer, "additional_kwargs", None) or {}
-    counted: Mapping[str, int] = getattr(answer, "usage_metadata", None) or {}
+    more: Mapping[str, Any] = _get(answer, "additional_kwargs") or {}
+    counted: Mapping[str, int] = _get(answer, "usage_metadata") or {}
     return Reply(
-        _text(answer.content),
+        _text(_get(answer, "content")),
         finish_reason=next(filter(None, map(told.get, FINISH_REASONS)), unfinished.get("reason")),
         usage=usage_of(counted.get("input_tokens"), counted.get("output_tokens")),
         model=told.get("model_name") or told.get("model"),
@@ -152,8 +148,7 @@ def _is_token(entry: object) -> TypeGuard[Mapping[str, Any]]:
 
 def _token(entry: Mapping[str, Any]) -> Token:
     # The token itself may be missing from the likeliest ones, or be listed first among them.
-    likeliest = entry.get("top_logprobs")
-    entries = [entry, *filter(_is_token, likeliest if is_list(likeliest) else ())]
+    entries = [entry, *filter(_is_token, _get(entry, "top_logprobs", list | tuple) or ())]
     if isnan(entry["logprob"]):  # then nobody knows what the others are worth
         return Token(_bytes(entry), ())
     shares = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}

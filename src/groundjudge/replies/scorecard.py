@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.replies.completeness import completed
-from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
 from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
@@ -37,12 +37,13 @@ Block: TypeAlias = tuple[Field, Field, Field]
 
 
 @dataclass(frozen=True)
-class Scorecard:
+class Scorecard(Format):
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    part_names = ()
-    parts_are_sentences = True
-    schema = no_schema
+    @property
+    def parts_are_sentences(self) -> bool:
+        """True: each part is a sentence of the response."""
+        return True
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. A sentence that claims nothing has no score.
@@ -107,17 +108,15 @@ def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
 def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
-    has_sentence = LETTER_OR_DIGIT.search(sentence.place + sentence.below)
+    has_sentence = LETTER_OR_DIGIT.search(sentence.text)
     is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
     return reader.value(score.place) == "no_verdict" and bool(is_known or not has_sentence)
 
 
 def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
-    name, quote = (reader.text.slice(each.start, each.end) for each in (sentence, evidence))
-    quotes = () if NOTHING.match(quote) else (quote,)
+    quotes = () if NOTHING.match(evidence.text) else (evidence.text,)
     claims_nothing = folded(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
-    if claims_nothing and not LETTER_OR_DIGIT.search(score.below):
-        return PartReading(name, None, quote, quotes)
-    _, found = verdict(reader, [score], name)
-    return PartReading(name, found.value, quote, quotes, found.label, found.span)
+    is_alone = not LETTER_OR_DIGIT.search(score.below)
+    found = Reading(None) if claims_nothing and is_alone else verdict(reader, [score], sentence.text)[1]
+    return PartReading(sentence.text, found.value, evidence.text, quotes, found.label, found.span)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said
@@ -21,7 +21,7 @@ THOUGHTS = "S0"
 
 
 @dataclass(frozen=True)
-class Tags:
+class Tags(Format):
     """Reads the verdict in one tag and the explanation in another.
 
     Attributes:
@@ -31,11 +31,6 @@ class Tags:
 
     value: str = "S2"
     reason: str = "S1"
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.

@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
-from groundjudge.replies.format import (
-    NOTHING_ELSE,
-    Asked,
-    PartReading,
-    Reading,
-    Span,
-    no_schema,
-    score_of_value,
-)
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading, Span
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale, folded
@@ -33,9 +25,8 @@ from groundjudge.scale import Scale, folded
 LONGEST = 120
 
 PAIRS = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "[]", "()", "{}", "【】")
-NUMBER = r"[+\-]?[0-9]+(?:[.,][0-9]+)?"
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
-THOUSANDS = re.compile(r"[+\-]?0*[1-9][0-9]*,[0-9]{3}")
+NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = re.compile(r"([^\W\d][\w ]*?)\s*:")
 VALUE = re.compile(
     rf"(?P<number>{NUMBER})\s*(?P<percent>%)?(?:\s*(?:/|\bout\s+of\b)\s*(?P<best>{NUMBER}))?"
@@ -64,9 +55,8 @@ class Reader:
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        what = (
-            f"one of {', '.join(self.scale.choices)}" if self.scale.choices else f"one number on {self.scale}"
-        )
+        labels = ", ".join(self.scale.choices)
+        what = f"one of {labels}" if labels else f"one number on {self.scale}"
         said = f"{WHAT_IS_WRONG[code]}: each verdict must be {what}, with nothing behind it"
         return ReplyError(code, self.text.raw, said, tuple(filter(None, (of, quote[:LONGEST].strip()))))
 
@@ -99,33 +89,40 @@ class Reader:
     def value(self, place: str) -> Reading | str:
         """What a place says, with the span of the value in it, or the code of what is wrong with it.
 
-        The codes: `no_verdict` for an echo of the prompt; `unknown_label`; `not_a_number`, `ambiguous`,
-        `out_of_scale` or `not_integer`.
+        The codes: `no_verdict` for an echo of the prompt; `out_of_scale` or `not_integer`; those of `misfit`.
         """
+        if len(place.strip()) > LONGEST:
+            return self.misfit(place)
         text = self._bare(place)
         at = place.rfind(text)
         span = (at, at + len(text))
-        label = self.scale.named(text) if self.scale.choices and len(text) <= LONGEST else None
+        label = self.scale.named(text) if self.scale.choices else None
         if label is not None:
             return Reading(self.scale.choices[label], label=label, span=span)
-        found = "unknown_label" if self.scale.choices else self._number(text)
+        found = self._number(text)
         if not isinstance(found, str):
             return Reading(found, span=span)
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
         return "no_verdict" if is_echo else found
 
+    def misfit(self, text: str) -> str:
+        """The code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
+        if self.scale.choices:
+            return "unknown_label"
+        return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
+
     def _bare(self, place: str) -> str:
         """A place without the value's name and without pairs of quotation marks and brackets around it."""
-        text = unwrapped(place) if len(place.strip()) <= LONGEST else place
-        name = NAME.match(text, 0, LONGEST)
+        text = unwrapped(place)
+        name = NAME.match(text)
         is_own = name and folded(name[1]) in {"score", "rating", "grade", *map(folded, self.names)}
         return unwrapped(text[name.end() :]) if name and is_own else text
 
     def _number(self, text: str) -> float | str:
         """The number that a text is, or the code of what is wrong with it."""
-        match = VALUE.fullmatch(text) if len(text) <= LONGEST else None
+        match = None if self.scale.choices else VALUE.fullmatch(text)
         if match is None or not self._is_consistent(match):
-            return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
+            return self.misfit(text)
         number = decimal(match["number"])
         if not self.scale.holds(number):
             return "out_of_scale"
@@ -136,8 +133,7 @@ class Reader:
         number, percent, best, after, within = match.groups()
         ends, more = {self.scale.worst, self.scale.best}, after or within
         return (
-            not THOUSANDS.fullmatch(number)
-            and (not percent or ends == {0, 100})
+            (not percent or ends == {0, 100})
             and (not best or decimal(best) == max(ends))
             and (not more or self._is_again(decimal(number), unwrapped(more)))
         )
@@ -145,7 +141,7 @@ class Reader:
     def _is_again(self, number: float, text: str) -> bool:
         """Whether a text is a number once more, or its label."""
         if re.fullmatch(NUMBER, text):
-            return decimal(text) == number and not THOUSANDS.fullmatch(text)
+            return decimal(text) == number
         label = label_of(number, self.asked.levels)
         return label is not None and folded(text) == folded(label)
 
@@ -183,16 +179,11 @@ FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Format):
     """Reads a reply that is the verdict and nothing else, for example "Yes"; reasoning may precede it.
 
     It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
     """
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply.

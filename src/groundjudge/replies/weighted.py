@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -50,33 +49,24 @@ def weigh(
         `logprobs_unusable` if those of a value are not; and the probabilities of the reading's own value, as
         `distribution` returns them, None if it has parts.
     """
-    weighed = [_weighed(reply, each, scale, not_applicable) for each in reading.parts or (reading,)]
-    is_unusable = any(shares is None for _, shares in weighed)
-    warnings = (*reading.warnings, *(["logprobs_unusable"] if is_unusable else []))
+    verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
+    weighed = [(each.value, distribution(reply, each, scale)) for each in verdicts]
+    values = {name: own for name, own in _values(scale).items() if own not in (None, *not_applicable)}
+    means = [_mean(own, shares or {}, values) for own, shares in weighed]
+    is_known = all(shares is not None for _, shares in weighed)
+    warnings = (*reading.warnings, *([] if is_known else ["logprobs_unusable"]))
     if not reading.parts:
-        ((mean, own),) = weighed
-        return replace(reading, value=mean, warnings=warnings), own
-    means = (mean for mean, _ in weighed)
+        return replace(reading, value=means[0], warnings=warnings), weighed[0][1]
     parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, means, strict=True))
     return replace(reading, parts=parts, warnings=warnings), None
 
 
-def _weighed(
-    reply: Reply, verdict: Reading | PartReading, scale: Scale, not_applicable: Collection[float]
-) -> tuple[float | None, Mapping[str, float] | None]:
-    """The mean of the values, or the verdict's own where there is none; and the distribution."""
-    if verdict.value is None and not verdict.label:  # a sentence that claims nothing
-        return None, {}
-    shares = distribution(reply, verdict, scale)
-    each = [
-        (scale.choices[name] if scale.choices else float(name), share)
-        for name, share in (shares or {}).items()
-    ]
-    counted = [(value, share) for value, share in each if value is not None and value not in not_applicable]
-    total = sum(share for _, share in counted)
-    if verdict.value is None or not total:
-        return verdict.value, shares
-    return sum(own * share for own, share in counted) / total, shares
+def _mean(own: float | None, shares: Mapping[str, float], values: Mapping[str, float | None]) -> float | None:
+    """The mean of the values that count; a verdict's own where none does, or where that has none."""
+    total = sum(share for name, share in shares.items() if name in values)
+    if own is None or not total:
+        return own
+    return sum((values[name] or 0.0) * share for name, share in shares.items() if name in values) / total
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:
@@ -89,26 +79,26 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
 
     Returns:
         Value or label -> probability, in the order of the scale, without those that have none; they add up
-        to 1. None if that is not known: there are no tokens, they do not spell the text, the token begins
-        several values, or less than 0.98 of the probability lies on the scale.
+        to 1. {} for a verdict that claims nothing. None if they are not known: there are no tokens, they do
+        not spell the text, the token begins several values, or less than 0.98 of the probability lies on the
+        scale.
     """
-    found = _deciding(reply, verdict.span)
-    if found is None:
+    if verdict.value is None and not verdict.label:  # a sentence that claims nothing
+        return {}
+    token, before = _deciding(reply, verdict.span)
+    if token is None:
         return None
-    token, before = found
-    texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(token.candidates))}
+    candidates = token.candidates
+    texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
     if names[token.text] != said(verdict):
         return None
-    shares: defaultdict[str | None, float] = defaultdict(float)
-    for candidate, probability in token.candidates:
-        shares[names[candidate]] += probability
-    known = {name: shares[name] for name in _names(scale) if name in shares}
+    known = {name: sum(own for each, own in candidates if names[each] == name) for name in _values(scale)}
     mass = sum(known.values())
-    return {name: share / mass for name, share in known.items()} if mass >= LEAST_MASS else None
+    return {name: share / mass for name, share in known.items() if share} if mass >= LEAST_MASS else None
 
 
-def _deciding(reply: Reply, span: Span | None) -> tuple[Token, bytes] | None:
+def _deciding(reply: Reply, span: Span | None) -> tuple[Token | None, bytes]:
     """The token in which the verdict begins, and what it has before it; None if the tokens do not spell it.
 
     Ahead of the text may be reasoning that the endpoint took out of it, behind it a token that ends it.
@@ -119,10 +109,10 @@ def _deciding(reply: Reply, span: Span | None) -> tuple[Token, bytes] | None:
     wholes = (spelt[:end].rstrip() for end in (starts[-1], starts[-2:][0]))
     offset = next((len(whole) - len(text) for whole in wholes if whole.endswith(text)), None)
     if span is None or offset is None:
-        return None
+        return None, b""
     position = offset + len(reply.text[: span[0]].encode())
     at = bisect_right(starts, position) - 1
-    return (tokens[at], tokens[at].text[: position - starts[at]]) if at < len(tokens) else None
+    return (tokens[at], tokens[at].text[: position - starts[at]]) if at < len(tokens) else (None, b"")
 
 
 def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
@@ -144,13 +134,8 @@ def _name(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     A text that begins several begins only those for which no longer one is among the texts: "1" is not the
     beginning of "10" where "10" is a token of its own.
     """
-    wholes = {name: folded(name) for name in _names(scale)}
-    # It may go on with what does not belong to the value: "4</".
-    ended = [
-        name
-        for name, whole in wholes.items()
-        if text != whole and text.startswith(whole) and not GOES_ON.match(text, len(whole))
-    ]
+    wholes = {name: folded(name) for name in _values(scale)}
+    ended = [name for name, whole in wholes.items() if _ends(text, whole)]
     begun = [name for name, whole in wholes.items() if text and _begins(text, whole)]
     if len(begun) > 1:
         longer = [other for other in texts if other != text and _begins(text, other)]
@@ -159,10 +144,16 @@ def _name(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def _ends(text: str, whole: str) -> bool:
+    """Whether a text is more than a value, and what follows does not belong to it: "4</"."""
+    return text != whole and text.startswith(whole) and not GOES_ON.match(text, len(whole))
+
+
 def _begins(text: str, whole: str) -> bool:
     """Whether a text, which may end within a character, is a beginning of another one."""
     return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))
 
 
-def _names(scale: Scale) -> Iterable[str]:
-    return scale.choices or map(str, scale.whole_numbers)
+def _values(scale: Scale) -> Mapping[str, float | None]:
+    """The values of a scale by what a reply says."""
+    return scale.choices or {str(number): number for number in scale.whole_numbers}
