@@ -9,7 +9,17 @@ from typing import Any, TypeAlias
 from pydantic import Field, PrivateAttr
 
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, String, ToolCall, holds_media, read, readable, text_of
+from groundjudge.case.shapes import (
+    Document,
+    Message,
+    String,
+    ToolCall,
+    holds_media,
+    read,
+    readable,
+    text_of,
+    untitled,
+)
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
 
@@ -57,6 +67,7 @@ class Case(Frozen):
 
     _faults: dict[str, CaseError] = PrivateAttr(default_factory=dict)  # of fields that could not be read
     _media: frozenset[str] = PrivateAttr(frozenset())  # the fields with content that is no text
+    _tool_titles: bool = PrivateAttr(default=True)  # whether a title can make a mapping a tool result
 
     def __init__(  # noqa: PLR0913  one per field
         self,
@@ -118,6 +129,20 @@ class Case(Frozen):
         given = {**values, "reference": readable("documents", given.get("reference"))}  # kept as its text
         self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
 
+    def without_tool_titles(self) -> Case:
+        """The case as it is where titles say nothing: a mapping without a kind or a role is no tool result.
+
+        Use it if others than the application write the titles, as in a knowledge base. Of a `Document`, or a
+        document of a retriever, the title says nothing anyway. A judge does it by itself with the option
+        `tool_titles=False`.
+        """
+        case = Case.__new__(Case)
+        context = None if self.context is None else untitled(self.context)
+        case._read({**dict(self), "context": context, **self._faults})  # noqa: SLF001  its own
+        case._media |= self._media  # noqa: SLF001
+        case._tool_titles = False  # noqa: SLF001
+        return case
+
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.
 
@@ -156,7 +181,8 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         folded = {name.casefold(): value for name, value in self.metadata.items()}
-        return read(key, self.metadata.get(key, folded.get(key.casefold())), type)
+        found = read(key, self.metadata.get(key, folded.get(key.casefold())), type)
+        return found if self._tool_titles or type != "documents" else read(key, untitled(found or ()), type)
 
     @property
     def query_text(self) -> str:

@@ -14,10 +14,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, InstanceOf, field_serializer
 
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
@@ -28,7 +29,7 @@ CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 
 TOOL_TITLE = "Tool Result:"
-"""A mapping whose title begins like this is a tool result, unless it has a kind."""
+"""A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
 
 OLDER_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | OLDER_ROLES
@@ -139,20 +140,34 @@ class Message(Frozen):
     holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
+@dataclass(frozen=True)
+class Titled:
+    """What a document was read from that only its title makes a tool result; any two are equal."""
+
+    item: Mapping[str, Any] = field(compare=False)
+
+
 class Document(Frozen):
     """A source that a response must be grounded in.
 
     Attributes:
         content: the text.
         title: shown to the model next to the text; "" for none.
-        kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else.
+        kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
+            dump it is null where only the title of a mapping said "tool", so that it can be read again.
         holds_media: whether there was more than the text can show, such as an image; not part of a dump.
+        titled: the mapping, where only its title said "tool"; not part of a dump.
     """
 
     content: String
     title: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
     holds_media: bool = Field(default=False, exclude=True, repr=False)
+    titled: InstanceOf[Titled] | None = Field(default=None, exclude=True, repr=False)
+
+    @field_serializer("kind")
+    def _declared_kind(self, kind: str) -> str | None:
+        return None if self.titled else kind
 
 
 def is_blank(value: object) -> bool:
@@ -311,7 +326,8 @@ def _document(field: str, item: object) -> Document:
     if isinstance(item, Message):
         kind: Any = "tool" if item.role == "tool" else "knowledge"
         return Document(content=item.content, title=item.name or "", kind=kind, holds_media=item.holds_media)
-    is_tool = _is_tool_result(item)
+    titled = Titled(item) if _is_titled_tool_result(item) else None
+    is_tool = bool(titled) or _is_tool_result(item)
     values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
     blocks = [*map(_blocks, values)]
     title = get(item, "title") or get(get(item, "metadata"), "title") or (is_tool and get(item, "name")) or ""
@@ -325,16 +341,26 @@ def _document(field: str, item: object) -> Document:
         title=str(title),
         kind="tool" if is_tool else "knowledge",
         holds_media="media" in {sort for sort, _, _ in chain(*blocks)},
+        titled=titled,
     )
 
 
 def _is_tool_result(item: object) -> bool:
-    """Whether a document's kind or, if it has none, its role or a plain mapping's title says so."""
-    kind, title = get(item, "kind"), get(item, "title")
-    if kind is not None:
+    """Whether a document's kind or, if it has none, its role says so."""
+    if (kind := get(item, "kind")) is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
-    by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or (role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None)
+    return role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None
+
+
+def _is_titled_tool_result(item: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
+    is_plain = is_mapping(item) and get(item, "kind", get(item, "role")) is None
+    return is_plain and str(get(item, "title")).startswith(TOOL_TITLE)
+
+
+def untitled(documents: Iterable[Document]) -> list[Any]:
+    """The documents to be read again, so that no title makes one a tool result."""
+    return [{**each.titled.item, "kind": "knowledge"} if each.titled else each for each in documents]
 
 
 def _whole(item: object) -> str:

@@ -86,6 +86,8 @@ class Rubric:
         structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
             could not be read; "always"; or "never".
         passes: which score decides: the headline ("score"), or the lowest score of the parts ("weakest").
+        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result;
+            see `Case.without_tool_titles`.
 
     Raises:
         PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
@@ -104,6 +106,7 @@ class Rubric:
     weighted: bool = False
     structured: Structured = "reask"
     passes: Passes = "score"
+    tool_titles: bool = True
 
     def __post_init__(self) -> None:
         _check_format(self.format)
@@ -172,8 +175,13 @@ class Rubric:
         Raises:
             CaseError: the case lacks what the prompt needs, or cannot be read.
         """
-        case = Case.of(case)
+        case = self._seen(case)
         return Request(self.prompt.render(case), self.parameters, self, case)
+
+    def _seen(self, case: CaseLike) -> Case:
+        """The case as it is asked about."""
+        case = Case.of(case)
+        return case if self.tool_titles else case.without_tool_titles()
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -198,7 +206,7 @@ class Rubric:
             ReplyError: the reply holds no verdict that can be read.
         """
         reply = Reply(reply) if isinstance(reply, str) else reply
-        case = None if case is None else Case.of(case)
+        case = None if case is None else self._seen(case)
         asked = Asked(self.levels, None if case is None else case.response_text)
         reading = self.format.read(reply, self.scale, asked)
         weighed, shares = reading, None
@@ -306,7 +314,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
             may_be_empty: names of inputs that must be given but may be blank, and optional: names of inputs
             that need not be given, both added to the file's;
             empty_response: what becomes of a case whose response is missing or blank, "error" by default,
-            "not_applicable" or "worst".
+            "not_applicable" or "worst"; tool_titles: False if no title shall make a document a tool result,
+            because others than the application write them.
 
     Raises:
         PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
