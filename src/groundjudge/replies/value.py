@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from groundjudge.errors import WHAT_IS_WRONG, ReplyError
+from groundjudge.errors import ReplyError, what_is_wrong
 from groundjudge.replies.format import (
     NOTHING_ELSE,
     Asked,
@@ -64,11 +64,9 @@ class Reader:
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        what = (
-            f"one of {', '.join(self.scale.choices)}" if self.scale.choices else f"one number on {self.scale}"
-        )
-        said = f"{WHAT_IS_WRONG[code]}: each verdict must be {what}, with nothing behind it"
-        return ReplyError(code, self.text.raw, said, tuple(filter(None, (of, quote[:LONGEST].strip()))))
+        said = what_is_wrong(code, wanted=self.scale.wanted)
+        quotes = tuple(filter(None, (of, quote[:LONGEST].strip())))
+        return ReplyError(code, self.text.raw, said, quotes, is_misplaced=True)
 
     def verdict(self, places: Sequence[Span], of: str = "") -> tuple[int, Reading]:
         """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
-from groundjudge.errors import CaseError, PromptError, ReplyError
+from groundjudge.errors import CaseError, PromptError, ReplyError, what_is_wrong
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
 from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading, format_of
@@ -34,6 +34,9 @@ FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
 """The parameters that ask for the probabilities of tokens."""
+
+NOWHERE = "evidence_not_found"
+"""The code of a quote that is in none of the documents."""
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
@@ -213,6 +216,8 @@ class Rubric:
         if self.weighted:
             weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
         parts, about_quotes = _parts(weighed, reading, self.scale, case)
+        nowhere = _evidence_nowhere(parts)
+        on_evidence = what_is_wrong(NOWHERE, nowhere) if nowhere else ""
         label = reading.label or label_of(reading.value, self.levels)
         inconsistencies = self._consistency_warnings(reading, label, case)
         warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
@@ -224,7 +229,7 @@ class Rubric:
             score=score,
             value=reading.value,
             label=label,
-            reason="\n".join(filter(None, (reading.reason, _evidence_nowhere(parts)))),
+            reason="\n".join(filter(None, (reading.reason, on_evidence))),
             parts=parts,
             warnings=tuple(dict.fromkeys(warnings)),
             usage=reply.usage,
@@ -423,7 +428,7 @@ def _parts(
             label=part.label or None,
             reason=part.reason,
             evidence=evidence,
-            warnings=("evidence_not_found",) if score and "evidence_not_found" in warned else (),
+            warnings=(NOWHERE,) if score and NOWHERE in warned else (),
         )
         for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
     )
@@ -434,18 +439,14 @@ def _parts(
 
 def doubt(verdict: Verdict) -> ReplyError | None:
     """What to ask again about a verdict that can be read: quotes that it needs and that no document has."""
-    quotes = tuple(part.reason for part in verdict.parts if part.warnings)
-    wording = _evidence_nowhere(verdict.parts)
-    return ReplyError("evidence_not_found", verdict.reply or "", wording, quotes) if quotes else None
+    numbers = _evidence_nowhere(verdict.parts)
+    quotes = tuple(verdict.parts[number - 1].reason for number in numbers)
+    return ReplyError(NOWHERE, verdict.reply or "", quotes=quotes, numbers=numbers) if numbers else None
 
 
-def _evidence_nowhere(parts: Sequence[Part]) -> str:
-    """Which sentences have evidence that is in none of the documents, by their numbers; "" if none has."""
-    numbers = [str(number) for number, part in enumerate(parts, 1) if part.warnings]
-    if not numbers:
-        return ""
-    sentences = f"sentence{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
-    return f"evidence_not_found: the evidence for {sentences} is in none of the documents"
+def _evidence_nowhere(parts: Sequence[Part]) -> tuple[int, ...]:
+    """The numbers of the sentences whose evidence is in none of the documents."""
+    return tuple(number for number, part in enumerate(parts, 1) if part.warnings)
 
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
