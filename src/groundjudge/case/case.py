@@ -9,17 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import Field, PrivateAttr
 
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import (
-    Document,
-    Message,
-    String,
-    ToolCall,
-    holds_media,
-    read,
-    readable,
-    text_of,
-    untitled,
-)
+from groundjudge.case.shapes import Document, Message, String, ToolCall, holds_media, read, readable, text_of
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
 
@@ -137,7 +127,7 @@ class Case(Frozen):
         `tool_titles=False`.
         """
         case = Case.__new__(Case)
-        context = None if self.context is None else untitled(self.context)
+        context = readable("context", self.context, "retrieved")
         case._read({**dict(self), "context": context, **self._faults})  # noqa: SLF001  its own
         case._media |= self._media  # noqa: SLF001
         case._tool_titles = False  # noqa: SLF001
@@ -181,8 +171,8 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         folded = {name.casefold(): value for name, value in self.metadata.items()}
-        found = read(key, self.metadata.get(key, folded.get(key.casefold())), type)
-        return found if self._tool_titles or type != "documents" else read(key, untitled(found or ()), type)
+        kind = "retrieved" if type == "documents" and not self._tool_titles else type
+        return read(key, self.metadata.get(key, folded.get(key.casefold())), kind)
 
     @property
     def query_text(self) -> str:
