@@ -6,7 +6,6 @@ import json
 import pickle
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,8 @@ from scripted_model import ScriptedModel
 from groundjudge import Case, Reply, ReplyError, Scale
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.replies import Format
+from groundjudge.replies import Asked, Format, Plain, Reading
+from groundjudge.replies.format import NOTHING_ELSE
 from groundjudge.types import Judge, Rubric
 
 PROMPT = Prompt.parse(
@@ -67,11 +67,13 @@ SCRAPS = [
     *("Score: MALLORY", "Final verdict: MALLORY", "{", '"', "<S2>", "</S2>", "%s {0} {}", "\ud800", "\u200b"),
 ]
 TEXT = st.lists(st.sampled_from(SCRAPS) | st.text(max_size=6), max_size=6).map("".join)
-REPLIES = st.builds(
-    lambda frame, text: frame.replace("{{", "{").replace("}}", "}").replace("{}", text),
-    st.sampled_from(FRAMES),
-    TEXT,
-)
+
+
+def framed(frame: str, text: str) -> str:
+    return frame.replace("{{", "{").replace("}}", "}").replace("{}", text)
+
+
+REPLIES = st.builds(framed, st.sampled_from(FRAMES), TEXT)
 
 
 def followed_up(rubric: Rubric, reply: str, case: Case = CASE) -> list[Mapping[str, str]]:
@@ -126,23 +128,11 @@ def test_reply_is_shown_without_control_tokens() -> None:
     assert reply == {"role": "assistant", "content": said.replace("<|", "‹|")}
 
 
-class Talkative:
+class Talkative(Plain):
     """A format of one's own whose errors repeat the reply."""
 
-    part_names = ()
-    parts_are_sentences = False
-
-    def read(self, reply: Reply, *_: Any) -> Any:
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:  # noqa: ARG002
         raise ReplyError("no_verdict", reply.text, f"found {reply.text}")
-
-    def write(self, *_: Any) -> str:
-        return ""
-
-    def score(self, *_: Any) -> None:
-        return None
-
-    def schema(self, *_: Any) -> None:
-        return None
 
 
 def test_wording_of_a_format_of_ones_own_is_for_people_only() -> None:

@@ -84,7 +84,7 @@ def expected(document: Document) -> tuple[str, str, str]:
 def case_of(rubric: Rubric, documents: list[Document]) -> Case:
     """A case for any judge."""
     given: dict[str, Any] = {each.field: "x" for each in rubric.inputs if each.field != "context"}
-    return Case(**{**given, "context": documents})
+    return Case(context=documents, **given)
 
 
 RUBRICS = {name: load_rubric(name) for name in names()}
