@@ -84,6 +84,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     empty_response: EmptyResponse | None = None
     structured: Structured | None = None
     weighted: bool | None = None
+    tool_titles: bool | None = None
 
     def __post_init__(self) -> None:
         self.case_of  # noqa: B018  checked at once

@@ -7,7 +7,7 @@ about it, in the others. The page of codes in the documentation, the report and 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -334,14 +334,29 @@ def code_of_status(status: int) -> str:
 class ReplyError(GroundjudgeError):
     """A model's reply holds no verdict that can be read; it is never turned into a number.
 
+    When the model is asked again, it is told what `what_is_wrong` makes of the code and the numbers, and is
+    shown the quotes as material only. It is never told the message or the wording, into which a document
+    could have steered a text of its own.
+
     Attributes:
-        wording: what was expected, in fixed words and numbers, as the model is told when it is asked again.
-        quotes: what in the reply or in the response is wrong. A model is shown it as material only.
+        wording: what was expected, in the message; by default what the model is told.
+        quotes: what in the reply or in the response is wrong.
+        numbers: the numbers of the sentences that are wrong, or how many, for the codes in `WITH_NUMBERS`.
+        is_misplaced: whether the place of the verdict holds something else: what belongs there is told.
     """
 
-    def __init__(self, code: str, reply: str, wording: str = "", quotes: tuple[str, ...] = ()) -> None:
-        self.wording = wording or WHAT_IS_WRONG[code]
-        self.quotes = quotes
+    def __init__(  # noqa: PLR0913  one per attribute
+        self,
+        code: str,
+        reply: str,
+        wording: str = "",
+        quotes: tuple[str, ...] = (),
+        *,
+        numbers: tuple[int, ...] = (),
+        is_misplaced: bool = False,
+    ) -> None:
+        self.wording = wording or what_is_wrong(code, numbers)
+        self.quotes, self.numbers, self.is_misplaced = quotes, numbers, is_misplaced
         shown = [repr(text[:QUOTED]) for text in quotes[:MOST_QUOTES]]
         begins = [f"the reply begins {reply.strip()[:QUOTED]!r}"] if reply.strip() else []
         said = [f"there is {', '.join(shown)}"] if shown else []
@@ -362,3 +377,25 @@ MOST_QUOTES = 10
 
 WHAT_IS_WRONG = {code: _as_clause(explained("ReplyError", code)[0]) for code in CODES["ReplyError"]}
 """The codes of a ReplyError, each with the clause that the model is shown when it is asked again."""
+
+WITH_NUMBERS: Mapping[str, str] = {
+    "evidence_not_found": "evidence_not_found: the evidence for sentence{s} {all} is in none of the "
+    "documents",
+    "unrated_sentences": "every sentence of the statement needs one block, in the words of the statement "
+    "(parts of the statement without a block: {0}; blocks that are not in it: {1})",
+}
+"""The same with places for numbers: each by its index, or all of them."""
+
+
+def what_is_wrong(code: str, numbers: Sequence[int] = (), wanted: str = "") -> str:
+    """What is wrong with a reply, as the model is told: in the library's own words, and numbers.
+
+    Args:
+        code: the code of a ReplyError, which may be that of a format of your own.
+        numbers: as in the ReplyError.
+        wanted: what belongs in the place of a verdict, by the judge's scale; "" if that is not the fault.
+    """
+    listed, plural = ", ".join(f"{number:d}" for number in numbers), "s" if len(numbers) > 1 else ""
+    clause = WHAT_IS_WRONG.get(code, "it is not in the format that was asked for")
+    said = WITH_NUMBERS.get(code, clause).format(*numbers, all=listed, s=plural) if numbers else clause
+    return f"{said}: each verdict must be {wanted}, with nothing behind it" if wanted else said

@@ -87,6 +87,11 @@ class Scale(Frozen):
         return min(scored, key=lambda name: (abs(scored[name] - score), scored[name])) if scored else ""
 
     @property
+    def wanted(self) -> str:
+        """What belongs in the place of a verdict, in words."""
+        return f"one of {', '.join(self.choices)}" if self.choices else f"one number on {self}"
+
+    @property
     def without_score(self) -> str | None:
         """The first choice that means "not applicable"; None if there is none."""
         return next((name for name, own in self.choices.items() if own is None), None)

@@ -342,6 +342,22 @@ def test_options_of_inputs_reach_the_judge_and_a_missing_one_is_named(
         assert (verdict.score, verdict.passed) == (1, True)
 
 
+TITLED: Mapping[str, Any] = {"title": "Tool Result: x", "content": "c"}
+
+
+@adapters("deepeval")
+def test_title_of_a_plain_mapping_makes_a_tool_result_unless_the_option_says_no(
+    entry: Entry, adapter: str
+) -> None:
+    row, prompts = Exchange("1", ASKED, {**ANSWER, "context": [TITLED]}), list[str]()
+    for options in ({}, {"tool_titles": False}):
+        model = ScriptedModel(GOOD)
+        judged(entry, model, [row], **options)
+        prompts.append(without_codes(model.asked[0].messages[1]["content"]))
+    assert [prompt.count('kind="tool result"') for prompt in prompts] == [1, 0], adapter
+    assert all('title="Tool Result: x">\nc\n' in prompt for prompt in prompts)
+
+
 # --- errors are errors, never scores ----------------------------------------------------------------
 
 

@@ -156,7 +156,8 @@ def test_feedback_keys_of_a_custom_judge_with_parts(tmp_path: Path) -> None:
 
 @traceable(run_type="retriever")
 def dictionaries(_: str) -> list[dict[str, Any]]:
-    return [{"page_content": "one", "metadata": {"title": "First"}, "type": "Document"}, {"text": "two"}]
+    document = {"page_content": "one", "metadata": {"title": "First"}, "type": "Document"}
+    return [document, {"text": "two", "title": "Tool Result: x"}]
 
 
 @traceable(run_type="retriever")
@@ -218,7 +219,7 @@ def clock_by_call(question: str) -> None:
 STEPS = (dictionaries, nothing, fails, inside_out, chained, readings, shelf, clock_by_call)
 RETURNED = [
     ("one", "First", "knowledge"),
-    ("two", "", "knowledge"),
+    ("two", "Tool Result: x", "knowledge"),
     ("two", "", "knowledge"),
     ("one", "", "knowledge"),
     ("two", "", "knowledge"),

@@ -140,7 +140,7 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
             with mlflow.start_span("weather", span_type="TOOL") as span:
                 span.set_outputs(result)
         with mlflow.start_span("search", span_type="RETRIEVER") as span:
-            span.set_outputs(["b"])
+            span.set_outputs([{"content": "b", "title": "Tool Result: x"}])
     mlflow.flush_trace_async_logging()
     trace: Any = mlflow.get_trace(root.trace_id)
     returned = documents(trace)
@@ -150,7 +150,7 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
         ('{"degrees": 21}', "Tool Result: weather", "tool"),
         ("0", "Tool Result: weather", "tool"),
         ("dry", "Tool Result: weather", "tool"),
-        ("b", "", "knowledge"),
+        ("b", "Tool Result: x", "knowledge"),
     ]
     with mlflow.start_span("app") as bare:
         pass

@@ -51,6 +51,7 @@ OPTIONS: Mapping[str, Any] = {
     "empty_response": "worst",
     "structured": "never",
     "weighted": False,
+    "tool_titles": False,
 }
 
 

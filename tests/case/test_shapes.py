@@ -127,6 +127,20 @@ def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> No
     assert Case(context=[{"content": content}]).context == (Document(content=text),)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "name": "Ann", "content": "x"},
+        Message(role="user", name="Ann", content="x"),
+        HumanMessage("x", name="Ann"),
+    ],
+)
+def test_message_among_documents_has_its_author_as_title_in_every_shape(message: Any) -> None:
+    assert Case(context=[message]).context == (Document(content="x", title="Ann"),)
+    blank: dict[str, Any] = {"role": "user", "name": "Ann", "content": ""}
+    assert Case(context=[blank]).context == Case(context=[Message(**blank)]).context
+
+
 # --- kinds ------------------------------------------------------------------------------------
 
 

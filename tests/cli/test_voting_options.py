@@ -268,6 +268,17 @@ def test_structured_says_when_the_schema_is_asked_for(
     assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
 
 
+@pytest.mark.parametrize(("options", "n_tools"), [([], 1), (["--no-tool-titles"], 0)])
+def test_titles_make_tool_results_unless_they_must_not(
+    invoke: Invoke, file_of: FileOf, serve: Serve, options: list[str], n_tools: int
+) -> None:
+    row = {**ROW, "context": [{"title": "Tool Result: x", "content": "At nine."}]}
+    server = serve([GOOD])
+    result = invoke("run", file_of(row), *G.split(), *M.split(), *options)
+    assert result.exit_code == 0, result.output
+    assert server.bodies[0]["messages"][1]["content"].count('kind="tool result"') == n_tools
+
+
 @pytest.mark.parametrize(
     ("options", "calls", "note"),
     [

@@ -323,6 +323,7 @@ def test_formats_implement_the_protocol() -> None:
         "may_be_empty": [5, True],
         "optional": [5, {"query": 1}],
         "weighted": ["no", "yes", 1],
+        "tool_titles": ["no", "yes", 0],
         "threshold": ["x", [0.5]],
         "passes": [5],
         "structured": [True],

@@ -137,6 +137,7 @@ def judges() -> list[Judge]:
             not_applicable=[3],
             may_be_empty=["context"],
             optional=("reference",),
+            tool_titles=False,
         ),
         *(load(name, model=echo) for name in names()),
     ]

@@ -57,6 +57,7 @@ class Case(Frozen):
 
     _faults: dict[str, CaseError] = PrivateAttr(default_factory=dict)  # of fields that could not be read
     _media: frozenset[str] = PrivateAttr(frozenset())  # the fields with content that is no text
+    _tool_titles: bool = PrivateAttr(default=True)  # whether a title can make a mapping a tool result
 
     def __init__(  # noqa: PLR0913  one per field
         self,
@@ -118,6 +119,20 @@ class Case(Frozen):
         given = {**values, "reference": readable("documents", given.get("reference"))}  # kept as its text
         self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
 
+    def without_tool_titles(self) -> Case:
+        """The case as it is where titles say nothing: a mapping without a kind or a role is no tool result.
+
+        Use it if others than the application write the titles, as in a knowledge base. Of a `Document`, or a
+        document of a retriever, the title says nothing anyway. A judge does it by itself with the option
+        `tool_titles=False`.
+        """
+        case = Case.__new__(Case)
+        context = readable("context", self.context, "retrieved")
+        case._read({**dict(self), "context": context, **self._faults})  # noqa: SLF001  its own
+        case._media |= self._media  # noqa: SLF001
+        case._tool_titles = False  # noqa: SLF001
+        return case
+
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.
 
@@ -156,7 +171,8 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         folded = {name.casefold(): value for name, value in self.metadata.items()}
-        return read(key, self.metadata.get(key, folded.get(key.casefold())), type)
+        kind = "retrieved" if type == "documents" and not self._tool_titles else type
+        return read(key, self.metadata.get(key, folded.get(key.casefold())), kind)
 
     @property
     def query_text(self) -> str:

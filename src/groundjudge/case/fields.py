@@ -291,12 +291,14 @@ def traced_documents(
 def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     """The documents that a retriever returned, or that the mapping contains that it returned.
 
+    Strangers may have written their titles: none of them makes a document a tool result.
+
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
     names = ("output", "documents", "contexts", "context", "results")
     held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
-    documents: tuple[Document, ...] = shapes.read("context", (held or [outputs])[0] or ())
+    documents: tuple[Document, ...] = shapes.read("context", (held or [outputs])[0] or (), "retrieved")
     return documents
 
 

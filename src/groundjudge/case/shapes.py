@@ -14,10 +14,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, InstanceOf, field_serializer
 
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
@@ -28,7 +29,7 @@ CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 
 TOOL_TITLE = "Tool Result:"
-"""A mapping whose title begins like this is a tool result, unless it has a kind."""
+"""A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
 
 OLDER_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | OLDER_ROLES
@@ -139,20 +140,34 @@ class Message(Frozen):
     holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
+@dataclass(frozen=True)
+class Titled:
+    """What a document was read from that only its title makes a tool result; any two are equal."""
+
+    item: Mapping[str, Any] = field(compare=False)
+
+
 class Document(Frozen):
     """A source that a response must be grounded in.
 
     Attributes:
         content: the text.
         title: shown to the model next to the text; "" for none.
-        kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else.
+        kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
+            dump it is null where only the title of a mapping said "tool", so that it can be read again.
         holds_media: whether there was more than the text can show, such as an image; not part of a dump.
+        titled: the mapping, where only its title said "tool"; not part of a dump.
     """
 
     content: String
     title: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
     holds_media: bool = Field(default=False, exclude=True, repr=False)
+    titled: InstanceOf[Titled] | None = Field(default=None, exclude=True, repr=False)
+
+    @field_serializer("kind")
+    def _declared_kind(self, kind: str) -> str | None:
+        return None if self.titled else kind
 
 
 def is_blank(value: object) -> bool:
@@ -218,6 +233,10 @@ def _text(blocks: Iterable[Block]) -> str:
     return "\n".join(text for _, text, _ in blocks if text)
 
 
+def _hold_media(blocks: Iterable[Block]) -> bool:
+    return any(sort == "media" for sort, _, _ in blocks)
+
+
 def content_text(content: object) -> str:
     """A string as it is; of a list of content blocks the texts, one per line; any other data as JSON."""
     return _text(_blocks(content))
@@ -276,13 +295,9 @@ def _message(field: str, item: object) -> Message:
     calls = _calls(item, blocks)
     if role is None or not (contents or calls):
         _refused(field, "a string or chat messages with role and content", item)
-    return Message(
-        role=role,
-        content=(_whole(item) if role == "tool" else "") or _text(blocks),
-        name=name if isinstance(name, str) else None,
-        tool_calls=calls,
-        holds_media="media" in {sort for sort, _, _ in blocks},
-    )
+    content = (_whole(item) if role == "tool" else "") or _text(blocks)
+    name, has_media = name if isinstance(name, str) else None, _hold_media(blocks)
+    return Message(role=role, content=content, name=name, tool_calls=calls, holds_media=has_media)
 
 
 def _calls(item: object, blocks: Iterable[Block]) -> tuple[ToolCall, ...]:
@@ -308,33 +323,34 @@ def _document(field: str, item: object) -> Document:
     """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
     if isinstance(item, Document | str):
         return item if isinstance(item, Document) else Document(content=item)
-    if isinstance(item, Message):
-        kind: Any = "tool" if item.role == "tool" else "knowledge"
-        return Document(content=item.content, title=item.name or "", kind=kind, holds_media=item.holds_media)
-    is_tool = _is_tool_result(item)
+    titled = Titled(item) if _is_titled_tool_result(item) else None
+    is_tool = bool(titled) or _is_tool_result(item)
     values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
     blocks = [*map(_blocks, values)]
-    title = get(item, "title") or get(get(item, "metadata"), "title") or (is_tool and get(item, "name")) or ""
+    is_message = role_of(item) is not None
+    name = get(item, "name") if is_message else None
+    title = str(get(item, "title") or get(get(item, "metadata"), "title") or name or "")
     texts = dict.fromkeys(filter(str.strip, map(_text, blocks)))
     content = (_whole(item) if is_tool else "") or "\n\n".join(texts)
-    may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or not title)
+    may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or is_message or not title)
     if not content and not may_be_blank:
         _refused(field, DOCUMENTS, item)
-    return Document(
-        content=content,
-        title=str(title),
-        kind="tool" if is_tool else "knowledge",
-        holds_media="media" in {sort for sort, _, _ in chain(*blocks)},
-    )
+    kind: Literal["knowledge", "tool"] = "tool" if is_tool else "knowledge"
+    has_media = holds_media([item]) or _hold_media(chain(*blocks))
+    return Document(content=content, title=title, kind=kind, holds_media=has_media, titled=titled)
 
 
 def _is_tool_result(item: object) -> bool:
-    """Whether a document's kind or, if it has none, its role or a plain mapping's title says so."""
-    kind, title = get(item, "kind"), get(item, "title")
-    if kind is not None:
+    """Whether a document's kind or, if it has none, its role says so."""
+    if (kind := get(item, "kind")) is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
-    by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or (role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None)
+    return role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None
+
+
+def _is_titled_tool_result(item: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
+    is_plain = is_mapping(item) and get(item, "kind", get(item, "role")) is None
+    return is_plain and str(get(item, "title")).startswith(TOOL_TITLE)
 
 
 def _whole(item: object) -> str:
@@ -377,6 +393,15 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
     return (Document(content=value),) if value.strip() else ()
 
 
+def _retrieved(field: str, value: object) -> tuple[Document, ...]:
+    """Documents whose titles say nothing: only a kind or a role makes one a tool result."""
+    told = (
+        {**each.titled.item, "kind": "knowledge"} if each.titled else each
+        for each in _documents(field, value)
+    )
+    return tuple(_document(field, each) for each in told)
+
+
 def _reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
     if isinstance(value, str) or is_chat(value):
@@ -388,19 +413,20 @@ def _answers(field: str, value: object) -> tuple[str, ...]:
     return tuple(text for item in _items(value) if (text := _string(field, item)).strip())
 
 
+def _metadata(field: str, value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
+    return as_data(value if is_mapping(value) else _refused(field, "a mapping", value))
+
+
 READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
     **dict.fromkeys(("context", "documents"), _documents),
+    "retrieved": _retrieved,
     **dict.fromkeys(("profile", "agent_name"), _string),
     "reference": _reference,
     "answers": _answers,
     "id": lambda _, value: str(value),
-    "metadata": lambda field, value: as_data(
-        value if is_mapping(value) else _refused(field, "a mapping", value)
-    ),
-    "text": lambda _, value: (
-        value if isinstance(value, str) else as_json(value) if value not in ([], {}) else ""
-    ),
+    "metadata": _metadata,
+    "text": lambda _, value: "" if value in ([], {}) else value if isinstance(value, str) else as_json(value),
     "list": lambda _, value: tuple(value) if is_list(value) else (value,),
 }
 """The function that reads a field, or an input of that type; what was read already is read unchanged."""
@@ -415,9 +441,8 @@ def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa
     except CaseError as error:
         return error
     except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
-        return CaseError(
-            "field_unreadable", f"{field} cannot be read: {type(error).__name__}: {error}", field
-        )
+        why = f"{field} cannot be read: {type(error).__name__}: {error}"
+        return CaseError("field_unreadable", why, field)
 
 
 def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
@@ -444,4 +469,4 @@ def is_chat(value: object) -> bool:
 
 def holds_media(value: object) -> bool:
     """Whether there are messages or documents in a value that was read that hold more than their text."""
-    return is_list(value) and any(getattr(each, "holds_media", False) for each in value)
+    return is_list(value) and any(getattr(each, "holds_media", False) is True for each in value)

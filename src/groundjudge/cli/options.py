@@ -157,6 +157,10 @@ class JudgeSelection:
         "What becomes of a row whose response is missing or blank: an error, left out, or the score 0.",
         default="error",
     )
+    no_tool_titles: bool = option(
+        'Take no document for a tool result because of a title such as "Tool Result: get_order".',
+        default=False,
+    )
 
     @property
     def names(self) -> list[str]:
@@ -206,7 +210,7 @@ class JudgeSelection:
         # What was not given is left to the rubric.
         known = RubricOptions.__annotations__
         own = {name: value or None for name, value in vars(self).items() if name in known}
-        options = cast("RubricOptions", own)
+        options = cast("RubricOptions", {**own, "tool_titles": not self.no_tool_titles})
         by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
         groups = [*zip(*by_name, strict=True)] if judges_vote else by_name
         judges = self._voting(groups, "never" if in_batches else stop)

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
+from unicodedata import category, normalize
+from xml.sax.saxutils import escape
 
 CODE_LENGTH = 8
 """Hexadecimal digits in the code of a tag."""
@@ -38,6 +40,13 @@ CONTROL_TOKEN = re.compile(rf"[{re.escape(OPENING)}](?:(?<=[<＜])(?={ANGLE})|(?
 
 The pattern begins with one set of characters and looks a limited way ahead: so it is fast and linear.
 """
+
+
+SYNTAX = frozenset('"<>=')
+"""What a tag is made of; in a value of an attribute a character reference stands for each, in any width."""
+
+LINE_ENDS = frozenset({"Cc", "Zl", "Zp"})
+"""The Unicode categories of all characters that end a line, and of other controls."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,20 @@ def fenced(block: Block, code: str) -> str:
     if not isinstance(inside, str):
         inside = "\n".join(fenced(inner, code) for inner in inside)
     return "\n".join(filter(None, (f"<{tag}{block.attributes}>", inside, f"</{tag}>")))
+
+
+def attribute(name: str, value: str) -> str:
+    """An attribute for a tag; the value can be read back, and nothing in it looks like a tag or attribute.
+
+    What is syntax is written as in HTML: `a "b" = c` becomes `a &quot;b&quot; &#61; c`.
+    """
+    written = escape(without_control_tokens(value), {'"': "&quot;"})
+    return f' {name}="{"".join(map(_in_attribute, written))}"'
+
+
+def _in_attribute(char: str) -> str:
+    is_syntax = normalize("NFKC", char) in SYNTAX or category(char) in LINE_ENDS
+    return f"&#{ord(char)};" if is_syntax else char
 
 
 def without_control_tokens(text: str) -> str:

@@ -21,7 +21,7 @@ from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of, well_formed
 from groundjudge.errors import CaseError, PromptError, did_you_mean
-from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
+from groundjudge.prompt.fences import Block, attribute, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, Passes, PromptId
 
@@ -338,15 +338,9 @@ def _document(number: int, document: Document) -> Block:
     is_tool, title = document.kind == "tool", document.title
     if is_tool and not title.startswith(TOOL_TITLE):
         title = f"{TOOL_TITLE} {title}".strip()
-    kind_attribute = ' kind="tool result"' if is_tool else ""
-    title_attribute = f' title="{_attribute(title)}"' if title else ""
-    content = without_control_tokens(document.content.strip())
-    return Block("document", content, f' number="{number}"{kind_attribute}{title_attribute}')
-
-
-def _attribute(title: str) -> str:
-    """A title on one line and without double quotes, so that it cannot add an attribute to its tag."""
-    return " ".join(without_control_tokens(title).replace('"', "'").split())
+    attributes = {"number": str(number), "kind": "tool result" if is_tool else "", "title": title}
+    shown = (attribute(name, value) for name, value in attributes.items() if value.strip())
+    return Block("document", without_control_tokens(document.content.strip()), "".join(shown))
 
 
 def _message(message: Message) -> dict[str, Any]:

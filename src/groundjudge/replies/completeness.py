@@ -141,9 +141,6 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
     foreign = [name for name, words in inexact if not (words and said.take_similar(words))]
     left_out = list(said.left_out())
     if foreign or left_out:
-        message = (
-            "every sentence of the statement needs one block, in the words of the statement (parts of the "
-            f"statement without a block: {len(left_out)}; blocks that are not in it: {len(foreign)})"
-        )
-        raise ReplyError("unrated_sentences", reply.text, message, (*left_out, *foreign))
+        numbers = len(left_out), len(foreign)
+        raise ReplyError("unrated_sentences", reply.text, quotes=(*left_out, *foreign), numbers=numbers)
     return kept

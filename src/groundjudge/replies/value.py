@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from groundjudge.errors import WHAT_IS_WRONG, ReplyError
+from groundjudge.errors import ReplyError, what_is_wrong
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading, Span
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reply import Reply
@@ -55,10 +55,9 @@ class Reader:
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        labels = ", ".join(self.scale.choices)
-        what = f"one of {labels}" if labels else f"one number on {self.scale}"
-        said = f"{WHAT_IS_WRONG[code]}: each verdict must be {what}, with nothing behind it"
-        return ReplyError(code, self.text.raw, said, tuple(filter(None, (of, quote[:LONGEST].strip()))))
+        said = what_is_wrong(code, wanted=self.scale.wanted)
+        quotes = tuple(filter(None, (of, quote[:LONGEST].strip())))
+        return ReplyError(code, self.text.raw, said, quotes, is_misplaced=True)
 
     def verdict(self, places: Sequence[Span], of: str = "") -> tuple[int, Reading]:
         """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""

@@ -36,6 +36,7 @@ class PromptOptions(TypedDict, total=False):
         weighted: whether the score is the mean over the probabilities that the model gave to each value.
         structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
             could not be read; "always"; or "never".
+        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result.
     """
 
     parameters: Mapping[str, Any] | None
@@ -49,6 +50,7 @@ class PromptOptions(TypedDict, total=False):
     optional: Sequence[str] | None
     weighted: bool | None
     structured: Structured | None
+    tool_titles: bool | None
 
 
 class RubricOptions(PromptOptions, total=False):
@@ -76,7 +78,7 @@ SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "not_applicable": (lambda value: is_list(value) and all(map(_is_number, value)), "a list of numbers"),
     "may_be_empty": (_are_names, "a list of inputs' names"),
     "optional": (_are_names, "a list of inputs' names"),
-    "weighted": (lambda value: isinstance(value, bool), "True or False"),
+    **dict.fromkeys(("weighted", "tool_titles"), (lambda value: isinstance(value, bool), "True or False")),
     "max_reasks": (lambda value: type(value) is int and value >= 0, "a whole number, 0 or more"),
 }
 """What an option must be: whether a value is, and in words. `Rubric` and `Panel` check the others."""

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
-from groundjudge.errors import CaseError, PromptError, ReplyError
+from groundjudge.errors import CaseError, PromptError, ReplyError, what_is_wrong
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
 from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading, format_of
@@ -34,6 +34,9 @@ FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
 """The parameters that ask for the probabilities of tokens."""
+
+NOWHERE = "evidence_not_found"
+"""The code of a quote that is in none of the documents."""
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
@@ -86,6 +89,8 @@ class Rubric:
         structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
             could not be read; "always"; or "never".
         passes: which score decides: the headline ("score"), or the lowest score of the parts ("weakest").
+        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result;
+            see `Case.without_tool_titles`.
 
     Raises:
         PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
@@ -104,6 +109,7 @@ class Rubric:
     weighted: bool = False
     structured: Structured = "reask"
     passes: Passes = "score"
+    tool_titles: bool = True
 
     def __post_init__(self) -> None:
         _check_format(self.format)
@@ -172,8 +178,13 @@ class Rubric:
         Raises:
             CaseError: the case lacks what the prompt needs, or cannot be read.
         """
-        case = Case.of(case)
+        case = self._seen(case)
         return Request(self.prompt.render(case), self.parameters, self, case)
+
+    def _seen(self, case: CaseLike) -> Case:
+        """The case as it is asked about."""
+        case = Case.of(case)
+        return case if self.tool_titles else case.without_tool_titles()
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -198,13 +209,15 @@ class Rubric:
             ReplyError: the reply holds no verdict that can be read.
         """
         reply = Reply(reply) if isinstance(reply, str) else reply
-        case = None if case is None else Case.of(case)
+        case = None if case is None else self._seen(case)
         asked = Asked(self.levels, None if case is None else case.response_text)
         reading = self.format.read(reply, self.scale, asked)
         weighed, shares = reading, None
         if self.weighted:
             weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
         parts, about_quotes = _parts(weighed, reading, self.scale, case)
+        nowhere = _evidence_nowhere(parts)
+        on_evidence = what_is_wrong(NOWHERE, nowhere) if nowhere else ""
         label = reading.label or label_of(reading.value, self.levels)
         inconsistencies = self._consistency_warnings(reading, label, case)
         warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
@@ -216,7 +229,7 @@ class Rubric:
             score=score,
             value=reading.value,
             label=label,
-            reason="\n".join(filter(None, (reading.reason, _evidence_nowhere(parts)))),
+            reason="\n".join(filter(None, (reading.reason, on_evidence))),
             parts=parts,
             warnings=tuple(dict.fromkeys(warnings)),
             usage=reply.usage,
@@ -306,7 +319,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
             may_be_empty: names of inputs that must be given but may be blank, and optional: names of inputs
             that need not be given, both added to the file's;
             empty_response: what becomes of a case whose response is missing or blank, "error" by default,
-            "not_applicable" or "worst".
+            "not_applicable" or "worst"; tool_titles: False if no title shall make a document a tool result,
+            because others than the application write them.
 
     Raises:
         PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
@@ -414,7 +428,7 @@ def _parts(
             label=part.label or None,
             reason=part.reason,
             evidence=evidence,
-            warnings=("evidence_not_found",) if score and "evidence_not_found" in warned else (),
+            warnings=(NOWHERE,) if score and NOWHERE in warned else (),
         )
         for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
     )
@@ -425,18 +439,14 @@ def _parts(
 
 def doubt(verdict: Verdict) -> ReplyError | None:
     """What to ask again about a verdict that can be read: quotes that it needs and that no document has."""
-    quotes = tuple(part.reason for part in verdict.parts if part.warnings)
-    wording = _evidence_nowhere(verdict.parts)
-    return ReplyError("evidence_not_found", verdict.reply or "", wording, quotes) if quotes else None
+    numbers = _evidence_nowhere(verdict.parts)
+    quotes = tuple(verdict.parts[number - 1].reason for number in numbers)
+    return ReplyError(NOWHERE, verdict.reply or "", quotes=quotes, numbers=numbers) if numbers else None
 
 
-def _evidence_nowhere(parts: Sequence[Part]) -> str:
-    """Which sentences have evidence that is in none of the documents, by their numbers; "" if none has."""
-    numbers = [str(number) for number, part in enumerate(parts, 1) if part.warnings]
-    if not numbers:
-        return ""
-    sentences = f"sentence{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
-    return f"evidence_not_found: the evidence for {sentences} is in none of the documents"
+def _evidence_nowhere(parts: Sequence[Part]) -> tuple[int, ...]:
+    """The numbers of the sentences whose evidence is in none of the documents."""
+    return tuple(number for number, part in enumerate(parts, 1) if part.warnings)
 
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:

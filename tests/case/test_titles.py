@@ -1,0 +1,237 @@
+"""A title "Tool Result: x" makes a plain mapping a tool result, and nothing else, wherever it comes from."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from deepeval.test_case import RetrievedContextData
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.load import dumpd
+from langchain_core.messages import HumanMessage, ToolMessage
+from pydantic import BaseModel
+
+from groundjudge import as_judge, load, load_rubric
+from groundjudge.case.case import Case, Document
+from groundjudge.case.fields import Fields, retrieved_documents, traced_documents
+from groundjudge.errors import CaseError
+from groundjudge.prompt.prompt import Prompt
+
+TITLE = "Tool Result: get_order"
+PLAIN: dict[str, Any] = {"title": TITLE, "content": "x"}
+LANGCHAIN = LangChainDocument("x", metadata={"title": TITLE})
+
+
+@dataclass
+class Hit:
+    """A class that a retriever might return."""
+
+    title: str
+    content: str
+
+
+class Passage(BaseModel):
+    """The same, of pydantic."""
+
+    title: str
+    content: str
+
+
+def kinds(context: Any) -> list[str]:
+    return [each.kind for each in Case(context=context).context or ()]
+
+
+# --- what a title can and cannot make of a document -----------------------------------------------
+
+PLAIN_MAPPINGS: dict[str, Any] = {
+    "a mapping": PLAIN,
+    "a mapping that is no dict": UserDict(PLAIN),
+    "text under another name": {"title": TITLE, "page_content": "x"},
+    "more keys": {**PLAIN, "score": 0.7, "metadata": {"title": "Orders"}},
+    "a null as kind": {**PLAIN, "kind": None, "role": None},
+    "no name": {"title": "Tool Result:", "content": "x"},
+}
+NO_PLAIN_MAPPINGS: dict[str, Any] = {
+    "a kind": {**PLAIN, "kind": "knowledge"},
+    "a kind of the application's own": {**PLAIN, "kind": "article"},
+    "an empty kind": {**PLAIN, "kind": ""},
+    "a message": {**PLAIN, "role": "user"},
+    "a title in the metadata": {"content": "x", "metadata": {"title": TITLE}},
+    "a name": {"content": "x", "name": TITLE},
+    "a source": {"content": "x", "source": TITLE},
+    "a string": f"{TITLE}\nx",
+    "groundjudge's Document": Document(content="x", title=TITLE),
+    "groundjudge's Document dumped": Document(content="x", title=TITLE).model_dump(),
+    "a dataclass": Hit(TITLE, "x"),
+    "a pydantic model": Passage(title=TITLE, content="x"),
+    "LangChain's Document": LANGCHAIN,
+    "LangChain's Document dumped": dumpd(LANGCHAIN),
+    "LangChain's Document as a mapping": LANGCHAIN.model_dump(),
+    "LangChain's message": HumanMessage("x", name=TITLE),
+    "DeepEval's RetrievedContextData": RetrievedContextData(context="x", source=TITLE),
+}
+TOLD_BY_KIND_OR_ROLE: dict[str, Any] = {
+    "a kind": {"content": "x", "kind": "tool"},
+    "a role": {"content": "x", "role": "tool"},
+    "groundjudge's Document": Document(content="x", kind="tool"),
+    "LangChain's message": ToolMessage("x", tool_call_id="1"),
+}
+
+
+@pytest.mark.parametrize("document", PLAIN_MAPPINGS.values(), ids=PLAIN_MAPPINGS)
+def test_title_of_a_plain_mapping_makes_it_a_tool_result(document: Any) -> None:
+    assert kinds([document]) == kinds(document) == ["tool"]
+
+
+@pytest.mark.parametrize("document", NO_PLAIN_MAPPINGS.values(), ids=NO_PLAIN_MAPPINGS)
+def test_title_of_anything_else_makes_it_nothing(document: Any) -> None:
+    assert kinds([document]) == kinds(document) == ["knowledge"]
+
+
+@pytest.mark.parametrize("document", TOLD_BY_KIND_OR_ROLE.values(), ids=TOLD_BY_KIND_OR_ROLE)
+def test_kind_and_role_make_tool_results_everywhere(document: Any) -> None:
+    assert kinds([document]) == ["tool"]
+    assert [each.kind for each in retrieved_documents([document])] == ["tool"]
+    assert [each.kind for each in Case(context=[document]).without_tool_titles().context or ()] == ["tool"]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(
+            "tool result: x",
+            "TOOL RESULT: x",
+            "Tool result: x",
+            "Tool Results: x",
+            "Tool Result x",
+            "Tool Result",
+        ),
+        *(" Tool Result: x", "\nTool Result: x", "Tool  Result: x", "Tool\u00a0Result: x", "Tool Result : x"),
+        *("Tool Result：x", "Tool Result\uff1a x", "Tool Result∶ x", "Ｔｏｏｌ Result: x"),
+        *("\u200bTool Result: x", "Tool\u200b Result: x", "Tool Result\u200d: x", "\ufeffTool Result: x"),
+        *("Тool Result: x", "The Tool Result: x", '"Tool Result: x', "", None, 5, [TITLE]),
+    ],
+)
+def test_title_that_is_written_otherwise_makes_nothing(title: Any) -> None:
+    assert kinds([{"title": title, "content": "x"}]) == ["knowledge"]
+
+
+# --- every place where documents enter ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(Fields().in_row({"documents": [PLAIN]}), id="a row"),
+        pytest.param(Fields.of({"context": "a.b"}).in_row({"a": {"b": PLAIN}}), id="a path"),
+        pytest.param(Fields().in_exchange({"context": [PLAIN]}, "r"), id="inputs"),
+        pytest.param(Fields().in_exchange("q", {"answer": "r", "docs": [PLAIN]}), id="outputs"),
+        pytest.param(Fields().in_exchange("q", "r", {"context": [PLAIN]}), id="reference outputs"),
+        pytest.param(Fields().in_exchange("q", "r", more={"context": [PLAIN]}), id="more"),
+    ],
+)
+def test_application_writes_the_titles_of_inputs_and_outputs(found: Any) -> None:
+    assert [each.kind for each in Case.of(found).context or ()] == ["tool"]
+
+
+@pytest.mark.parametrize("document", [*PLAIN_MAPPINGS.values(), *NO_PLAIN_MAPPINGS.values()])
+def test_strangers_write_the_titles_of_what_a_retriever_returned(document: Any) -> None:
+    for outputs in ([document], document, {"documents": [document]}):
+        assert [each.kind for each in retrieved_documents(outputs)] == ["knowledge"]
+
+
+def test_traced_retriever_gives_knowledge_and_a_traced_tool_a_tool_result() -> None:
+    runs = [("retriever", "search", [PLAIN]), ("tool", "get_order", PLAIN)]
+    documents = traced_documents(runs, lambda _: [], lambda run: run) or ()
+    assert [(each.kind, each.title) for each in documents] == [("knowledge", TITLE), ("tool", TITLE)]
+    found = Fields().in_exchange("q", "r", retrieved=lambda: documents[:1])
+    assert [each.kind for each in Case.of(found).context or ()] == ["knowledge"]
+
+
+# --- without tool titles --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", PLAIN_MAPPINGS.values(), ids=PLAIN_MAPPINGS)
+def test_without_tool_titles_a_document_is_what_it_is_with_the_kind_knowledge(document: Any) -> None:
+    said = Case(query="q", context=[document, "y"], id="1", metadata={"a": 1})
+    told = Case(query="q", context=[{**document, "kind": "knowledge"}, "y"], id="1", metadata={"a": 1})
+    assert said.without_tool_titles() == told.without_tool_titles()
+    assert said.without_tool_titles().context == told.context
+    assert [each.content for each in told.context or ()] == ["x", "y"]
+    (retrieved,) = retrieved_documents([document])
+    assert (retrieved,) == (told.context or ())[:1]
+
+
+def test_document_without_text_is_an_error_only_of_a_judge_that_looks_at_it() -> None:
+    case = Case(query="q", context=[{"title": TITLE, "total": 9, "unit": "€"}])
+    assert [each.content for each in case.value("context")] == ['{"total": 9, "unit": "€"}']
+    untitled = case.without_tool_titles()
+    assert (untitled.value("query"), untitled.given()) == ("q", ("query", "context"))
+    with pytest.raises(CaseError, match="context_unreadable"):
+        untitled.value("context")
+
+
+def test_what_was_noted_of_a_case_stays_without_tool_titles() -> None:
+    image = {"type": "image_url", "image_url": {"url": "u"}}
+    case = Case.from_mapping(
+        {"context": [PLAIN], "reference": [{"content": [image]}], "query": 5, "response": "r"}
+    )
+    untitled = case.without_tool_titles()
+    assert [one.is_shown_whole(["reference"]) for one in (case, untitled)] == [False, False]
+    assert untitled.given() == case.given()
+    with pytest.raises(CaseError, match="field_unreadable"):
+        untitled.value("query")
+
+
+OWN = Prompt.parse(
+    "---\ninputs: [{name: articles, type: documents}, {name: more, type: text}]\n---\n{{articles}}{{more}}"
+)
+
+
+def test_documents_of_an_input_of_the_prompts_own_follow_the_same_rule() -> None:
+    case = Case(metadata={"articles": [PLAIN], "more": [PLAIN]})
+    shown, untitled = (OWN.render(each)[0]["content"] for each in (case, case.without_tool_titles()))
+    assert (shown.count('kind="tool result"'), untitled.count('kind="tool result"')) == (1, 0)
+    assert '"title": "Tool Result: get_order"' in untitled
+
+
+def test_option_leaves_titles_out_of_prompt_evidence_and_baseline() -> None:
+    document: dict[str, Any] = {"title": TITLE, "content": 'Ada said: "It left at 9."', "score": 0.7}
+    case = Case(query="q", context=[document], response="It left at 9.")
+    untitled = load_rubric("statement_groundedness", tool_titles=False)
+    assert untitled.ask(case).messages == untitled.ask(case.without_tool_titles()).messages
+    reply = 'Statement Sentence: It left at 9.\nSupporting Evidence: "It left at 9."\nScore: 10'
+    (part,) = untitled.read(reply, case).parts
+    assert [document["content"][each.start : each.end] for each in part.evidence] == ['"It left at 9."']
+    wrong = {"query": "q", "context": [{**PLAIN, "content": "It left at 8."}, "It left at 9."]}
+    scores = [
+        load("confidence_grounding", model="offline", tool_titles=given).judge(
+            {**wrong, "response": "It left at 9."}
+        )
+        for given in (True, False)
+    ]
+    assert [verdict.passed for verdict in scores] == [False, True]
+
+
+def test_option_is_part_of_identity_and_key_and_reaches_the_judges_of_a_panel() -> None:
+    judge = load("groundedness", model="offline")
+    strict = as_judge(judge, tool_titles=False)
+    assert judge.identity != strict.identity
+    titled, told = Case(context=[PLAIN]), Case(context=[{**PLAIN, "kind": "tool"}])
+    assert len({each.key(case) for each in (judge, strict) for case in (titled, told)}) == 4
+    votes = as_judge(load("groundedness", model="offline", repeats=3), tool_titles=False)
+    assert [each.tool_titles for each in votes.rubrics] == [False] * 3
+    assert as_judge(strict).rubric.tool_titles is False
+    assert as_judge(strict, tool_titles=True).identity == judge.identity
+
+
+def test_case_tells_a_title_from_a_kind_also_as_json() -> None:
+    titled, told = Case(context=[PLAIN]), Case(context=[{**PLAIN, "kind": "tool"}])
+    assert titled != told
+    assert titled.model_dump_json() != told.model_dump_json()
+    for case in (titled, told):
+        assert Case.model_validate_json(case.model_dump_json()) == case
+        again = Case.from_mapping(case.model_dump(mode="json"))
+        assert (again, again.without_tool_titles()) == (case, case.without_tool_titles())
