@@ -63,7 +63,10 @@ def locked(path: Path, in_use: Exception) -> Generator[None, None, None]:
     lock = FileLock(beside, blocking=False, mode=0o600, thread_local=False)
     try:
         with _in_folder(path.parent):
-            lock.acquire()
+            try:
+                lock.acquire()
+            except Timeout:  # what it opened may be the file that another caller was just removing
+                lock.acquire()
     except Timeout:
         raise in_use from None
     try:
