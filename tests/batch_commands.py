@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,17 +13,10 @@ from typing import Any
 import pytest
 from command_line import ROW, Invoke, verdicts_in
 from standin_batches import GOOD, BatchStandIn, LineAnswer, Script
+from stepped_commands import MODULES, PROCESSES, run_quietly
 from typer.testing import Result
 
 from groundjudge import Verdict
-from groundjudge.batches.anthropic import AnthropicBatches
-from groundjudge.batches.openai import OpenAIBatches
-from groundjudge.cli.app import app
-
-MODULES = ("groundjudge.cli.batch", "groundjudge.batches.openai", "groundjudge.models.openai")
-
-PROCESSES = multiprocessing.get_context("forkserver")
-"""Processes of their own that need not import everything again."""
 
 OPENAI, ANTHROPIC = "m", "langchain:anthropic:claude"
 """The names of the models of the two providers."""
@@ -64,16 +55,6 @@ def unreadable_once(n_turns: int) -> LineAnswer:
 def environment(server: BatchStandIn) -> dict[str, str]:
     """Where both clients find the stand-in."""
     return {"OPENAI_BASE_URL": server.url, "ANTHROPIC_BASE_URL": server.root, "ANTHROPIC_API_KEY": "k"}
-
-
-def _run_command(arguments: list[str], environ: Mapping[str, str], at_most: int) -> None:
-    os.environ.update(environ)
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    for provider in (OpenAIBatches, AnthropicBatches):
-        provider.max_requests = at_most
-    app(arguments)
 
 
 @dataclass
@@ -128,7 +109,7 @@ class BatchCommands:
         """A command in a process of its own, at a provider whose batches hold few requests."""
         PROCESSES.set_forkserver_preload(["batch_commands", "langchain_anthropic", *MODULES])
         process = PROCESSES.Process(
-            target=_run_command, args=(arguments, environment(self.server), at_most), daemon=True
+            target=run_quietly, args=(arguments, environment(self.server), at_most), daemon=True
         )
         process.start()
         return process

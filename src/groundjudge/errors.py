@@ -46,7 +46,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
     "ModelError": {
         "auth": "The endpoint rejects the key (status 401 or 403). "
         "Check that the key in `OPENAI_API_KEY` or `api_key=` belongs to `OPENAI_BASE_URL` or `base_url=`.",
-        "bad_cache": "The file of `--cache` or `CachedModel` cannot be used as a cache. Name another one.",
+        "bad_cache": "The file of `--cache` or `CachedModel` cannot be opened, or is no cache. Name another.",
         "bad_request": "The endpoint rejects the request: its parameters, its length or its content. "
         "Read the endpoint's words in the message; the offline baseline needs something to compare with.",
         "budget": "The run has used the calls or tokens that it may use. "
@@ -176,7 +176,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
     },
     "ResumeError": {
         "exists": "The file holds something. Continue it with `--resume`, or replace it with `--overwrite`.",
-        "in_use": "Another run is writing to the file. Wait for it, or choose another `--out`.",
+        "in_use": "Another command is writing to the file. Wait for it, or choose another `--out`.",
         "no_verdict": "A line is not a verdict. Choose another `--out`, or replace it with `--overwrite`.",
         "other_model": "The verdicts come from another model, other settings or another library version. "
         "As for `no_verdict`: the scores of both would not be comparable.",

@@ -525,7 +525,7 @@ def test_a_full_disk_is_a_message_and_the_command_can_go_on(batches: Any, model:
     assert run.submit().exit_code == 0
     full = in_a_process(run, run.to_collect)
     assert full.returncode == 2
-    assert full.stderr.endswith(f"groundjudge: {run.out}.batch/.results-1.jsonl.part: File too large\n")
+    assert full.stderr.endswith(f"groundjudge: {run.out}.batch/results-1.jsonl: File too large\n")
     assert "Traceback" not in full.stderr
     check(run)
 

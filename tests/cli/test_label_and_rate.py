@@ -172,7 +172,7 @@ def test_an_earlier_draw_is_not_lost_by_accident(command: Invoke) -> None:
     command(*LABEL)
     before = read_sample("label.sample.json")
     result = command(*LABEL, "--seed", "9")
-    assert (result.exit_code, "labels may be under way" in result.stderr) == (2, True)
+    assert (result.exit_code, "label.sample.json already exists" in result.stderr) == (2, True)
     assert read_sample("label.sample.json") == before
     assert command(*LABEL, "--seed", "9", "--overwrite").exit_code == 0
     assert read_sample("label.sample.json") != before

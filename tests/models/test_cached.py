@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import random
 import signal
 import sqlite3
@@ -175,14 +176,157 @@ def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path, entry: str | byt
     assert json.loads(entries(path)[0][1])["text"] == GOOD.text
 
 
-def test_file_that_is_not_a_cache_raises(tmp_path: Path) -> None:
-    other = tmp_path / "notes.txt"
-    other.write_text("not a database at all, but long enough to be taken for one")
-    for path in (other, tmp_path / "missing" / "folder.db"):
+OURS = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+"""What makes a cache, and has to go on making one: people keep these files."""
+
+CRASH = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+
+def make_database(path: Path, *statements: str) -> None:
+    """Make a database; Python code among the statements is run as it is, with `file`."""
+    lines = [
+        f"file.execute({each!r})" if each.split()[0].isupper() and "\n" not in each else each
+        for each in statements
+    ]
+    program = "\n".join(
+        [
+            "import sqlite3",
+            f"file = sqlite3.connect({str(path)!r}, isolation_level=None)",
+            *lines,
+            "file.close()",
+        ]
+    )
+    subprocess.run([sys.executable, "-c", program], check=CRASH not in statements)  # noqa: S603  this very Python
+
+
+def bytes_in(folder: Path) -> dict[str, bytes]:
+    """What is in a folder, without the indexes of logs, which hold no data."""
+    return {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.is_file() and path.suffix != ".db-shm"
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"not a database at all, but long enough to be taken for one",
+        b"x",
+        b"\n",
+        b"{}\n" * 2000,
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" + b"\xff" * 5000,
+    ],
+)
+def test_a_file_that_is_no_database_is_refused_and_unchanged(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.db"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match="cannot be used as a cache") as caught:
+        CachedModel(NamedModel(GOOD), path)
+    assert caught.value.code == "bad_cache"
+    assert bytes_in(tmp_path) == {"notes.db": content}
+
+
+@pytest.mark.parametrize("name", ["missing/folder.db", "folder", "link to folder"])
+def test_a_place_without_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link to folder").symlink_to("folder")
+    with pytest.raises(ModelError, match="cannot be used as a cache") as caught:
+        CachedModel(NamedModel(GOOD), tmp_path / name)
+    assert caught.value.code == "bad_cache"
+    assert not bytes_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TABLE users (name)"],
+        [
+            "CREATE TABLE users (name)",
+            "INSERT INTO users VALUES ('a')",
+            "DROP TABLE users",
+            "PRAGMA user_version = 3",
+        ],
+        [OURS, "CREATE TABLE users (name)"],
+        [OURS, "CREATE VIEW answers AS SELECT reply FROM replies"],
+        [OURS, "CREATE INDEX by_reply ON replies (reply)"],
+        ["CREATE TABLE replies (id INTEGER PRIMARY KEY, thread TEXT, body TEXT)"],
+        ["CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"],
+        ["PRAGMA application_id = 77"],
+        [OURS, "PRAGMA application_id = 77"],
+        [OURS, "PRAGMA user_version = 1"],
+        ["PRAGMA journal_mode = WAL", "CREATE TABLE users (name)"],
+        ["PRAGMA journal_mode = WAL", "CREATE TABLE users (name)", CRASH],
+        ["PRAGMA journal_mode = WAL", OURS, "CREATE TABLE users (name)", CRASH],
+        [
+            *("CREATE TABLE users (name)", "PRAGMA cache_size = 1", "BEGIN"),
+            "for _ in range(99): file.execute('INSERT INTO users VALUES (randomblob(3000))')",
+            CRASH,
+        ],
+    ],
+)
+def test_the_database_of_another_application_is_refused_and_unchanged(
+    path: Path, statements: list[str]
+) -> None:
+    make_database(path, *statements)
+    before, mode = bytes_in(path.parent), path.stat().st_mode
+    for _ in range(2):
         with pytest.raises(ModelError, match="cannot be used as a cache") as caught:
             CachedModel(NamedModel(GOOD), path)
         assert caught.value.code == "bad_cache"
-    assert other.read_text().startswith("not a database")
+        assert (bytes_in(path.parent), path.stat().st_mode) == (before, mode)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [],
+        [OURS],
+        ["PRAGMA journal_mode = WAL"],
+        ["PRAGMA journal_mode = WAL", CRASH],
+        ["PRAGMA journal_mode = WAL", OURS],
+        ["PRAGMA journal_mode = WAL", OURS, CRASH],
+        ["PRAGMA journal_mode = WAL", OURS, "INSERT INTO replies VALUES ('k', 'r')", CRASH],
+        [OURS, "INSERT INTO replies VALUES ('k', 'r')", "VACUUM"],
+        ["BEGIN", OURS, CRASH],
+        [OURS, "BEGIN", "INSERT INTO replies VALUES ('lost', 'r')", CRASH],
+    ],
+)
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_a_cache_and_an_empty_file_are_taken_and_keep_their_mode(
+    path: Path, statements: list[str], mode: int
+) -> None:
+    make_database(path, *statements)
+    for file in path.parent.iterdir():
+        file.chmod(mode)
+    n_before = "INSERT INTO replies VALUES ('k', 'r')" in statements
+    with closing(CachedModel(model := NamedModel(GOOD), path)) as cached:
+        for _ in "12":
+            assert load_one("groundedness", model=cached).judge(ROW).score == 1.0
+        beside = [file for file in path.parent.iterdir() if file != path]
+        assert {file.stat().st_mode & 0o777 for file in beside} == {mode}
+    assert (len(model.asked), len(entries(path))) == (1, n_before + 1)
+    assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("name", ["new.db", "link", ":memory:", "a?mode=ro#b%20c.db"])
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_a_new_cache_is_for_its_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, umask: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("target.db")
+    before = os.umask(umask)
+    try:
+        with closing(CachedModel(NamedModel(GOOD), name)) as cached:
+            assert load_one("groundedness", model=cached).judge(ROW).score == 1.0
+            made = [file for file in Path().iterdir() if not file.is_symlink()]
+            assert len(made) == 3
+            assert {file.stat().st_mode & 0o777 for file in made} == {0o600}
+    finally:
+        os.umask(before)
+    assert len(entries(Path(name).resolve())) == 1
 
 
 def test_locked_file_is_logged_and_the_model_is_asked(

@@ -200,7 +200,6 @@ def test_second_run_on_the_same_file_is_refused_before_it_asks(
     out: Path, cases: Callable[..., Path], invoke: Invoke, options: dict[str, bool]
 ) -> None:
     """Also if the file was empty when the second run began, and finished when it has its first verdict."""
-    pytest.importorskip("fcntl")
     judge = load("groundedness", model="offline")
     refused: list[str] = []
 

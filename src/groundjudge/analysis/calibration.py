@@ -16,6 +16,7 @@ from groundjudge.analysis.agreement import notices_on, sample_of
 from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
 from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.analysis.libraries import NDArray, distributions, np, selection
+from groundjudge.files import replaced
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, compared
 
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa", "precision"]
@@ -341,7 +342,8 @@ def save_calibrations(path: str | Path, calibrations: Iterable[Calibration]) -> 
     Raises:
         OSError: the file cannot be written.
     """
-    Path(path).write_bytes(CALIBRATIONS.dump_json(tuple(calibrations), indent=2) + b"\n")
+    with replaced(Path(path)) as file:
+        file.write(CALIBRATIONS.dump_json(tuple(calibrations), indent=2) + b"\n")
 
 
 def read_calibrations(path: str | Path) -> dict[str, Calibration]:

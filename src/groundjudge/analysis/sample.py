@@ -17,7 +17,7 @@ from statistics import median
 from pydantic import ValidationError, model_validator
 
 from groundjudge.analysis.labels import LabelError, Labels, by_judge
-from groundjudge.runs.replaced import replaced
+from groundjudge.files import replaced
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Frozen, Verdict, deciding_score
 
@@ -241,8 +241,8 @@ def save_sample(path: str | Path, sample: LabelSample) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    with replaced(Path(path)) as part:
-        part.write_text(sample.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    with replaced(Path(path)) as file:
+        file.write(f"{sample.model_dump_json(indent=1)}\n".encode())
 
 
 def read_sample(path: str | Path) -> LabelSample:

@@ -16,12 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from groundjudge.batches.provider import Batch
 from groundjudge.errors import GroundjudgeError
-from groundjudge.runs.replaced import replaced
+from groundjudge.files import locked, replaced
 from groundjudge.verdict import Frozen
 
 StepName: TypeAlias = Literal["planned", "creating", "created", "incomplete", "lost", "collected"]
@@ -115,8 +114,8 @@ class State:
         """Keep what the run is submitted with, and how far its parts are."""
         self.settings, self.parts = settings, tuple(parts)
         content = _Content(settings=settings, parts=self.parts)
-        with replaced(self._file) as path:
-            path.write_text(content.model_dump_json(indent=1), encoding="utf-8")
+        with replaced(self._file) as file:
+            file.write(content.model_dump_json(indent=1).encode())
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
         """Write down what has changed about a part; returns the part as it is then."""
@@ -148,9 +147,7 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
     if not is_new and not folder.is_dir():
         message = f"there is no {folder}: name the file that `groundjudge batch submit` got as --out"
         raise StateError("no_state", message, str(folder))
-    folder.mkdir(exist_ok=True)
-    try:
-        with FileLock(folder / "lock", blocking=False):
-            yield State(folder)
-    except Timeout as error:
-        raise StateError("in_use", f"{folder}: another command is working on it", str(folder)) from error
+    folder.mkdir(0o700, exist_ok=True)
+    in_use = StateError("in_use", f"{folder}: another command is working on it", str(folder))
+    with locked(folder / "state.json", in_use):
+        yield State(folder)

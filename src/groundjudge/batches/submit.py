@@ -15,18 +15,18 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from shutil import copyfile
-from typing import Any
+from typing import Any, BinaryIO
 
 from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_line
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import CaseError, ModelError
+from groundjudge.files import named, private, replaced, sync
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import message_in
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.runs.cost import prompt_tokens
-from groundjudge.runs.replaced import named, replaced, sync
 from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]
@@ -87,9 +87,9 @@ class Plan:
         ):
             number = len(state.parts) + len(self.parts) + 1
             part = PartOfRun(number=number, model=model)
-            state.requests(number).write_bytes(b"")  # it can hold what a killed command planned
+            state.requests(number).unlink(missing_ok=True)  # it can hold what a killed command planned
         path = state.requests(part.number)
-        with named(path), path.open("ab") as file:
+        with named(path), open(path, "ab", opener=private) as file:
             file.write(line)
         more = {"n_requests": part.n_requests + 1, "n_tokens": part.n_tokens + n_tokens}
         self.parts[part.number] = part.model_copy(update=more)
@@ -300,36 +300,35 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
     """
     path = state.results(part.number)
     with replaced(path) as new:
-        new.touch()
         for file_id in part.batch.files:
             _append(provider, file_id, new)
-        if _n_results(path) > _n_results(new):
-            copyfile(path, new)  # what came once stays
+        new.flush()
+        if _n_results(path) > _n_results(Path(new.name)):
+            copyfile(path, new.name)  # what came once stays
     return _n_results(path)
 
 
-def _append(provider: Provider, file_id: str, path: Path) -> None:
+def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
     """Add a file of the provider's to a file. A download that is cut goes on where it ended.
 
     Raises:
         ModelError: TRIES downloads in a row brought nothing more.
     """
-    n_failed, begin = 0, path.stat().st_size
-    with path.open("ab") as file:
-        while True:
-            start = file.tell() - begin
-            try:
-                with closing(provider.content(file_id, start)) as chunks:
-                    file.writelines(chunks)
-            except ModelError as error:
-                if error.code == UNKNOWN:  # it is announced before it is there
-                    return
-                n_failed = n_failed + 1 if file.tell() - begin == start else 0
-                if error.code not in TRANSIENT or n_failed == TRIES:
-                    raise
-            else:
-                file.write(b"\n")  # the last line can lack it; blank lines are skipped
+    n_failed, begin = 0, file.tell()
+    while True:
+        start = file.tell() - begin
+        try:
+            with closing(provider.content(file_id, start)) as chunks:
+                file.writelines(chunks)
+        except ModelError as error:
+            if error.code == UNKNOWN:  # it is announced before it is there
                 return
+            n_failed = n_failed + 1 if file.tell() - begin == start else 0
+            if error.code not in TRANSIENT or n_failed == TRIES:
+                raise
+        else:
+            file.write(b"\n")  # the last line can lack it; blank lines are skipped
+            return
 
 
 def _n_results(path: Path) -> int:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import chain, islice
@@ -23,15 +23,15 @@ from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, described, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
-from groundjudge.cli.outputs import check_cases, check_files, holds_something, opened, refuse_table
+from groundjudge.cli.outputs import check_cases, check_files, held, opened, refuse_table
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, note, refuse, report_errors, say
 from groundjudge.errors import CaseError, ModelError
+from groundjudge.files import holds_something, replaced
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT, OnOutage
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import STDIO, CaseFile, is_kept
 from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
@@ -282,7 +282,7 @@ def write(  # noqa: PLR0913  one per option
         "Results that are there already: write only what must be asked again; repeatable.", metavar="RESULTS"
     ),
     url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
-    overwrite: bool = options.option("Replace the file --out if it exists.", default=False),
+    overwrite: bool = options.OVERWRITE,
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
 
@@ -292,14 +292,13 @@ def write(  # noqa: PLR0913  one per option
     `groundjudge batch read` makes verdicts of the results. For what failed or could not be read, write a
     second file with --answered results.jsonl.
     """
-    with report_errors():
+    with report_errors(), ExitStack() as until_written:
         judges, rows = _opened(out, cases, selection, row_options, answered or ())
-        choice = "choose another file, or replace it with --overwrite"
-        refuse((holds_something(out) and not overwrite, f"--out {out} already exists: {choice}"))
+        until_written.enter_context(held("--out", None if out == STDIO else out, overwrite=overwrite))
         lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
-        first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
+        first = [*islice(lines, 1)]
         fail_without_rows(rows)
-        with named(out), nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb") as file:
+        with nullcontext(sys.stdout.buffer) if out == STDIO else replaced(Path(out)) as file:
             n_requests = sum(file.write(json_line(line, file)) > 0 for line in chain(first, lines))
     unreadable = f"; {rows.n_unreadable:,} rows could not be read" if rows.n_unreadable else ""
     place = "stdout" if out == STDIO else out

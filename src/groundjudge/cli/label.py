@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -13,12 +14,11 @@ from groundjudge.analysis.sample import draw, read_sample, save_sample
 from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures, people_lines
-from groundjudge.cli.outputs import check_files, holds_something
+from groundjudge.cli.outputs import check_files, check_page, held, write_page
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
-from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
 from groundjudge.runs.verdict_file import last_of_each
@@ -64,16 +64,16 @@ def label(  # noqa: PLR0913  one per option
 
     Exit status: 0; 1 if a line could not be read; 2 if nothing could be drawn.
     """
-    with report_errors():
+    with report_errors(), ExitStack() as until_written:
         from groundjudge.report.labelling import labelling_page  # noqa: PLC0415
 
         page, sampled, second = _files(out)
-        written = [page, sampled, *([second] if double else [])]
+        pages = [page, second] if double else [page]
         inputs = (("the file of cases", cases), ("the file of verdicts", verdicts))
-        check_files([("--out", path) for path in written], inputs)
-        taken = next((path for path in written if holds_something(path)), None)
-        remedy = "labels may be under way: name another --out, or add --overwrite"
-        refuse((taken and not overwrite, f"{taken} exists: {remedy}"))
+        check_files([("--out", path) for path in (*pages, sampled)], inputs)
+        until_written.enter_context(held("--out", sampled, overwrite=overwrite))
+        for path in () if overwrite else pages:
+            check_page(path)
         rows = {
             id_of(row, number): (row, number)
             for number, row in enumerate(row_options.rows(cases), 1)
@@ -86,14 +86,13 @@ def label(  # noqa: PLR0913  one per option
         shown = [case_of(*rows[case_id]) for case_id in sample.ids if case_id in rows]
         _check_contents(shown, rubric, file.by_judge(sample.judge))
         make = partial(labelling_page, sample, shown, rubric, own_labels=own_labels)
-        pages = {page: make(), second: make(second=True)} if double else {page: make()}
+        made = {path: make(second=path == second) for path in pages}
         if queue:
             from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415  an extra
 
             queue_sample(sample, queue, rubric)
-        for path, html in pages.items():
-            with named(path):
-                Path(path).write_bytes(html.encode())
+        for path, html in made.items():
+            write_page(path, html)
         save_sample(sampled, sample)
     screen = Screen()
     screen.table(["stratum", "rows", "drawn"], _drawn(sample))

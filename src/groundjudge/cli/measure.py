@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from groundjudge.analysis.labels import Joined, LabelError, Unscored
 from groundjudge.cli import measured, options
-from groundjudge.cli.outputs import check_files
+from groundjudge.cli.outputs import check_files, held
 from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
-from groundjudge.runs.replaced import named
 from groundjudge.verdict import Verdict, deciding_score
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
@@ -149,6 +149,7 @@ def calibrate(  # noqa: PLR0913  one per option
         "Cross-validate in N folds. Default: fit on one half, test on the other.", min=2
     ),
     out: str | None = options.option("Write the thresholds to this file.", *options.OUT, metavar="PATH"),
+    overwrite: bool = options.OVERWRITE,
 ) -> None:
     """Fit thresholds to people's labels, and test them.
 
@@ -156,11 +157,12 @@ def calibrate(  # noqa: PLR0913  one per option
 
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
-    with report_errors():
+    with report_errors(), ExitStack() as until_written:
         from groundjudge.analysis import calibration  # noqa: PLC0415
 
         inputs = [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
         check_files([("--out", out)], inputs)
+        until_written.enter_context(held("--out", out, overwrite=overwrite))
         file, joined = labelled.joined(verdicts, label_options)
         ungrouped = measured.without_group(label_options.group, joined[0].labels)
         fit = partial(
@@ -173,8 +175,7 @@ def calibrate(  # noqa: PLR0913  one per option
         )
         found, notes = _calibrations(fit, [one for one in joined if one.labelled or labelled.judge])
         if out:
-            with named(out):
-                calibration.save_calibrations(out, found)
+            calibration.save_calibrations(out, found)
     screen = Screen()
     for one in found:
         _show_calibration(screen, one)

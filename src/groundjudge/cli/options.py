@@ -282,6 +282,9 @@ class RowOptions:
         return read_rows(path, self.file_format, self.fields(judges), self.encoding, self.limit)
 
 
+OVERWRITE = option("Replace the file --out if it exists.", "--overwrite", default=False)
+
+
 @dataclass(frozen=True)
 class OutputOptions:
     """What becomes of an --out that exists; neither: it is an error."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import refuse
+from groundjudge.files import holds_something, locked, replaced
 from groundjudge.judging.panel import AnyJudge
+from groundjudge.report.template import is_page
 from groundjudge.runs.rows import STDIO
-from groundjudge.runs.verdict_file import Output, open_output
+from groundjudge.runs.verdict_file import Output, ResumeError, open_output
 
 
 def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tuple[str, str | None]]) -> None:
@@ -63,9 +65,32 @@ def opened(
     return open_output(out, judges, resume=resume, overwrite=overwrite)
 
 
-def holds_something(out: str) -> bool:
-    """Whether the output is a file that is not empty."""
-    return out != STDIO and Path(out).is_file() and Path(out).stat().st_size > 0
+@contextmanager
+def held(option: str, path: str | None, *, overwrite: bool) -> Generator[None, None, None]:
+    """Keep a file of data for this command, from before its work until it is written. None: there is none.
+
+    Exit if another command has it, or if it holds something that must not be replaced.
+    """
+    if path is None:
+        yield
+        return
+    in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
+    with locked(Path(path), in_use):
+        remedy = "choose another file, or replace it with --overwrite"
+        refuse((holds_something(path) and not overwrite, f"{option} {path} already exists: {remedy}"))
+        yield
+
+
+def write_page(path: str, html: str) -> int:
+    """Write a page in the place of none or an older one; returns its size in bytes."""
+    with replaced(Path(path)) as file:
+        return file.write(html.encode())
+
+
+def check_page(path: str) -> None:
+    """Exit if a page would be written over a file that is not a page of this library."""
+    remedy = "it is not a page of groundjudge: choose another file"
+    refuse((holds_something(path) and not is_page(path), f"--out {path} already exists, and {remedy}"))
 
 
 def is_table(out: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -15,15 +16,15 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
-from groundjudge.cli.outputs import check_files, refuse_table
+from groundjudge.cli.outputs import check_files, held, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
+from groundjudge.files import replaced
 from groundjudge.probe import figures
 from groundjudge.probe.figures import Card, EditFigures, Judged, Probe, result_of
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge
 from groundjudge.shares import Rate
@@ -80,7 +81,7 @@ def probe(  # noqa: PLR0913  one per option
 
     Exit status: 0; 1 if a limit is not met or the probe was stopped; 2 if nothing could be measured.
     """
-    with report_errors():
+    with report_errors(), ExitStack() as until_written:
         if compare:
             _show_comparison(Screen(), *map(figures.read_card, compare))
             return
@@ -99,6 +100,7 @@ def probe(  # noqa: PLR0913  one per option
         outputs = [("--out", out), ("--card", card), ("--cache", cache)]
         check_files(outputs, [("the file of cases", cases), *selection.prompt_files])
         refuse_table(out)
+        until_written.enter_context(held("--card", card, overwrite=output.overwrite))
         (loaded,) = selection.judges(cache=cache)
         judged_by = partial(run_judge, asked_twice(loaded), to_judge, **asdict(limits))
         ids = frozenset(case.id or "" for case in to_judge)
@@ -106,8 +108,8 @@ def probe(  # noqa: PLR0913  one per option
         fail_if_stopped(totals, out)
         found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
-            with named(card):
-                Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            with replaced(Path(card)) as file:
+                file.write(f"{found.card.model_dump_json(indent=2)}\n".encode())
     screen = Screen(to_stderr=out == STDIO)
     _show_probe(screen, found, worst)
     used = usage_lines(totals.usage, prices, n_verdicts=totals.n_new)

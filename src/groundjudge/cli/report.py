@@ -13,11 +13,10 @@ from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
 from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
-from groundjudge.cli.outputs import check_files
+from groundjudge.cli.outputs import check_files, check_page, write_page
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.probe.figures import read_card
-from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of
 
@@ -59,6 +58,7 @@ def report(  # noqa: PLR0913  one per option
             "a card": probe,
         }
         check_files([("--out", out)], ((f"the file of {what}", path) for what, path in files.items()))
+        check_page(out)
         read_too = replace(row_options, encoding="utf-8") if labels else row_options  # which it is about, too
         options.refuse_without(cases, "--cases", read_too)
         options.refuse_without(labels or cases, "--labels", label_options)
@@ -83,8 +83,7 @@ def report(  # noqa: PLR0913  one per option
             rate=_rate(file, people, label_options) if people else None,
             probe=card,
         )
-        with named(out):
-            n_bytes = Path(out).write_bytes(html.encode())
+        n_bytes = write_page(out, html)
     screen = Screen()
     screen.text(f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {n_bytes / 1e6:.1f} MB")
     exit_after(screen, [*notes, *(f"{cases}: {message}" for message in unreadable)], file)

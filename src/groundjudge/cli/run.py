@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from groundjudge.cli import options
-from groundjudge.cli.outputs import check_cases, check_files, is_table
+from groundjudge.cli.outputs import check_cases, check_files, held, is_table
 from groundjudge.cli.running import exit_after_run, judge_rows, show_case, show_run, usage_lines
 from groundjudge.cli.screen import Screen, note, refuse, report_errors
+from groundjudge.files import holds_something
 from groundjudge.judging.panel import Stop
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
@@ -62,7 +64,7 @@ def run(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
-    with report_errors():
+    with report_errors(), ExitStack() as until_written:
         prices = pricing.prices
         if out is None and not sys.stdout.isatty():
             out = STDIO
@@ -71,6 +73,8 @@ def run(  # noqa: PLR0913  one per option
         check_files([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
         judges = selection.judges(stop, cache=cache)
         check_cases(cases)
+        if out != lines:
+            until_written.enter_context(held("--out", out, overwrite=True))
         rows = row_options.case_file(cases, judges, full)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:
@@ -96,7 +100,7 @@ def _lines_of(out: str | None, *, overwrite: bool) -> str | None:
         return out
     import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"
-    is_alone = Path(out).exists() and not Path(lines).exists()
+    is_alone = holds_something(out) and not holds_something(lines)
     lost = f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite"
     refuse(
         (Path(out).is_dir(), f"--out {out} is a folder: choose another file"),

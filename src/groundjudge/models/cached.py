@@ -10,7 +10,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -19,6 +19,7 @@ from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
+from groundjudge.files import private
 from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.replies.reply import Reply, Token
@@ -29,7 +30,12 @@ from groundjudge.verdict import Usage
 PATIENCE = 5.0
 """Seconds to wait for another process that is writing to the file."""
 
-TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+TABLE = "replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+
+IS_OWN = """SELECT (SELECT count(*) FROM sqlite_master WHERE sql IS NOT ?) = 0
+AND (SELECT application_id FROM pragma_application_id) = 0
+AND (SELECT user_version FROM pragma_user_version) = 0"""
+"""Whether a database has nothing but the one table of a cache, or nothing at all."""
 
 Calls: TypeAlias = dict[str, asyncio.Task[Reply]]
 
@@ -76,8 +82,12 @@ class CachedModel:
             )
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         try:
+            file = self.path.resolve()
+            with suppress(FileExistsError):  # SQLite makes the files beside it with the same mode
+                open(file, "xb", opener=private).close()
+            _check_own(file)
             self._file = sqlite3.connect(
-                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                file, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             weakref.finalize(self, self._file.close)
             # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
@@ -85,8 +95,8 @@ class CachedModel:
             with suppress(sqlite3.OperationalError):
                 self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
-            self._file.execute(TABLE)
-        except sqlite3.Error as error:
+            self._file.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
+        except (sqlite3.Error, OSError) as error:
             raise model_error("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
 
     @property
@@ -153,6 +163,21 @@ class CachedModel:
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be used: %s", self.path, error)
             return None
+
+
+def _check_own(path: Path) -> None:
+    """Look at a file before it is opened as a cache, without writing to it or beside it.
+
+    Raises:
+        sqlite3.Error: it is of another application.
+    """
+    # Where a log is, somebody may have it open, and a part of it is only there. Else nothing may be made.
+    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    with closing(sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True, timeout=PATIENCE)) as file:
+        (is_own,) = file.execute(IS_OWN, [f"CREATE TABLE {TABLE}"]).fetchone()
+    if not is_own or path.stat().st_size == 1:  # which is nothing to SQLite
+        message = "it holds something else"
+        raise sqlite3.DatabaseError(message)
 
 
 class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", strict=True):

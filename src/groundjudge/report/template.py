@@ -20,6 +20,12 @@ from groundjudge.case.shapes import is_list, well_formed
 FOLDER = Path(__file__).parent
 """The folder of the templates, style sheets and scripts."""
 
+HEAD = 1000
+"""So many bytes at the beginning of a page have its mark."""
+
+MARK = b'<meta name="generator" content="groundjudge">'
+"""What every page has in its head."""
+
 CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
 """The fields of a case that are copied as they are; response and context are converted."""
 
@@ -49,6 +55,12 @@ def filled(name: str, title: str, data: Mapping[str, Any]) -> str:
     # Split once and joined once: a placeholder inside the data is left as it is.
     pieces = _read(FOLDER / "shell.html").split("@@")
     return well_formed("".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces)))
+
+
+def is_page(path: str | Path) -> bool:
+    """Whether a file begins as these pages do."""
+    with Path(path).open("rb") as page:
+        return MARK in page.read(HEAD)
 
 
 def _read(path: Path) -> str:

@@ -23,10 +23,10 @@ from typing import Any, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED, RESERVED
 from groundjudge.errors import CaseError, did_you_mean, requires
+from groundjudge.files import replaced
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
 from groundjudge.runs.cells import LARGEST_ROW, listed
-from groundjudge.runs.replaced import replaced
 from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged, raise_if
 from groundjudge.verdict import Verdict
 
@@ -433,6 +433,6 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
     """
     schema = pa.schema([pa.field("id", TEXT), *VERDICT_SCHEMA])
     rows = ({"id": verdict.case_id, **_cells(verdict)} for verdict in verdicts)
-    with replaced(path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
+    with replaced(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while group := [*islice(rows, WRITTEN_AT_ONCE)]:
             writer.write_batch(pa.RecordBatch.from_pylist(group, schema))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import os
-import stat
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -17,8 +15,8 @@ from pydantic import ValidationError
 
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
+from groundjudge.files import holds_something, locked, private, replaced
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.runs.replaced import replaced
 from groundjudge.runs.rows import STDIO, FileRow, format_of, read_rows
 from groundjudge.runs.summary import Tally
 from groundjudge.text.printable import json_line
@@ -142,7 +140,7 @@ class Output(NamedTuple):
 def open_output(
     out: str | None, judges: Iterable[AnyJudge], *, resume: bool = False, overwrite: bool = False
 ) -> Generator[Output, None, None]:
-    """Open what a run writes to before anything is judged, and keep other runs from it until the end.
+    """Open what a run writes to before anything is judged, and keep others from it until the end (`locked`).
 
     What a file holds stays until there is a first verdict. A new file that is still empty after an error is
     removed.
@@ -156,93 +154,61 @@ def open_output(
     Raises:
         ResumeError: `in_use`: another run is writing to the file; `exists`: it holds something, and neither
             `resume` nor `overwrite` says what becomes of it; the others as for `resumed`.
-        OSError: it cannot be opened.
+        OSError: it cannot be opened, or its folder cannot be written to.
     """
     if out is None or out == STDIO:
         yield Output(None if out is None else sys.stdout.buffer)
         return
-    path, is_new = Path(out), not Path(out).exists()
-    # Without a buffer, which would be written once more when the file is closed.
-    with path.open("ab", buffering=0) as file:
-        lock(file, path)
-        if not _holds_something(file):
-            try:
-                yield Output(file)
-            except BaseException:
-                if is_new and not os.fstat(file.fileno()).st_size:
-                    path.unlink(missing_ok=True)
-                raise
-        elif resume:
-            with resumed(path, judges, file) as previous, path.open("ab", buffering=0) as replaced_file:
-                lock(replaced_file, path)
-                yield Output(replaced_file, previous)
-        elif overwrite:
-            yield Output(file, is_replaced=True)
-        else:
+    path = Path(out)
+    with locked(path, ResumeError("in_use", f"{out}: another command is writing to it", out)):
+        is_new, has_verdicts = not path.exists(), holds_something(path)
+        if has_verdicts and not (resume or overwrite):
             choice = "continue it with --resume, or replace it with --overwrite"
             raise ResumeError("exists", f"--out {out} already exists: {choice}", out)
-
-
-def _holds_something(file: BinaryIO) -> bool:
-    """Whether it is a regular file that is not empty."""
-    found = os.fstat(file.fileno())
-    return stat.S_ISREG(found.st_mode) and found.st_size > 0
+        continued = resumed(path, judges) if has_verdicts and resume else nullcontext()
+        try:
+            # Without a buffer, which would be written once more when the file is closed.
+            with continued as previous, open(path, "ab", buffering=0, opener=private) as file:
+                yield Output(file, previous, is_replaced=has_verdicts and not resume)
+        except BaseException:
+            if is_new and not holds_something(path):
+                path.resolve().unlink(missing_ok=True)
+            raise
 
 
 @contextmanager
-def resumed(
-    path: Path, judges: Iterable[AnyJudge], held: BinaryIO | None = None
-) -> Generator[PreviousVerdicts, None, None]:
+def resumed(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdicts, None, None]:
     """Prepare a file of verdicts to be continued by the same judges, and open it for them.
 
     Errors are removed, because those rows are judged again, and so is a half-written last line. The
     verdicts of other judges stay. The file is replaced as a whole or not at all.
 
     Args:
-        path: the file.
+        path: the file, which the caller has locked.
         judges: who judges.
-        held: the file, locked, which is closed first where an open file cannot be replaced.
 
     Raises:
         ResumeError: a line is not a verdict, or a verdict is by one of these judges, but with another prompt,
             model or parameters.
-        OSError: the file cannot be read, or its folder cannot be written to.
+        OSError: the file cannot be read or written, or its folder cannot be written to.
     """
-    path = path.resolve()
     by_name = {judge.name: judge for judge in judges}
     offsets: dict[str, int] = {}
-    with replaced(path) as part:
-        with path.open("rb") as lines, part.open("wb") as kept:
-            for number, line in enumerate(lines, 1):
-                verdict = _parse(line, f"{path}, line {number}")
-                if verdict is None:
-                    continue
-                judge, error = by_name.get(verdict.judge), verdict.error
-                if error and (judge or not verdict.judge or error.code == "unknown_judge"):
-                    continue  # this run meets it again
-                if judge:
-                    _check_identity(verdict, judge, path)
-                    offsets[str(verdict.key)] = kept.tell()  # of two, the newer
-                kept.write(line.rstrip(b"\n") + b"\n")
-        if held and os.name == "nt":
-            held.close()
+    # For writing, so that a file that must not be continued is not replaced either.
+    with replaced(path) as kept, path.open("r+b") as lines:
+        for number, line in enumerate(lines, 1):
+            verdict = _parse(line, f"{path}, line {number}")
+            if verdict is None:
+                continue
+            judge, error = by_name.get(verdict.judge), verdict.error
+            if error and (judge or not verdict.judge or error.code == "unknown_judge"):
+                continue  # this run meets it again
+            if judge:
+                _check_identity(verdict, judge, path)
+                offsets[str(verdict.key)] = kept.tell()  # of two, the newer
+            kept.write(line.rstrip(b"\n") + b"\n")
     with path.open("rb") as lines:
         yield PreviousVerdicts(lines, offsets)
-
-
-def lock(file: BinaryIO, path: Path) -> None:
-    """Keep other runs from the file until it is closed, on systems that support it.
-
-    Raises:
-        ResumeError: `in_use`, if another run holds it.
-    """
-    with suppress(ImportError):
-        import fcntl  # noqa: PLC0415  Windows has none
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ResumeError("in_use", f"{path}: another run is writing to it", str(path)) from error
 
 
 def _parse(line: bytes, place: str) -> Verdict | None:

@@ -1,0 +1,140 @@
+"""Files that are written: for their owner alone, by one process at a time, as a whole or not at all.
+
+They hold prompts and replies, which may be confidential. Whatever the library writes is opened by `private`
+or by `replaced`, which is as strict. What is no regular file, as /dev/null or a pipe, is only written to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import copymode
+from tempfile import mkstemp
+from typing import BinaryIO
+
+from filelock import FileLock, Timeout
+
+
+def private(path: str, flags: int) -> int:
+    """An opener, as `open` takes one: a new file is for its owner alone, another one keeps its mode."""
+    return os.open(path, flags, 0o600)
+
+
+def holds_something(path: str | Path) -> bool:
+    """Whether it is a regular file that is not empty."""
+    return Path(path).is_file() and Path(path).stat().st_size > 0
+
+
+@contextmanager
+def named(path: str | Path) -> Generator[None, None, None]:
+    """Name a file in the error that writing to it raises: that of a full disk names none.
+
+    Raises:
+        OSError: what was raised.
+    """
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextmanager
+def locked(path: Path, in_use: Exception) -> Generator[None, None, None]:
+    """Keep a file for the caller alone, under all its names but hard links, whether it is there yet or not.
+
+    What is locked is a hidden file beside it, `.NAME.lock`, which is removed at the end. A lock on the file
+    itself would be lost when another file takes its place. A killed process leaves the hidden file, unlocked.
+
+    Args:
+        path: the file.
+        in_use: what is raised if another caller has it.
+
+    Raises:
+        OSError: its folder cannot be written to.
+    """
+    if _is_special(path):
+        yield
+        return
+    path = path.resolve()
+    beside = path.with_name(f".{path.name}.lock")
+    lock = FileLock(beside, blocking=False, mode=0o600, thread_local=False)
+    try:
+        with _in_folder(path.parent):
+            try:
+                lock.acquire()
+            except Timeout:  # what it opened may be the file that another caller was just removing
+                lock.acquire()
+    except Timeout:
+        raise in_use from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes no open file; there the lock does it
+            beside.unlink()  # before the release: whoever waits for it must not have it
+        lock.release()
+
+
+@contextmanager
+def replaced(path: Path) -> Generator[BinaryIO, None, None]:
+    """Open a new file that takes the place of another one at the end, with its mode, once it is on disk.
+
+    After an error the other one is as it was. A link to it stays a link.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    if _is_special(path):
+        with named(path), path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
+    with _in_folder(path.parent):
+        handle, name = mkstemp(".part", f".{path.name}.", path.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        with named(path):
+            with part.open("wb") as file:
+                yield file
+            sync(part)
+            with suppress(FileNotFoundError):
+                _keep_access(part, path)
+            part.replace(path)
+            if hasattr(os, "O_DIRECTORY"):  # Windows has none, and cannot open folders
+                sync(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def _keep_access(new: Path, old: Path) -> None:
+    """Give a file the mode of another one, and its owner and group where that is allowed."""
+    with suppress(PermissionError, AttributeError):  # Windows has no owners
+        os.chown(new, old.stat().st_uid, old.stat().st_gid)
+    copymode(old, new)
+
+
+@contextmanager
+def _in_folder(folder: Path) -> Generator[None, None, None]:
+    """Name the folder, and not a file that nobody knows of, in the error that it cannot be written to."""
+    try:
+        yield
+    except OSError as error:
+        if not os.access(folder, os.W_OK):
+            error.filename = str(folder)
+        raise

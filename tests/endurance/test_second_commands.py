@@ -1,0 +1,372 @@
+"""Several commands at once on one output, cache or folder, killed and held between any two of their steps."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+from batch_commands import BatchCommands, environment, number_of
+from batch_commands import rows as numbered_rows
+from command_line import GOOD, ROW, Invoke, verdicts_in
+from standin_openai import Answer, Hang, StandIn, Text
+from stepped_commands import AT_MOST, Steps, status_of
+
+pytest_plugins = ["batch_servers"]
+pytestmark = pytest.mark.timeout(600)
+
+N_ROWS = 6
+ALL = [str(number) for number in range(N_ROWS)]
+OFFLINE = ("--judge", "groundedness", "--model", "offline")
+
+
+def soak(*row: object) -> ParameterSet:
+    """A row of a table that takes long."""
+    return pytest.param(*row, marks=pytest.mark.soak)
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(f"{json.dumps({**ROW, 'id': name})}\n" for name in ALL))
+    return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """In a folder of its own, in which files count as steps."""
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out" / "v.jsonl"
+
+
+@pytest.fixture
+def begun(cases: Path, invoke: Invoke, tmp_path: Path) -> bytes:
+    """What a run wrote that was killed in its fourth line."""
+    path = tmp_path / "begun.jsonl"
+    assert invoke("run", cases, *OFFLINE, "--out", path).exit_code == 0
+    lines = path.read_bytes().splitlines(keepends=True)
+    return b"".join(lines[:3]) + lines[3][:50]
+
+
+def ids_in(out: Path) -> list[str]:
+    """The ids of the rows that have a whole line."""
+    lines = out.read_text().splitlines(keepends=True) if out.exists() else []
+    return [str(each.case_id) for each in verdicts_in("".join(line for line in lines if line.endswith("\n")))]
+
+
+def left_beside(out: Path) -> set[str]:
+    """What is in the folder besides the output, hidden temporary files apart."""
+    names = {path.name for path in out.parent.iterdir()} - {out.name}
+    return {name for name in names if not re.fullmatch(rf"\.{re.escape(out.name)}.*\.part", name)}
+
+
+@pytest.mark.parametrize(
+    ("way", "content", "stride"),
+    [
+        ("--resume", "begun", 6),
+        *(soak(way, content, 1) for way in ("--resume", "--overwrite") for content in ("begun", "none")),
+    ],
+)
+def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
+    invoke: Invoke, cases: Path, out: Path, begun: bytes, *, content: str, way: str, stride: int
+) -> None:
+    run, steps = ("run", cases, *OFFLINE, "--out", out), Steps(out.parent, {})
+    n_killed = 0
+    for nth in count(1, stride):
+        out.unlink(missing_ok=True)
+        if content == "begun":
+            out.write_bytes(begun)
+        was_killed = steps.killed_at(nth, [*run, way])
+        n_killed += was_killed
+        if was_killed and way == "--overwrite" and content == "begun":
+            assert out.read_bytes() == begun or set(ids_in(out)) <= {*ALL}
+        elif content == "begun":
+            assert {*ids_in(out)} >= {"0", "1", "2"}
+        ended = invoke(*run, "--resume")
+        assert ended.exit_code == 0, ended.output
+        assert sorted(ids_in(out)) == ALL
+        assert not left_beside(out)
+        if not was_killed:
+            break
+    assert n_killed >= 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stride"),
+    [
+        ("--resume", ("--resume",), 6),
+        *(
+            soak(first, second, 1)
+            for first in ("--resume", "--overwrite")
+            for second in (("--resume",), ("--overwrite",), ())
+        ),
+    ],
+)
+def test_a_second_run_comes_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
+    invoke: Invoke, cases: Path, out: Path, begun: bytes, *, first: str, second: tuple[str, ...], stride: int
+) -> None:
+    link, steps = out.parent.parent / "link.jsonl", Steps(out.parent, {})
+    link.symlink_to(out)
+    seen = Counter[str]()
+    for nth in count(1, stride):
+        out.write_bytes(begun)
+        held = steps.held_at(nth, ["run", cases, *OFFLINE, "--out", out, first])
+        if held is None:
+            break
+        before = out.read_bytes() if out.exists() else None
+        result = invoke("run", cases, *OFFLINE, "--out", link, *second)
+        if result.exit_code:
+            reason = re.search("another command is writing to it|already exists", result.stderr)
+            assert reason, result.output
+            assert (result.exit_code, out.read_bytes() if out.exists() else None) == (2, before)
+            seen[reason[0]] += 1
+        else:
+            assert sorted(ids_in(out)) == ALL
+            seen["done"] += 1
+        assert held.go_on() == 0
+        assert sorted(ids_in(out)) == ALL
+        assert not left_beside(out)
+    assert seen["another command is writing to it"]
+
+
+class Endpoint:
+    """Answers so many requests well, and leaves the others without an answer.
+
+    Attributes:
+        allowed: how many more it answers.
+        answered: how often each row was answered.
+    """
+
+    def __init__(self) -> None:
+        self.allowed = 0
+        self.answered = Counter[int]()
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        self.allowed -= 1
+        if self.allowed < 0:
+            return Hang()
+        self.answered[number_of(body)] += 1
+        return Text(GOOD)
+
+
+def until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("n_commands", "rounds", "seed"),
+    [
+        (2, 1, 1),
+        *(soak(n, 8, seed) for n in (2, 3, 4) for seed in (1, 2)),
+    ],
+)
+def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
+    tmp_path: Path,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    n_commands: int,
+    rounds: int,
+    seed: int,
+) -> None:
+    """All but one are refused, and what that one has written stays when it is killed."""
+    chance, endpoint = random.Random(seed), Endpoint()  # noqa: S311  not a secret
+    cases, out = tmp_path / "cases.jsonl", tmp_path / "v.jsonl"
+    n_rows = 5 * rounds
+    cases.write_text("".join(f"{json.dumps(row)}\n" for row in numbered_rows(n_rows)))
+    asked = (
+        "run",
+        cases,
+        "--judge",
+        "groundedness",
+        "--model",
+        "m",
+        "--concurrency",
+        "2",
+        "--out",
+        out,
+        "--resume",
+    )
+    with StandIn(endpoint) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
+        for _ in range(rounds):
+            before, endpoint.allowed = [*lines_of(out)], chance.randint(2, 4)
+            running = [steps.start(asked) for _ in range(n_commands)]
+            until(lambda: endpoint.allowed < 0)
+            while sum(each.is_alive() for each in running) > 1:
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0, 0.05))
+            for each in running:
+                each.kill()
+            assert sorted(str(status_of(each)) for each in running) == ["-9", *["2"] * (n_commands - 1)]
+            assert [*lines_of(out)][: len(before)] == before
+        endpoint.allowed = 10 * n_rows
+        assert invoke(*asked).exit_code == 0
+    assert Counter(ids_in(out)) == Counter(map(str, range(n_rows)))
+    assert max(endpoint.answered.values()) <= 2
+    assert endpoint.answered.total() - n_rows <= 2 * rounds  # those in flight at a kill
+
+
+def lines_of(out: Path) -> Iterator[bytes]:
+    """The whole lines of a file."""
+    for line in out.read_bytes().splitlines(keepends=True) if out.exists() else []:
+        if line.endswith(b"\n"):
+            yield line
+
+
+@pytest.mark.parametrize(
+    ("n_commands", "rounds", "seed"),
+    [(2, 1, 1), *(soak(n, 6, seed) for n in (2, 3, 4) for seed in (1, 2))],
+)
+def test_several_runs_share_a_cache_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
+    tmp_path: Path,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    n_commands: int,
+    rounds: int,
+    seed: int,
+) -> None:
+    """A reply that somebody has a verdict of is never asked for again."""
+    chance, endpoint = random.Random(seed), Endpoint()  # noqa: S311  not a secret
+    cases, cache = tmp_path / "cases.jsonl", tmp_path / "c.db"
+    n_rows = 8 * rounds
+    cases.write_text("".join(f"{json.dumps(row)}\n" for row in numbered_rows(n_rows)))
+    run = ("run", cases, "--judge", "groundedness", "--model", "m", "--concurrency", "2", "--cache", cache)
+    with StandIn(endpoint) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
+        for number in range(rounds):
+            known, answered = kept_in(tmp_path), endpoint.answered.copy()
+            endpoint.allowed = chance.randint(4, 8)
+            outs = [tmp_path / f"{number}-{n}.jsonl" for n in range(n_commands)]
+            running = [steps.start([*run, "--out", out]) for out in outs]
+            until(lambda: endpoint.allowed <= -2 * n_commands)
+            time.sleep(chance.uniform(0, 0.05))
+            for each in running:
+                each.kill()
+            assert {status_of(each) for each in running} == {-9}
+            assert not known & {*map(str, endpoint.answered - answered)}
+        known = kept_in(tmp_path)
+        endpoint.allowed = n_rows - len(known)
+        assert known
+        assert invoke(*run, "--out", tmp_path / "last.jsonl").exit_code == 0
+    assert sorted(ids_in(tmp_path / "last.jsonl"), key=int) == [*map(str, range(n_rows))]
+
+
+def kept_in(folder: Path) -> set[str]:
+    """The ids of the rows of which any command has written a verdict."""
+    return {name for out in folder.glob("*-*.jsonl") for name in ids_in(out)}
+
+
+@pytest.mark.soak
+def test_a_run_is_killed_at_each_step_with_its_cache(
+    invoke: Invoke, cases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache"
+    with StandIn([Text(GOOD)]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        steps = Steps(folder, {"OPENAI_BASE_URL": server.url})
+        run = (
+            "run",
+            cases,
+            "--judge",
+            "groundedness",
+            "--model",
+            "m",
+            "--cache",
+            folder / "c.db",
+            "--overwrite",
+        )
+        n_asked = n_killed = 0
+        for nth in count(1):
+            folder.mkdir()
+            was_killed = steps.killed_at(nth, [*run, "--out", tmp_path / "killed.jsonl"])
+            for _ in "12":
+                n_asked = len(server.requests)
+                assert invoke(*run, "--out", tmp_path / "v.jsonl").exit_code == 0
+                assert sorted(ids_in(tmp_path / "v.jsonl")) == ALL
+            assert len(server.requests) == n_asked
+            folder.rename(tmp_path / f"cache {nth}")
+            n_killed += was_killed
+            if not was_killed:
+                break
+    assert n_killed
+
+
+# Batches
+
+
+@pytest.mark.parametrize(
+    ("command", "way", "stride"),
+    [
+        ("submit", "held", 20),
+        ("collect", "killed", 40),
+        *(soak(command, way, 1) for command in ("submit", "collect") for way in ("held", "killed")),
+    ],
+)
+def test_a_command_on_a_batch_folder_is_stopped_at_each_step(
+    batches: Any, tmp_path: Path, *, command: str, way: str, stride: int
+) -> None:
+    """After a kill the next command goes on; while one is at work, every other one is refused."""
+    seen = Counter[str]()
+    n_stopped = 0
+    for nth in count(stride, stride):
+        run: BatchCommands = batches(4, at_most=AT_MOST)
+        run.folder = tmp_path / f"{nth}"
+        run.folder.mkdir()
+        run.write_cases(numbered_rows(4))
+        steps = Steps(run.folder, environment(run.server))
+        if command == "collect":
+            assert run.submit().exit_code == 0
+        arguments = run.to_submit if command == "submit" else run.to_collect
+        if way == "killed":
+            stopped = steps.killed_at(nth, arguments)
+        else:
+            held = steps.held_at(nth, arguments)
+            stopped = held is not None
+            seen.update(second_commands(run) if held else [])
+            if held:
+                assert held.go_on() in {0, 2}
+        check(run)
+        n_stopped += stopped
+        if not stopped:
+            break
+    assert n_stopped
+    assert way == "killed" or seen["in use"]
+
+
+def second_commands(run: BatchCommands) -> Iterator[str]:
+    """What becomes of other commands while one is held: they are refused, or it is not there or has ended."""
+    for result in (run.submit(), run.collect(), run.invoke("batch", "status", run.out)):
+        if result.exit_code == 2:
+            others = "there is no|is empty|already exists"
+            reason = re.search(f"another command is working on it|{others}", result.stderr)
+            assert reason, result.output
+            yield "in use" if reason[0].startswith("another") else reason[0]
+        else:
+            assert result.exit_code in {0, 1}
+            yield "done"
+
+
+def check(run: BatchCommands) -> None:
+    """Let the commands end: each row has one verdict, and each request was paid once."""
+    assert run.submit().exit_code in {0, 2}
+    collected = run.collect()
+    assert collected.exit_code == 0, collected.output
+    assert run.results() == {str(number): 1.0 for number in range(4)}
+    assert {*run.server.paid().values()} == {1}
+    assert len(run.server.batches) == 2
+    assert not run.server.uploads()
