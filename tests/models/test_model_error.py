@@ -10,8 +10,8 @@ from command_line import ROW
 from standin_openai import StandIn, Status
 
 from groundjudge import ModelError, load
-from groundjudge.models.answer import redacted
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.redaction import redacted
 
 KEY = "live-4f9a81c2d7"
 

@@ -23,8 +23,9 @@ from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pendin
 from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import message_in
+from groundjudge.models.answer import message_in, model_error
 from groundjudge.models.pacing import TRANSIENT
+from groundjudge.models.redaction import forms_of, without
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.runs.replaced import named, replaced, sync
 from groundjudge.runs.run import Previous, Row
@@ -43,6 +44,9 @@ LISTED_WITHIN = 10.0
 
 RESULTS_WITHIN = 3600.0
 """Seconds for which results that a batch announces, and that are not there, are waited for after its end."""
+
+AS_IT_IS: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
+"""How a file is read and written whose bytes stay as they are."""
 
 UNKNOWN = "not_found"
 """The status of a batch that its provider does not know, and the code of the error that says so."""
@@ -202,7 +206,7 @@ def _created(state: State, part: PartOfRun, provider: Provider, listed_within: f
                 raise
             why = message_in(error.__cause__ or error)
     message = f"{part.model}: batch {part.number} was not created ({why}): try again later"
-    raise ModelError("server", message, part.model)
+    raise model_error("server", message, part.model)
 
 
 def _found(
@@ -303,6 +307,9 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
         new.touch()
         for file_id in part.batch.files:
             _append(provider, file_id, new)
+        forms = forms_of(provider.secrets)
+        with replaced(new) as clean, new.open(**AS_IT_IS) as lines, clean.open("w", **AS_IT_IS) as file:
+            file.writelines(without(line, forms) for line in lines)
         if _n_results(path) > _n_results(new):
             copyfile(path, new)  # what came once stays
     return _n_results(path)

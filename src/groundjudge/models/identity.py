@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 import marshal
-import re
 from functools import partial
 from hashlib import sha256
 from pickle import PicklingError
 from typing import Any, TypeVar
 
-from groundjudge.models.answer import redacted
+from groundjudge.models.redaction import SECRET_NAME, redacted
 
 M = TypeVar("M")
-
-SECRET_NAME = re.compile(
-    r"key|secret|password|credential|authorization|(?<!max_)(?:^|[_-])token$", re.IGNORECASE
-)
-"""Names of settings that hold secrets."""
 
 UNRELATED = frozenset(
     {"callbacks", "callback_manager", "cache", "verbose", "tags", "metadata", "rate_limiter"}

@@ -6,16 +6,18 @@ LangChain and DeepEval are used through the methods of the objects only: neither
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
-from groundjudge.models.answer import error_of, model_error
+from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
 from groundjudge.models.loop_thread import called
+from groundjudge.models.redaction import SHORTEST_SECRET, RedactedError, of_environment, secrets_in
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
@@ -82,7 +84,7 @@ class FunctionModel:
         name: the model's name in verdicts; by default the function's own name.
     """
 
-    function: Answer
+    function: Answer = field(repr=False)
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -94,8 +96,23 @@ class FunctionModel:
         """What tells this function from others of its name, for a cache: its place, code and values."""
         return identity_by_code(self.name, self.function)
 
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys and passwords among the function's variables, and in the environment."""
+        return (*(secret for _, secret in secrets_in(self.function)), *of_environment())
+
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: `identity` too, because code and values may look different in another process."""
+        """What is pickled: `identity` too, because code and values may look different in another process.
+
+        A function with a key among its variables, arguments or attributes gives a RuntimeWarning.
+        """
+        held = {name for name, secret in secrets_in(self.function) if len(secret) >= SHORTEST_SECRET}
+        if held:
+            message = (
+                f"the model {self.name} is pickled with what looks like a key or a password, in "
+                f"{', '.join(sorted(held))}: read it from the environment inside the function"
+            )
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
         return {"function": self.function, "name": self.name, "identity": self.identity}
 
     async def acomplete(self, request: Request) -> Reply:
@@ -108,10 +125,8 @@ class FunctionModel:
             # It was added for a re-ask, and nobody would notice that it is refused.
             kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
             request = replace(request, parameters=kept)
-        try:
-            return reply_of(await called(self.function, request))
-        except Exception as error:
-            raise error_of(error, self.name, f"the model {self.name} raised ") from error
+        with model_errors(self.name, f"the model {self.name} raised ", self.secrets):
+            return without_echo(reply_of(await called(self.function, request)), request, self.secrets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,6 +179,11 @@ class LibraryModel:
         """
         return identity_by_settings(self.name, self.llm)
 
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys and passwords among the llm's settings."""
+        return tuple(secret for _, secret in secrets_in(self.llm))
+
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
 
@@ -179,10 +199,8 @@ class LibraryModel:
             settings = {name: parameters[name] for name in possible & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            try:
-                return _reply_of(await _asked(llm, request))
-            except Exception as error:
-                raise error_of(error, self.name, f"{self.name}: ") from error
+            with model_errors(self.name, f"{self.name}: ", self.secrets):
+                return without_echo(_reply_of(await _asked(llm, request)), request, self.secrets)
 
         sent = {name: value for name, value in request.parameters.items() if name in possible}
         known = learnt_from(self.identity) if sent else {}
@@ -316,10 +334,10 @@ def _from_langchain(name: str) -> LibraryModel:
     try:
         make = import_module("langchain.chat_models").init_chat_model
         return LibraryModel(make(name), partial(_from_langchain, name))
-    except Exception as error:  # each provider's package raises exceptions of its own
+    except Exception as error:  # noqa: BLE001  each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
-        raise model_error("unknown_model", message, name) from error
+        raise model_error("unknown_model", message, name) from RedactedError(error)
 
 
 def _has_methods(model: object, *names: str) -> bool:
