@@ -6,8 +6,8 @@ Batch files can be written and read without a provider; the answers of a provide
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -25,6 +25,7 @@ from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_completion
+from groundjudge.models.redaction import Secrets, forms_of, redacted, without
 from groundjudge.replies.reply import Reply, completion_of, usage_of
 from groundjudge.runs.run import Previous, Row, checked
 from groundjudge.verdict import Usage, Verdict
@@ -98,6 +99,19 @@ def read_result(line: str, model: str = "") -> tuple[str, Answer]:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         message = "not a line of batch results: it needs custom_id, and response, error or result"
         raise CaseError("unreadable_row", message, line[:80]) from error
+
+
+def without_keys(secrets: Secrets) -> Callable[[str], str]:
+    """The function from a line of results to the line without these: what failed may show parts of a key."""
+    known, forms = [*secrets], forms_of(secrets)
+
+    def clean(line: str) -> str:
+        with suppress(CaseError):
+            if isinstance(read_result(line)[1], Reply):
+                return without(line, forms)
+        return redacted(line, known)
+
+    return clean
 
 
 def _answer(found: Mapping[str, Any], model: str) -> Answer:

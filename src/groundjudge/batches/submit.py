@@ -17,7 +17,7 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
-from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_line
+from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_line, without_keys
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State
@@ -25,7 +25,6 @@ from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import message_in, model_error
 from groundjudge.models.pacing import TRANSIENT
-from groundjudge.models.redaction import forms_of, without
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.runs.replaced import named, replaced, sync
 from groundjudge.runs.run import Previous, Row
@@ -307,9 +306,9 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
         new.touch()
         for file_id in part.batch.files:
             _append(provider, file_id, new)
-        forms = forms_of(provider.secrets)
-        with replaced(new) as clean, new.open(**AS_IT_IS) as lines, clean.open("w", **AS_IT_IS) as file:
-            file.writelines(without(line, forms) for line in lines)
+        clean = without_keys(provider.secrets)
+        with replaced(new) as cleaned, new.open(**AS_IT_IS) as lines, cleaned.open("w", **AS_IT_IS) as file:
+            file.writelines(map(clean, lines))
         if _n_results(path) > _n_results(new):
             copyfile(path, new)  # what came once stays
     return _n_results(path)

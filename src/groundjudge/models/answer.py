@@ -92,7 +92,10 @@ def model_errors(
         yield
     except Exception as error:  # noqa: BLE001  functions and clients raise exceptions of any kind
         found = error_of(error, model, who, secrets, remedies)
-        raise found from found.__cause__
+        try:
+            raise found from found.__cause__
+        finally:
+            del found  # its traceback holds this frame
 
 
 def error_of(
@@ -135,9 +138,7 @@ def check_key(key: object, origin: str, model: str) -> None:
         ModelError: `no_endpoint`; the message says where the key came from.
     """
     if isinstance(key, str) and not (key.isascii() and key.isprintable()):
-        message = (
-            f"{origin}, the key for {model}, has characters that no header can carry: copy the key again"
-        )
+        message = f"{origin} cannot be the key for {model}: it has characters that no header can carry"
         raise model_error("no_endpoint", message, model, [key])
 
 

@@ -35,7 +35,7 @@ SECRET_NAME = re.compile(
 """Names of settings that hold secrets."""
 
 SECRETS = (
-    (r"(?<=://)[^/\s@]+@|(?<![^/\s@:\"'])[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
+    (r"(?<=://)[^/\s@\"']+@|(?<![^/\s@:\"'])[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
     (r"(?i)\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", rf"\1 {REDACTED}"),
     (
         (
@@ -44,12 +44,12 @@ SECRETS = (
         ),
         rf"\1\2{REDACTED}",
     ),
-    (r"(?i)([?&](?:[\w-]*(?:key|token|sig|signature|secret|password)|code)=)[^\s&\"']+", rf"\1{REDACTED}"),
+    (r"(?i)([?&](?:[\w-]*(?:key|token|sig|signature|secret|password)|code)=)[^\s&\"'\\]+", rf"\1{REDACTED}"),
     (r"\bsk-[\w*-]{6,}|(?<![\w-])[\w-]*\*{3,}[\w-]*", REDACTED),
 )
 """What looks like a secret, and what is left of it."""
 
-MASKED = r"\S{0,32}?(?:\.{2,}|…|[*•·]{2,})[\w-]*"
+MASKED = r"[^\s\"']{0,32}?(?:\.{2,}|…|[*•·]{2,})[\w+/=~-]*"
 """What follows the beginning of a secret that is shown with its end only."""
 
 ENCODINGS = (b64encode, urlsafe_b64encode)
@@ -60,11 +60,10 @@ Secrets: TypeAlias = Iterable[str]
 
 def redacted(text: str, secrets: Secrets = ()) -> str:
     """A text without what looks like a secret, and without the pieces of these, however they are encoded."""
-    for pattern, replacement in SECRETS:
-        text = re.sub(pattern, replacement, text)
     known = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-    for secret in known:
-        text = re.sub(re.escape(secret[:3]) + MASKED, REDACTED, text)
+    masked = ((re.escape(secret[:3]) + MASKED, REDACTED) for secret in known)
+    for pattern, replacement in (*masked, *SECRETS):
+        text = re.sub(pattern, replacement, text)
     pieces = {
         form[at : at + PIECE] for form in forms_of(known) for at in range(max(len(form) - PIECE, 0) + 1)
     }
@@ -84,7 +83,7 @@ def without(text: str, forms: Iterable[str]) -> str:
 
 
 def forms_of(secrets: Secrets) -> set[str]:
-    """Secrets as texts show them: as they are, escaped, percent-encoded, in Base64 wherever they begin there."""
+    """Secrets as texts show them: as they are, escaped, percent-encoded, in Base64 wherever they begin."""
     return {form for secret in secrets for form in _forms(secret)}
 
 
@@ -145,7 +144,10 @@ def _held(value: Any) -> Iterable[tuple[object, object]]:  # noqa: ANN401  anyth
     if isinstance(value, list | tuple | set):
         return (("", each) for each in value)
     if isinstance(value, partial):
-        return [*value.keywords.items(), ("", [value.func, *value.args])]
+        named: dict[str, object] = value.keywords
+        with suppress(TypeError, ValueError):  # of a function without a signature
+            named = inspect.signature(value.func).bind_partial(*value.args, **named).arguments
+        return [*named.items(), ("", value.func)]
     if isinstance(value, type | ModuleType):
         return ()
     if isinstance(value, MethodType):
