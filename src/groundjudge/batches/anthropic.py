@@ -20,7 +20,7 @@ from pydantic_core import to_json
 from groundjudge.batches.provider import Batch, without_first
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.models.answer import check_key, model_errors
-from groundjudge.models.redaction import secrets_in
+from groundjudge.models.redaction import secrets_of
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""
@@ -44,7 +44,7 @@ class AnthropicBatches:
 
     def __init__(self, client: anthropic.Anthropic | None = None) -> None:
         self._client = client or anthropic.Anthropic()
-        self.secrets = tuple(secret for _, secret in secrets_in(self._client))
+        self.secrets = secrets_of(self._client)
         self._errors = partial(model_errors, "anthropic", "anthropic: ", self.secrets)
         check_key(self._client.api_key, "ANTHROPIC_API_KEY", "anthropic")
 

@@ -37,14 +37,9 @@ class OpenAIBatches:
     max_bytes = 200_000_000
 
     def __init__(self, model: OpenAIModel) -> None:
-        self.model = model
+        self.model, self.secrets = model, model.secrets
         # Azure has another path; see its guide to batches.
         self._url: Any = URL.removeprefix("/v1") if ".azure.com" in model.endpoint else URL
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """Those of the model."""
-        return self.model.secrets
 
     def line(self, pending: PendingRequest) -> str:
         """A request as a line."""

@@ -46,11 +46,7 @@ class Provider(Protocol):
 
     max_requests: int
     max_bytes: int
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """See above."""
-        ...
+    secrets: tuple[str, ...]
 
     def line(self, pending: PendingRequest) -> str:
         """A request in the provider's form: a line without a line break; its `custom_id` comes first."""

@@ -17,7 +17,13 @@ from typing import Any, Protocol, TypeAlias, cast
 from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
 from groundjudge.models.loop_thread import called
-from groundjudge.models.redaction import SHORTEST_SECRET, RedactedError, of_environment, secrets_in
+from groundjudge.models.redaction import (
+    SHORTEST_SECRET,
+    RedactedError,
+    of_environment,
+    secrets_in,
+    secrets_of,
+)
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
@@ -99,7 +105,7 @@ class FunctionModel:
     @cached_property
     def secrets(self) -> tuple[str, ...]:
         """The keys and passwords among the function's variables, and in the environment."""
-        return (*(secret for _, secret in secrets_in(self.function)), *of_environment())
+        return secrets_of(self.function) + of_environment()
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: `identity` too, because code and values may look different in another process.
@@ -182,7 +188,7 @@ class LibraryModel:
     @cached_property
     def secrets(self) -> tuple[str, ...]:
         """The keys and passwords among the llm's settings."""
-        return tuple(secret for _, secret in secrets_in(self.llm))
+        return secrets_of(self.llm)
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.

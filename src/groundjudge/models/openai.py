@@ -33,7 +33,7 @@ from groundjudge.models.answer import (
 from groundjudge.models.identity import class_of, not_pickled, same
 from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.pacing import TRANSIENT, wait_or_raise
-from groundjudge.models.redaction import RedactedError, redacted, secrets_in
+from groundjudge.models.redaction import RedactedError, redacted, secrets_of
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
@@ -146,7 +146,7 @@ class OpenAIModel:
         secrets = {
             "a client": self._given,
             "an api_key": self._api_key,
-            "a password in its base_url": any(each for _, each in secrets_in(self._base_url)),
+            "a password in its base_url": any(secrets_of(self._base_url)),
         }
         for what in filter(secrets.get, secrets):
             remedy = (
@@ -170,11 +170,11 @@ class OpenAIModel:
     def secrets(self) -> tuple[str, ...]:
         """The keys, passwords and user names that the endpoint is sent; no text of the library shows them."""
         held = {"api_key": [self._key, getattr(self._given, "api_key", None)], "base_url": self._url}
-        return (*self._secrets_of_client, *(secret for _, secret in secrets_in(held)))
+        return (*self._secrets_of_client, *secrets_of(held))
 
     @cached_property
     def _secrets_of_client(self) -> tuple[str, ...]:
-        return tuple(secret for _, secret in secrets_in(self._given))
+        return secrets_of(self._given)
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.

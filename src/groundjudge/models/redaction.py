@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -52,8 +52,6 @@ SECRETS = (
 MASKED = r"[^\s\"']{0,32}?(?:\.{2,}|…|[*•·]{2,})[\w+/=~-]*"
 """What follows the beginning of a secret that is shown with its end only."""
 
-ENCODINGS = (b64encode, urlsafe_b64encode)
-
 Secrets: TypeAlias = Iterable[str]
 """Keys, passwords and user names as far as they are known."""
 
@@ -91,19 +89,25 @@ def _forms(secret: str) -> set[str]:
     escaped = json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret)
     quoted = quote(secret), quote(secret, safe="")
     bodies = [b" " * at + secret.encode(errors="replace") for at in range(3)]
-    encoded = [encode(each).decode().rstrip("=") for each in bodies for encode in ENCODINGS]
+    encoded = [b64encode(each, chars).decode().rstrip("=") for each in bodies for chars in (b"+/", b"-_")]
     lower = (re.sub("%..", lambda found: found[0].lower(), each) for each in quoted)
     return {secret, *escaped, *quoted, *lower, *encoded}
 
 
-def of_environment() -> list[str]:
+def of_environment() -> tuple[str, ...]:
     """The secrets in the environment: the keys of all providers, and passwords in URLs."""
-    named = {name: value for name, value in os.environ.items() if "://" in value or SECRET_NAME.search(name)}
-    return [secret for _, secret in secrets_in(named)]
+    return secrets_of(
+        {n: value for n, value in os.environ.items() if "://" in value or SECRET_NAME.search(n)}
+    )
+
+
+def secrets_of(holder: object) -> tuple[str, ...]:
+    """The secrets that anything holds."""
+    return tuple(secret for _, secret in secrets_in(holder))
 
 
 def secrets_in(holder: object) -> Iterator[tuple[str, str]]:
-    """The secrets that anything holds: settings, a client, a chat model, a function with its variables.
+    """The secrets in settings, a client, a chat model, or a function with its variables, and their names.
 
     Yields:
         The name under which each is held, as far as there is one, and the secret.
@@ -148,11 +152,9 @@ def _held(value: Any) -> Iterable[tuple[object, object]]:  # noqa: ANN401  anyth
         with suppress(TypeError, ValueError):  # of a function without a signature
             named = inspect.signature(value.func).bind_partial(*value.args, **named).arguments
         return [*named.items(), ("", value.func)]
-    if isinstance(value, type | ModuleType):
-        return ()
     if isinstance(value, MethodType):
         return [("", value.__self__), ("", value.__func__)]
-    held: dict[str, object] = {**getattr(value, "__dict__", {})}
+    held = {} if isinstance(value, type | ModuleType) else {**getattr(value, "__dict__", {})}
     if isinstance(value, FunctionType):
         held |= {name: each.default for name, each in inspect.signature(value).parameters.items()}
         # Those of a module's own function are no part of it; those of a notebook's are pickled with it.
