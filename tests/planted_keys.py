@@ -3,6 +3,8 @@
 The keys look like no provider's, so that only knowing them helps.
 """
 
+# DeepEval is only partly typed:
+# pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
 import base64
@@ -11,7 +13,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,12 +90,12 @@ class Place:
     """Where keys are given.
 
     Attributes:
-        make: from the URL of an endpoint to a model; from a key that is put in the place of KEY, too.
+        make: from the URL of an endpoint to a model.
         planted: what is given there.
         environment: from the URL to the variables that are set.
     """
 
-    make: Callable[..., Any]
+    make: Callable[[str], Any]
     planted: Sequence[str] = (KEY,)
     environment: Callable[[str], Mapping[str, str]] = lambda _: {}
 
@@ -129,11 +131,11 @@ def ask(url: str, key: str, request: Any) -> str | None:
         raise ValueError(message) from error
 
 
-def closure(url: str, key: str = KEY) -> Any:
+def closure(url: str, key: str = KEY) -> Callable[[object], str | None]:
     return lambda request: ask(url, key, request)
 
 
-def from_environment(name: str) -> Callable[[str], Any]:
+def from_environment(name: str) -> Callable[[str], Callable[[object], str | None]]:
     return lambda url: lambda request: ask(url, os.environ[name].rpartition("=")[2], request)
 
 
@@ -165,10 +167,10 @@ def provider(name: str) -> Place:
 AT_URL = (USER, PASSWORD)
 PLACES: Mapping[str, Place] = {
     "OPENAI_API_KEY": Place(own, environment=lambda _: {"OPENAI_API_KEY": KEY}),
-    "api_key": Place(lambda url, key=KEY: own(url, key)),
-    "client": Place(lambda url, key=KEY: client(url, key)),
-    "async client": Place(lambda url, key=KEY: client(url, key, openai.AsyncOpenAI)),
-    "headers": Place(lambda url, key=KEY: client(url, default_headers={"x-api-key": key})),
+    "api_key": Place(lambda url: own(url, KEY)),
+    "client": Place(lambda url: client(url, KEY)),
+    "async client": Place(lambda url: client(url, KEY, openai.AsyncOpenAI)),
+    "headers": Place(lambda url: client(url, default_headers={"x-api-key": KEY})),
     "query of a client": Place(lambda url: client(url, default_query={"code": KEY, "api-key": KEY})),
     "URL": Place(lambda url: own(with_password(url)), AT_URL),
     "OPENAI_BASE_URL": Place(
@@ -178,9 +180,9 @@ PLACES: Mapping[str, Place] = {
     "query": Place(lambda url: own(f"{url}?sig={quote(KEY, safe='')}")),
     "LangChain": Place(groq),
     "LangChain with_retry": Place(lambda url: groq(url).with_retry(stop_after_attempt=1)),
-    "DeepEval": Place(lambda url, key=KEY: OwnLLM(url, key)),
+    "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
     "closure": Place(closure),
-    "partial": Place(lambda url, key=KEY: functools.partial(ask, url, key)),
+    "partial": Place(lambda url: functools.partial(ask, url, KEY)),
     **{
         name: provider(name)
         for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AZURE_OPENAI_AD_TOKEN")
@@ -189,8 +191,6 @@ PLACES: Mapping[str, Place] = {
         from_environment("OWN_PROXY"), (KEY,), lambda _: {"OWN_PROXY": f"http://proxy.example?key={KEY}"}
     ),
 }
-
-FUNCTIONS = ("closure", "partial", "DeepEval", "proxy", *(name for name in PLACES if name.isupper()))
 
 
 # --- the faults -----------------------------------------------------------------------------------
@@ -208,12 +208,15 @@ def echo(planted: Sequence[str]) -> str:
 GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
 STATUSES = (400, 401, 403, 404, 429, 500)
 
-Fault = Callable[..., Answer]
+Fault = Callable[[Sequence[str]], Answer]
+
+
+def with_status(status: int) -> Fault:
+    return lambda keys: Status(status, echo(keys), retry_after=0.01)
+
+
 FAULTS: Mapping[str, Fault] = {
-    **{
-        str(status): lambda keys, status=status: Status(status, echo(keys), retry_after=0.01)
-        for status in STATUSES
-    },
+    **{str(status): with_status(status) for status in STATUSES},
     "another body": lambda keys: Status(401, body={"detail": [{"loc": ["header"], "input": echo(keys)}]}),
     "page": lambda keys: Raw(f"<html><p>{echo(keys)}".encode(), "text/html"),
     "no completion": lambda keys: Raw(json.dumps({"detail": echo(keys)}).encode()),
@@ -245,7 +248,7 @@ PATHS = (
 
 
 @contextmanager
-def planted(place: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def planted(place: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
     """The model of a place whose endpoint has a fault."""
     found = PLACES[place]
     with StandIn([FAULTS[fault](found.planted)] if fault in FAULTS else ["fine"]) as server:

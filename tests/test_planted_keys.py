@@ -4,6 +4,9 @@ The tables stand in `planted_keys`. Every place, fault, adapter and command is i
 product of them among the soak tests.
 """
 
+# LangSmith is only partly typed:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 from __future__ import annotations
 
 import logging

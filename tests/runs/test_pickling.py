@@ -150,11 +150,11 @@ class Settings:
 KEY = "live-4f9a81c2d7"
 
 
-def with_a_closure(api_key: str) -> Any:
+def with_a_closure(api_key: str) -> Callable[[object], str]:
     return lambda _: GOOD + api_key[:0]
 
 
-def with_a_nested_closure(value: str) -> Any:
+def with_a_nested_closure(value: str) -> Callable[[object], str]:
     settings = {"headers": [{"Authorization": value}]}
     return lambda _: GOOD + str(settings)[:0]
 
@@ -178,6 +178,10 @@ def asked_with(_: object, token: str, more: str = "") -> str:
     return GOOD + token[:0] + more[:0]
 
 
+def asked_by(token: str, _: object) -> str:
+    return GOOD + token[:0]
+
+
 HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
     # from a key to the function that holds it, and the name in the warning
     "closure": (with_a_closure, "api_key"),
@@ -185,7 +189,7 @@ HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
     "default": (with_a_default, "password"),
     "attribute": (with_an_attribute, "secret"),
     "partial": (lambda key: partial(asked_with, token=key), "token"),
-    "positional partial": (lambda key: partial(lambda token, _: GOOD + token[:0], key), "token"),
+    "positional partial": (lambda key: partial(asked_by, key), "token"),
     "bound method": (lambda key: Settings(api_key=key).ask, "api_key"),
     "object": (lambda key: Settings(settings=SecretStr(key)), "settings"),
     "URL": (lambda key: Settings(endpoint=f"http://me:{key}@host/v1"), "endpoint"),
@@ -207,7 +211,7 @@ def test_a_function_that_holds_a_key_is_pickled_with_a_warning(held: str) -> Non
     assert pickle.loads(dumped).judge(ROW).score == 1  # noqa: S301  pickled above
 
 
-def with_other_values(n: int) -> Any:
+def with_other_values(n: int) -> Callable[[object], str]:
     settings = {"max_tokens": n, "model": "gpt-4o-mini", "monitor": "on", "url": "https://a.example/v1?x=y"}
     return lambda _: GOOD + str(settings)[:0]
 

@@ -44,9 +44,6 @@ LISTED_WITHIN = 10.0
 RESULTS_WITHIN = 3600.0
 """Seconds for which results that a batch announces, and that are not there, are waited for after its end."""
 
-AS_IT_IS: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
-"""How a file is read and written whose bytes stay as they are."""
-
 UNKNOWN = "not_found"
 """The status of a batch that its provider does not know, and the code of the error that says so."""
 
@@ -307,8 +304,9 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
         for file_id in part.batch.files:
             _append(provider, file_id, new)
         clean = without_keys(provider.secrets)
-        with replaced(new) as cleaned, new.open(**AS_IT_IS) as lines, cleaned.open("w", **AS_IT_IS) as file:
-            file.writelines(map(clean, lines))
+        with replaced(new) as cleaned, new.open("rb") as lines, cleaned.open("wb") as file:
+            texts = (clean(line.decode(errors="surrogateescape")) for line in lines)
+            file.writelines(text.encode(errors="surrogateescape") for text in texts)
         if _n_results(path) > _n_results(new):
             copyfile(path, new)  # what came once stays
     return _n_results(path)

@@ -9,7 +9,7 @@ import os
 import re
 from base64 import b64encode
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -17,6 +17,8 @@ from traceback import format_exception
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
+
+from groundjudge.case.shapes import is_list, is_mapping
 
 REDACTED = "[redacted]"
 
@@ -143,9 +145,9 @@ def _in_text(name: str, text: str) -> Iterable[str]:
 
 def _held(value: Any) -> Iterable[tuple[object, object]]:  # noqa: ANN401  anything
     """What a value holds, by names where there are any: no module and no class, which others have too."""
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return value.items()
-    if isinstance(value, list | tuple | set):
+    if is_list(value):
         return (("", each) for each in value)
     if isinstance(value, partial):
         named: dict[str, object] = value.keywords
