@@ -120,7 +120,8 @@ def secrets_in(holder: object) -> Iterator[tuple[str, str]]:
             return
         name, value = queue.popleft()
         found: Iterable[str] = ()
-        if hasattr(type(value), "get_secret_value"):  # pydantic's SecretStr
+        kind: Any = type(value)
+        if hasattr(kind, "get_secret_value"):  # pydantic's SecretStr
             found = [str(value.get_secret_value())]
         elif isinstance(value, str):
             found = _in_text(name, value)
