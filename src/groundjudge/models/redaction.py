@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from traceback import format_exception
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from urllib.parse import quote, unquote
 
 from groundjudge.case.shapes import is_list, is_mapping
@@ -120,7 +120,7 @@ def secrets_in(holder: object) -> Iterator[tuple[str, str]]:
             return
         name, value = queue.popleft()
         found: Iterable[str] = ()
-        kind: Any = type(value)
+        kind = type(cast("object", value))
         if hasattr(kind, "get_secret_value"):  # pydantic's SecretStr
             found = [str(value.get_secret_value())]
         elif isinstance(value, str):
