@@ -26,6 +26,7 @@ from groundjudge.judging.load import JudgeLike, as_judge
 from groundjudge.judging.panel import Rule, Stop, with_models
 from groundjudge.models.cached import shared
 from groundjudge.models.lookup import ModelLike
+from groundjudge.models.redaction import RedactedError
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions
@@ -222,11 +223,14 @@ class _Judged:
         try:
             verdict = await self._verdict(test_case, priced)
         except Exception as error:
-            self._show(self.judge.failed(error), costs)
+            failed = self.judge.failed(error)
+            self._show(failed, costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
                 raise MissingTestCaseParamsError(str(error)) from error
             if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
-                raise GroundjudgeError("unexpected", f"TypeError: {error}") from error
+                raise GroundjudgeError(
+                    "unexpected", str(failed.error and failed.error.message)
+                ) from RedactedError(error)
             raise
         finally:
             self.is_measuring = False

@@ -28,6 +28,7 @@ from groundjudge.judging.conversation import Ask, Step, call, call_and_block, wi
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike, call_metadata
+from groundjudge.models.redaction import RedactedError
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -254,7 +255,7 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
             yield results.append
             call.end(outputs=_completion(results[0]), metadata=_tokens(results[0]))
         except Exception as error:
-            call.end(error=repr(error))
+            call.end(error=RedactedError(error).clean(repr(error)))
             raise
         finally:
             # Only now is it known whether the model traces itself, as by `wrap_openai` in a function.

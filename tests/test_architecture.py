@@ -138,6 +138,6 @@ def test_there_are_few_rooms_and_few_imports_between_them() -> None:
         depth[room] = 1 + max((depth[other] for other in graph[room]), default=0)
     flat = [room for room in ROOMS if not (CORE / room).is_dir() or not room]
     assert len(ROOMS) <= 27
-    assert sum(map(len, graph.values())) <= 142
+    assert sum(map(len, graph.values())) <= 145
     assert max(depth.values()) <= 13
     assert len(flat) <= 12

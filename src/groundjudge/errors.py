@@ -289,6 +289,9 @@ class CaseError(GroundjudgeError):
 class ModelError(GroundjudgeError):
     """The model returned no reply.
 
+    No key is in its text, nor in a traceback of it: its cause is a RedactedError, which shows what was raised
+    without keys and passwords, and has that as its attribute `raised`.
+
     Attributes:
         retry_after: the seconds that the endpoint asks clients to wait; None if it does not ask.
         retries: how many times the request was sent again without success.

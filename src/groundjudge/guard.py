@@ -22,6 +22,7 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import called, shared_loop
+from groundjudge.models.redaction import RedactedError
 from groundjudge.rubric.options import check_options
 from groundjudge.verdict import Part, Usage, Verdict, passes, spent_on
 
@@ -463,8 +464,9 @@ class Guard:
         if self.on_outcome:
             try:
                 await way.called(self.on_outcome, outcome)
-            except Exception:
-                log.exception("on_outcome raised an error; what goes out does not depend on it")
+            except Exception as error:
+                message = "on_outcome raised an error; what goes out does not depend on it"
+                log.exception(message, exc_info=RedactedError(error))
 
 
 GuardLike: TypeAlias = Guard | JudgeLike

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from traceback import format_exception
 from typing import Any
 
 import agents
@@ -19,6 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from planted_keys import PATHS, leaks_in, planted
 from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import NativeOutput
@@ -26,7 +28,7 @@ from pydantic_ai import messages as pydantic_messages
 from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.models.function import FunctionModel as PydanticModel
 
-from groundjudge import GuardError, Reply
+from groundjudge import GroundjudgeError, GuardError, Reply
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
 from groundjudge.adapters.pydantic_ai import grounded
@@ -416,3 +418,26 @@ def test_judge_sees_what_the_tools_returned(guard: Callable[[Row, Seen, str], ob
     row = replace(ROWS["bad then good"], options={"model": judging})
     assert guard(row, Seen(), "sync") == "good two"
     assert [SOURCE in prompt for prompt in asked] == [True, True]
+
+
+@pytest.mark.parametrize(("place", "fault"), PATHS)
+@pytest.mark.parametrize("guard", GUARDS)
+def test_no_key_in_what_a_guard_hands_over(
+    guard: Callable[[Row, Seen, str], object],
+    place: str,
+    fault: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG", "groundjudge")
+    shown = list[object]()
+    with planted(place, fault, monkeypatch) as model:
+        for on_error in ("block", "raise"):
+            seen = Seen()
+            row = replace(ROWS["good"], options={"model": model, "on_error": on_error})
+            try:
+                shown += [guard(row, seen, "sync"), seen.outcomes]
+            except GroundjudgeError as error:
+                shown += format_exception(error)
+    assert shown
+    assert not leaks_in(f"{shown} {caplog.text}")

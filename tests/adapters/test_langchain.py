@@ -52,6 +52,7 @@ from groundjudge import (
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
 from groundjudge.models.lookup import LibraryModel
+from groundjudge.models.redaction import RedactedError
 from groundjudge.types import Model
 
 ROW: Mapping[str, Any] = {
@@ -431,7 +432,9 @@ ERRORS: list[tuple[Exception, str]] = [
 def test_exception_of_the_llm_becomes_a_model_error() -> None:
     for error, code in ERRORS:
         raised = raised_by(runnable("groundedness", llm=answers(error)), ROW)
-        assert (type(raised), raised.code, raised.__cause__) == (ModelError, code, error)
+        assert (type(raised), raised.code) == (ModelError, code)
+        assert isinstance(raised.__cause__, RedactedError)
+        assert raised.__cause__.raised is error
         assert "Answers" in raised.message
 
 

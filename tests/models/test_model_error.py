@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+import base64
+import html
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from traceback import format_exception
+from typing import Any, cast
+from urllib.parse import quote
 
+import anthropic
 import openai
 import pytest
-from command_line import ROW
+from command_line import GOOD, ROW
 from standin_openai import StandIn, Status
+from syntax_tree import tree_of
 
+import groundjudge
 from groundjudge import ModelError, load
-from groundjudge.models.answer import redacted
+from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.redaction import REDACTED, RedactedError, redacted
 
 KEY = "live-4f9a81c2d7"
 
@@ -29,6 +42,9 @@ KEY = "live-4f9a81c2d7"
         ("{'api_key': 'abcdefgh', 'b': 1}", "{'api_key': '[redacted]', 'b': 1}"),
         ("password=hunter22 in the DSN", "password=[redacted] in the DSN"),
         ("user:hunter22@host refused", "[redacted]@host refused"),
+        ("GET /v1?api-version=1&code=abcdefgh", "GET /v1?api-version=1&code=[redacted]"),
+        ("GET /v1?subscription-key=abc", "GET /v1?subscription-key=[redacted]"),
+        ("ab-12****wxyz is wrong", "[redacted] is wrong"),
         *((said, said) for said in ("pass api_key= or base_url=", "max_tokens: 100 is too large")),
     ],
 )
@@ -60,3 +76,125 @@ def test_an_error_repeats_no_key_and_no_password(make: Any) -> None:
     shown = f"{raised.value!r} {raised.value.verdict!r} {raised.value.verdict and raised.value.verdict.error}"
     assert KEY not in shown
     assert "s3cret-pw" not in shown
+
+
+SECRET = 'live/4f9a"81c2é+qx'  # noqa: S105  no real one
+FORMS = [
+    SECRET,
+    SECRET[:8],
+    SECRET[5:14],
+    f"{SECRET[:4]}...{SECRET[-5:]}",
+    f"{SECRET[:5]}••••{SECRET[-4:]}",
+    quote(SECRET),
+    quote(SECRET, safe=""),
+    json.dumps(SECRET)[1:-1],
+    html.escape(SECRET),
+    repr(SECRET)[1:-1],
+    *(base64.b64encode(f"{user}{SECRET}".encode()).decode() for user in ("", "u", "me:", "user:")),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_known_secret_is_replaced_in_every_form(form: str) -> None:
+    shown = redacted(f"you sent {form}, which is wrong", [SECRET])
+    assert REDACTED in shown
+    assert shown.startswith("you sent ")
+    assert shown.endswith("which is wrong")
+    pieces = {form[at : at + 8] for at in range(3, max(len(form) - 10, 4))}
+    assert not [piece for piece in pieces if piece in shown]
+
+
+@pytest.mark.parametrize("text", ["all is well", "the required field is missing", "wait...then", "a/b@c"])
+def test_other_words_stay(text: str) -> None:
+    assert redacted(text, [SECRET, "short", ""]) == text
+
+
+HEADERS = ["\n", "\r", "\x00", "\t", "\x7f", "é", "…"]
+
+
+@pytest.mark.parametrize("character", HEADERS)
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(
+    character: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = f"{KEY}{character}{KEY[::-1]}"
+    given: dict[str, Callable[[], object]] = {
+        "the api_key that was passed": lambda: OpenAIModel("m", base_url="http://127.0.0.1:9", api_key=key),
+        "OPENAI_API_KEY": lambda: OpenAIModel("m", base_url="http://127.0.0.1:9"),
+        "the client's api_key": lambda: (openai.OpenAI(base_url="http://127.0.0.1:9", api_key=key), "m"),
+        "ANTHROPIC_API_KEY": lambda: AnthropicBatches(anthropic.Anthropic(api_key=key)),
+    }
+    monkeypatch.setenv("OPENAI_API_KEY", key.replace("\x00", "\x01"))
+    for origin, make in given.items():
+        with pytest.raises(ModelError) as raised:
+            load("groundedness", model=cast("Any", make())).judge(ROW)
+        assert raised.value.code == "no_endpoint"
+        assert raised.value.message.startswith(f"{origin} cannot be the key for ")
+        assert KEY not in "".join(format_exception(raised.value))
+
+
+@pytest.mark.parametrize("given", [f"{KEY}\n", f" {KEY}\r\n"])
+def test_a_line_break_around_a_key_is_dropped(given: str) -> None:
+    with StandIn([GOOD]) as server:
+        load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=given)).judge(ROW)
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("password", ["s3cret-pw", "s3cr/et@p w:ö%"])
+@pytest.mark.parametrize("key", [None, KEY])
+def test_user_and_password_of_a_url_are_sent_as_such_by_both_clients(password: str, key: str | None) -> None:
+    with StandIn([GOOD]) as server:
+        url = server.url.replace("://", f"://me:{quote(password, safe='')}@")
+        model = OpenAIModel("m", base_url=url, api_key=key)
+        assert load("groundedness", model=model).judge(ROW).score == 1
+        with model.client() as client:
+            client.chat.completions.create(model="m", messages=[])
+    sent = f"Basic {base64.b64encode(f'me:{password}'.encode()).decode()}"
+    assert [seen.headers["Authorization"] for seen in server.requests] == [sent, sent]
+    assert model.endpoint == redacted(url)
+    assert password not in model.identity
+    assert quote(password) not in model.identity
+
+
+def test_the_cause_shows_what_was_raised_without_the_key() -> None:
+    with StandIn([Status(401, f"Unknown key {KEY}")]) as server, pytest.raises(ModelError) as raised:
+        load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=KEY)).judge(ROW)
+    cause = raised.value.__cause__
+    assert isinstance(cause, RedactedError)
+    assert isinstance(cause.raised, openai.APIStatusError)
+    assert "APIStatusError" in str(cause)
+    assert KEY not in str(pickle.loads(pickle.dumps(cause)))  # noqa: S301  pickled here
+    assert KEY.encode() not in pickle.dumps(raised.value)
+
+
+def test_an_error_of_a_models_own_is_cleaned_and_stays_the_same() -> None:
+    def asks(_: object, key: str = KEY) -> str:
+        try:
+            raise ValueError(key)  # noqa: TRY301  what a client does
+        except ValueError:
+            raise ModelError("quota", f"no money for {key}", "own") from None
+
+    with pytest.raises(ModelError) as raised:
+        load("groundedness", model=asks).judge(ROW)
+    assert str(raised.value) == "quota: no money for [redacted]"
+    assert raised.value.args == ("quota", "no money for [redacted]", "own")
+    assert KEY not in "".join(format_exception(raised.value))
+
+
+def test_a_reply_keeps_what_the_case_itself_shows() -> None:
+    said = f"<S0>t</S0><S1>It says {KEY}</S1><S2>5</S2>"
+    with StandIn([said]) as server:
+        judge = load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=KEY))
+        assert judge.judge({**ROW, "context": f"The key is {KEY}."}).reason == f"It says {KEY}"
+        assert judge.judge(ROW).reason == "It says [redacted]"
+
+
+def test_no_other_file_makes_a_model_error() -> None:
+    """What an endpoint says would not be cleaned there; the lexical baseline asks none."""
+    source = Path(groundjudge.__file__).parent
+    files = [*source.rglob("*.py"), *(source / "adapters").glob("*.py")]
+    makers = {path.name for path in files for node in ast.walk(tree_of(path.read_text())) if _makes_one(node)}
+    assert makers == {"answer.py", "model.py"}
+
+
+def _makes_one(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ModelError"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from adapters_table import CASES, JUDGES, fields_of, judge_of
 from any_options import load_any
 from langchain_core.language_models import FakeListChatModel
+from pydantic import SecretStr
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load
@@ -130,6 +133,92 @@ def test_client_or_key_is_not_pickled(held: str, dumps: Dumps) -> None:
     assert "secret" not in str(raised.value)
     for copied in (copy.copy(judge), copy.deepcopy(judge)):  # need no pickling
         assert copied.model is judge.model
+
+
+class Settings:
+    """What a user's function may hold."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.__dict__.update(settings)
+
+    def ask(self, _: object) -> str:
+        return GOOD
+
+    __call__ = ask
+
+
+KEY = "live-4f9a81c2d7"
+
+
+def with_a_closure(api_key: str) -> Callable[[object], str]:
+    return lambda _: GOOD + api_key[:0]
+
+
+def with_a_nested_closure(value: str) -> Callable[[object], str]:
+    settings = {"headers": [{"Authorization": value}]}
+    return lambda _: GOOD + str(settings)[:0]
+
+
+def with_a_default(value: str) -> Any:
+    def ask(_: object, password: str = value) -> str:
+        return GOOD + password[:0]
+
+    return ask
+
+
+def with_an_attribute(value: str) -> Any:
+    def ask(_: object) -> str:
+        return GOOD
+
+    ask.secret = value  # type: ignore[attr-defined]
+    return ask
+
+
+def asked_with(_: object, token: str, more: str = "") -> str:
+    return GOOD + token[:0] + more[:0]
+
+
+def asked_by(token: str, _: object) -> str:
+    return GOOD + token[:0]
+
+
+HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
+    # from a key to the function that holds it, and the name in the warning
+    "closure": (with_a_closure, "api_key"),
+    "nested closure": (with_a_nested_closure, "Authorization"),
+    "default": (with_a_default, "password"),
+    "attribute": (with_an_attribute, "secret"),
+    "partial": (lambda key: partial(asked_with, token=key), "token"),
+    "positional partial": (lambda key: partial(asked_by, key), "token"),
+    "bound method": (lambda key: Settings(api_key=key).ask, "api_key"),
+    "object": (lambda key: Settings(settings=SecretStr(key)), "settings"),
+    "URL": (lambda key: Settings(endpoint=f"http://me:{key}@host/v1"), "endpoint"),
+    "client": (lambda key: Settings(inner=Settings(default_headers={"x-api-key": key})), "x-api-key"),
+    "what looks like one": (lambda key: Settings(value=f"sk-{key}"), "value"),
+}
+
+
+@pytest.mark.parametrize("held", HOLDING)
+def test_a_function_that_holds_a_key_is_pickled_with_a_warning(held: str) -> None:
+    make, name = HOLDING[held]
+    judge = load("groundedness", model=make(KEY))
+    with pytest.warns(RuntimeWarning, match="what looks like a key or a password, in ") as seen:
+        dumped = DUMPS["cloudpickle"](judge)
+    (warning,) = seen
+    assert re.search(rf"in {name}: read it from the environment", str(warning.message))
+    assert KEY not in str(warning.message)
+    assert KEY not in repr(judge.model)
+    assert pickle.loads(dumped).judge(ROW).score == 1  # noqa: S301  pickled above
+
+
+def with_other_values(n: int) -> Callable[[object], str]:
+    settings = {"max_tokens": n, "model": "gpt-4o-mini", "monitor": "on", "url": "https://a.example/v1?x=y"}
+    return lambda _: GOOD + str(settings)[:0]
+
+
+@pytest.mark.parametrize("function", [fine, with_other_values(3), Settings(api_key=None, key="short")])
+def test_other_functions_are_pickled_without_one(function: Any) -> None:
+    DUMPS["cloudpickle"](load("groundedness", model=function))
 
 
 def test_langchain_model_is_made_again_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from scripted_model import ScriptedModel
 from groundjudge import Case, CaseError, ModelError, Verdict, arun, estimate, run
 from groundjudge.batches.lines import verdicts_of
 from groundjudge.case.shapes import well_formed
+from groundjudge.models.redaction import RedactedError
 from groundjudge.types import Request
 
 REPLACED = well_formed("\ud800")
@@ -71,7 +72,8 @@ def test_only_unexpected_errors_are_logged(caplog: pytest.LogCaptureFixture) -> 
     (record,) = caplog.records
     assert record.getMessage() == "j: judging 2 raised an unexpected error"
     assert record.exc_info is not None
-    assert isinstance(record.exc_info[1], ZeroDivisionError)
+    assert isinstance(record.exc_info[1], RedactedError)
+    assert isinstance(record.exc_info[1].raised, ZeroDivisionError)
 
 
 async def test_verdicts_are_yielded_as_they_finish() -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from pydantic_core import to_json
 
 from groundjudge.batches.provider import Batch, without_first
 from groundjudge.batches.replay import PendingRequest
-from groundjudge.models.answer import error_of
+from groundjudge.models.answer import check_key, model_errors
+from groundjudge.models.redaction import secrets_of
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""
@@ -43,6 +44,9 @@ class AnthropicBatches:
 
     def __init__(self, client: anthropic.Anthropic | None = None) -> None:
         self._client = client or anthropic.Anthropic()
+        self.secrets = secrets_of(self._client)
+        self._errors = partial(model_errors, "anthropic", "anthropic: ", self.secrets)
+        check_key(self._client.api_key, "ANTHROPIC_API_KEY", "anthropic")
 
     def line(self, pending: PendingRequest) -> str:
         """A request in Anthropic's form."""
@@ -53,13 +57,13 @@ class AnthropicBatches:
         """Create a batch of the requests in the file; there is no place for the tag."""
         with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [*map(json.loads, file)]
-        with _model_errors():
+        with self._errors():
             client = self._client.with_options(max_retries=0)
             return _batch(client.messages.batches.create(requests=requests))
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
         """The last batch of so many requests that was created since then, by the clock of the provider."""
-        with _model_errors():
+        with self._errors():
             raw = self._client.messages.batches.with_raw_response.list(limit=100)
             date = parsedate_to_datetime(raw.headers["date"]) if "date" in raw.headers else datetime.now(UTC)
             earliest = since + date.timestamp() - datetime.now(UTC).timestamp() - SLACK
@@ -73,12 +77,12 @@ class AnthropicBatches:
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """The batch as it is now."""
         batches = self._client.messages.batches
-        with _model_errors():
+        with self._errors():
             return _batch((batches.cancel if cancel else batches.retrieve)(batch_id))
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
         """The results of a batch from byte `start` on; what is before it is fetched again and skipped."""
-        with _model_errors():
+        with self._errors():
             results = self._client.messages.batches.results(file_id)
             lines = (f"{result.to_json(indent=None)}\n".encode() for result in results)
             yield from without_first(lines, start)
@@ -117,12 +121,3 @@ def _batch(batch: MessageBatch) -> Batch:
 def _size(batch: MessageBatch) -> int:
     """How many requests a batch has."""
     return sum(batch.request_counts.model_dump().values())
-
-
-@contextmanager
-def _model_errors() -> Generator[None, None, None]:
-    """Raise the client's errors, or those of its connection, as a ModelError."""
-    try:
-        yield
-    except Exception as error:
-        raise error_of(error, "anthropic", "anthropic: ") from error

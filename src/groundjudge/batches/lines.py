@@ -6,8 +6,8 @@ Batch files can be written and read without a provider; the answers of a provide
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -22,9 +22,10 @@ from groundjudge.batches.replay import (
 )
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import is_mapping
-from groundjudge.errors import CaseError, ModelError, code_of_status
+from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
-from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion
+from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_completion
+from groundjudge.models.redaction import Secrets, forms_of, redacted, without
 from groundjudge.replies.reply import Reply, completion_of, usage_of
 from groundjudge.runs.run import Previous, Row, checked
 from groundjudge.verdict import Usage, Verdict
@@ -100,21 +101,34 @@ def read_result(line: str, model: str = "") -> tuple[str, Answer]:
         raise CaseError("unreadable_row", message, line[:80]) from error
 
 
+def without_keys(secrets: Secrets) -> Callable[[str], str]:
+    """The function from a line of results to the line without these: what failed may show parts of a key."""
+    known, forms = [*secrets], forms_of(secrets)
+
+    def clean(line: str) -> str:
+        with suppress(CaseError):
+            if isinstance(read_result(line)[1], Reply):
+                return without(line, forms)
+        return redacted(line, known)
+
+    return clean
+
+
 def _answer(found: Mapping[str, Any], model: str) -> Answer:
     """The answer in a line in OpenAI's form."""
     where = f"{model}: " if model else ""
     match found:
         case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR_STATUS:
             reason = message_of(response.get("body") or found.get("error"))  # vLLM has it beside the response
-            return ModelError(code_of_status(status), f"{where}{status}: {reason}", model)
+            return model_error(code_of_status(status), f"{where}{status}: {reason}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            error = ModelError("server", f"{where}{no_completion(body)}", model)
+            error = model_error("server", f"{where}{no_completion(body)}", model)
             return completion_of(body) or error
         case _:
             fault = found["error"]
             code = fault.get("code") if is_mapping(fault) else None
-            return ModelError(CODES.get(str(code), "failed"), where + message_of(fault), model)
+            return model_error(CODES.get(str(code), "failed"), where + message_of(fault), model)
 
 
 def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
@@ -127,11 +141,11 @@ def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
             usage = usage_of(n_prompt, used["output_tokens"])
             return Reply(text, message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
-            return ModelError(ANTHROPIC_CODES.get(kind, "server"), f"{kind}: {message}")
+            return model_error(ANTHROPIC_CODES.get(kind, "server"), f"{kind}: {message}", "")
         case _:
             kind = str(result["type"])
             why = f"the batch did not come to this request: {kind}"
-            return ModelError(CODES.get(kind, "failed"), why)
+            return model_error(CODES.get(kind, "failed"), why, "")
 
 
 class CollectedAnswers:

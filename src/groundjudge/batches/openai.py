@@ -12,9 +12,10 @@ from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.provider import Batch, Provider, without_first
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import NO_REASON, message_of
+from groundjudge.models.answer import NO_REASON, message_of, model_error
 from groundjudge.models.lookup import LibraryModel
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
+from groundjudge.models.redaction import redacted
 from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -36,7 +37,7 @@ class OpenAIBatches:
     max_bytes = 200_000_000
 
     def __init__(self, model: OpenAIModel) -> None:
-        self.model = model
+        self.model, self.secrets = model, model.secrets
         # Azure has another path; see its guide to batches.
         self._url: Any = URL.removeprefix("/v1") if ".azure.com" in model.endpoint else URL
 
@@ -48,7 +49,7 @@ class OpenAIBatches:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
         with self._client() as client:
             file_id = _uploaded(client, lines, _file_name(tag))
-            return _batch(
+            return self._batch(
                 client.with_options(max_retries=0).batches.create(
                     completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
                 )
@@ -61,13 +62,13 @@ class OpenAIBatches:
                 if listed.created_at < since - CLOCKS_DIFFER:
                     break
                 if tag.items() <= (listed.metadata or {}).items():
-                    return _batch(listed)
+                    return self._batch(listed)
         return None
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """The batch as it is now; one that is cancelled ends within minutes."""
         with self._client() as client:
-            return _batch((client.batches.cancel if cancel else client.batches.retrieve)(batch_id))
+            return self._batch((client.batches.cancel if cancel else client.batches.retrieve)(batch_id))
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
         """A file from byte `start` on. If the endpoint does not take ranges, what is before it is skipped."""
@@ -93,13 +94,25 @@ class OpenAIBatches:
                 if file.filename == _file_name(tag):
                     client.files.delete(file.id)
 
+    def _batch(self, theirs: OpenAIBatch) -> Batch:
+        counts, has_failed = theirs.request_counts, theirs.status == "failed"
+        n_done = counts.completed + counts.failed if counts else 0
+        return Batch(
+            id=theirs.id,
+            status=theirs.status,
+            is_ended=theirs.status in ENDED,
+            n_done=n_done,
+            message=redacted(_reason(theirs), self.secrets) if has_failed else "",
+            is_refused=has_failed and not n_done,
+            upload=theirs.input_file_id,
+            files=tuple(each for each in (theirs.output_file_id, theirs.error_file_id) if each),
+        )
+
     @contextmanager
     def _client(self) -> Generator[SyncClient, None, None]:
         """The model's client; whatever it raises becomes a ModelError."""
-        try:
+        with self.model.errors():
             yield self.model.client()
-        except Exception as error:
-            raise self.model.error_of(error) from error
 
 
 def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
@@ -117,21 +130,6 @@ def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
 def _file_name(tag: Mapping[str, str]) -> str:
     """The name of the file of requests of a batch."""
     return "-".join(("groundjudge", *tag.values())) + ".jsonl"
-
-
-def _batch(theirs: OpenAIBatch) -> Batch:
-    counts, has_failed = theirs.request_counts, theirs.status == "failed"
-    n_done = counts.completed + counts.failed if counts else 0
-    return Batch(
-        id=theirs.id,
-        status=theirs.status,
-        is_ended=theirs.status in ENDED,
-        n_done=n_done,
-        message=_reason(theirs) if has_failed else "",
-        is_refused=has_failed and not n_done,
-        upload=theirs.input_file_id,
-        files=tuple(each for each in (theirs.output_file_id, theirs.error_file_id) if each),
-    )
 
 
 def _reason(theirs: OpenAIBatch) -> str:
@@ -157,4 +155,4 @@ def batches_of(model: Model) -> Provider:
         f"{model.name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API, "
         "or langchain:anthropic:NAME"
     )
-    raise ModelError("no_batches", message, model.name)
+    raise model_error("no_batches", message, model.name)

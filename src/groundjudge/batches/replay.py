@@ -19,6 +19,7 @@ from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
+from groundjudge.models.answer import model_error
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -76,7 +77,7 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
         why = found or unread
         pending.append(PendingRequest(name, model, request, why))
         message = f"{model.name}: no batch answered the request {name}"
-        raise why or ModelError("unanswered", message, model.name)
+        raise why or model_error("unanswered", message, model.name)
 
     verdict = without_waiting(judge.aevaluate(case, around, answer))
     # How long reading took says nothing about the model.

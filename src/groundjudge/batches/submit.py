@@ -15,16 +15,17 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from shutil import copyfile
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
-from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_line
+from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_line, without_keys
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import named, private, replaced, sync
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import message_in
+from groundjudge.models.answer import message_in, model_error
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.runs.run import Previous, Row
@@ -43,6 +44,9 @@ LISTED_WITHIN = 10.0
 
 RESULTS_WITHIN = 3600.0
 """Seconds for which results that a batch announces, and that are not there, are waited for after its end."""
+
+AS_IT_IS: Any = {"encoding": "utf-8", "errors": "surrogateescape"}
+"""How lines become texts and bytes again without a change."""
 
 UNKNOWN = "not_found"
 """The status of a batch that its provider does not know, and the code of the error that says so."""
@@ -202,7 +206,7 @@ def _created(state: State, part: PartOfRun, provider: Provider, listed_within: f
                 raise
             why = message_in(error.__cause__ or error)
     message = f"{part.model}: batch {part.number} was not created ({why}): try again later"
-    raise ModelError("server", message, part.model)
+    raise model_error("server", message, part.model)
 
 
 def _found(
@@ -299,9 +303,12 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
         ModelError: a download fails.
     """
     path = state.results(part.number)
-    with replaced(path) as new:
+    clean = without_keys(provider.secrets)
+    with TemporaryFile(dir=state.folder) as received, replaced(path) as new:
         for file_id in part.batch.files:
-            _append(provider, file_id, new)
+            _append(provider, file_id, received)
+        received.seek(0)
+        new.writelines(clean(line.decode(**AS_IT_IS)).encode(**AS_IT_IS) for line in received)
         new.flush()
         if _n_results(path) > _n_results(Path(new.name)):
             copyfile(path, new.name)  # what came once stays

@@ -25,6 +25,7 @@ from groundjudge.judging.conversation import (
     untraced,
     without_waiting,
 )
+from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Rubric, doubt
@@ -289,13 +290,14 @@ class Judge(Judging):
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
     """A verdict with the error that took its place.
 
-    An error that is not one of this library gets the code "unexpected" and is logged.
+    An error that is not one of this library gets the code "unexpected" and is logged, without keys.
     """
     if isinstance(error, GroundjudgeError):
         code, message = error.code, error.message
     else:
-        log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
-        code, message = "unexpected", f"{type(error).__name__}: {error}"
+        shown = RedactedError(error)
+        log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=shown)
+        code, message = "unexpected", shown.clean(f"{type(error).__name__}: {error}")
     return verdict.model_copy(update={"error": Failure(code=code, message=well_formed(message))})
 
 

@@ -8,36 +8,26 @@ import math
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, cast
 
 from groundjudge.errors import ModelError, code_of_status
+from groundjudge.models.redaction import (
+    RedactedError,
+    Secrets,
+    of_environment,
+    redacted,
+    without,
+)
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.rubric import Request
 
 MAX_MESSAGE_LENGTH = 500
 """An endpoint's own error message is cut after this many characters."""
 
 NO_REASON = "the endpoint gives no reason"
-
-REDACTED = "[redacted]"
-
-SHORTEST_SECRET = 6
-"""Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
-
-SECRETS = (
-    (r"(?<=://)[^/\s@]+@|[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
-    (r"(?i)\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", rf"\1 {REDACTED}"),
-    (
-        (
-            r"(?i)\b(authorization|(?:x-)?api[-_]?key|access[-_]?token|password|secret)(['\"]?(?::\s*|=)['\"]?)"
-            r"(?!bearer|basic)[^\s\"'&,;})\]]{6,}"
-        ),
-        rf"\1\2{REDACTED}",
-    ),
-    (r"(?i)([?&](?:key|token|sig)=)[^\s&\"']+", rf"\1{REDACTED}"),
-    (r"\bsk-[\w*-]{6,}", REDACTED),
-)
-"""What looks like a secret, and what is left of it."""
 
 KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 """Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
@@ -47,9 +37,6 @@ UNPARSED = frozenset({"HttpProcessingError", "DecodingError"})
 
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """OpenAI's error codes and types for an account without money, which come with status 429."""
-
-Secrets: TypeAlias = Iterable[object]
-"""The keys and passwords that a model uses, as far as it knows them; what is no text is none."""
 
 NO_REMEDIES: Mapping[str, str] = {}
 
@@ -90,53 +77,83 @@ def message_of(body: object) -> str:
 
 
 def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:
-    """The error of a model.
+    """The error of a model. Nothing else makes one, so that no message has a key in it.
 
     Args:
         code: one of the codes of ModelError.
         message: what went wrong; keys and passwords in it are replaced.
         model: the model's name.
-        secrets: the keys and passwords that the model uses, if it knows them.
+        secrets: the keys and passwords that the model uses; those in the environment are known.
     """
-    return ModelError(code, redacted(message, secrets), model)
+    return ModelError(code, redacted(message, [*secrets, *of_environment()]), model)
 
 
-def redacted(text: str, secrets: Secrets = ()) -> str:
-    """A text without these secrets, and without whatever looks like one."""
-    for secret in secrets:
-        if isinstance(secret, str) and len(secret) >= SHORTEST_SECRET:
-            text = text.replace(secret, REDACTED)
-    for pattern, replacement in SECRETS:
-        text = re.sub(pattern, replacement, text)
-    return text
+@contextmanager
+def model_errors(
+    model: str, who: str, secrets: Secrets = (), remedies: Mapping[str, str] = NO_REMEDIES
+) -> Generator[None]:
+    """Raise what a function or a client raises inside as a ModelError; see `error_of`."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  functions and clients raise exceptions of any kind
+        found = error_of(error, model, who, secrets, remedies)
+        try:
+            raise found from found.__cause__
+        finally:
+            del found  # its traceback holds this frame
 
 
 def error_of(
-    error: Exception, model: str, who: str, remedies: Mapping[str, str] = NO_REMEDIES, secrets: Secrets = ()
+    error: Exception, model: str, who: str, secrets: Secrets = (), remedies: Mapping[str, str] = NO_REMEDIES
 ) -> ModelError:
-    """What a function or any client raised, as a ModelError; a ModelError is returned unchanged.
+    """What a function or any client raised, as a ModelError; of a ModelError only the text changes.
 
     Clients are known by what their exceptions have in common: `status_code`, `code`, `body`, `response`, and
     the names of their classes. So no client needs to be imported.
 
     Args:
-        error: the exception.
+        error: the exception; in tracebacks a RedactedError stands for it.
         model: the model's name.
         who: how the message begins.
-        remedies: what the user can do about it, by the error's code.
         secrets: as for `model_error`.
+        remedies: what the user can do about it, by the error's code.
     """
     if isinstance(error, ModelError):
+        cause = error.__cause__ or error.__context__
+        error.message = redacted(error.message, [*secrets, *of_environment()])
+        error.args = (error.code, error.message, error.subject)
+        if cause and not isinstance(cause, RedactedError):
+            error.__cause__ = RedactedError(cause, secrets)
         return error
     code = code_of(error)
     remedy = f" ({remedies[code]})" if code in remedies else ""
     found = model_error(code, f"{who}{message_in(error)}{remedy}", model, secrets=secrets)
-    found.__cause__ = error
+    found.__cause__ = RedactedError(error, secrets)
     found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None) or {})
     # The openai client counts in a header how often it sent the request again itself.
     sent: Any = getattr(getattr(error, "request", None), "headers", {})
     found.retries = int(sent.get("x-stainless-retry-count") or 0)
     return found
+
+
+def check_key(key: object, origin: str, model: str) -> None:
+    """Refuse a key that no header can carry, as one with a line break that was copied with it.
+
+    Raises:
+        ModelError: `no_endpoint`; the message says where the key came from.
+    """
+    if isinstance(key, str) and not (key.isascii() and key.isprintable()):
+        message = f"{origin} cannot be the key for {model}: it has characters that no header can carry"
+        raise model_error("no_endpoint", message, model, [key])
+
+
+def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
+    """The reply without the keys that the endpoint was sent, where the request itself does not show them."""
+    texts = {name: str(getattr(reply, name) or "") for name in ("text", "finish_reason", "model", "refusal")}
+    echoed = [secret for secret in secrets if any(secret in text for text in texts.values())]
+    unseen = [secret for secret in echoed if secret not in str(request.messages)]
+    clean: dict[str, Any] = {name: without(text, unseen) for name, text in texts.items() if text}
+    return replace(reply, tokens=None, **clean) if unseen else reply
 
 
 def code_of(error: Exception) -> str:
@@ -160,6 +177,8 @@ def code_of(error: Exception) -> str:
 
 def message_in(error: BaseException) -> str:
     """What an exception says: the endpoint's own words, or else those of the first cause."""
+    if isinstance(error, RedactedError):
+        return error.clean(message_in(error.raised))
     status, body = getattr(error, "status_code", None), getattr(error, "body", None)
     if isinstance(status, int) and hasattr(error, "body"):
         return f"{status}: {message_of(body)}"

@@ -6,16 +6,25 @@ LangChain and DeepEval are used through the methods of the objects only: neither
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
-from groundjudge.models.answer import error_of, model_error
+from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same
 from groundjudge.models.loop_thread import called
+from groundjudge.models.redaction import (
+    LENGTH_OF_KEYS,
+    SHORTEST_SECRET,
+    RedactedError,
+    of_environment,
+    secrets_in,
+    secrets_of,
+)
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
@@ -82,7 +91,7 @@ class FunctionModel:
         name: the model's name in verdicts; by default the function's own name.
     """
 
-    function: Answer
+    function: Answer = field(repr=False)
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -94,6 +103,23 @@ class FunctionModel:
         """What tells this function from others, for a cache: its attribute `identity`, or its object's."""
         return own_identity(self.function) or own_identity(getattr(self.function, "__self__", None))
 
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys and passwords among the function's variables, and the keys in the environment."""
+        own, others = secrets_of(self.function), of_environment()
+        return (*own, *(secret for secret in others if len(secret) >= LENGTH_OF_KEYS))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled. A key among the function's variables or attributes gives a RuntimeWarning."""
+        held = {name for name, secret in secrets_in(self.function) if len(secret) >= SHORTEST_SECRET}
+        if held:
+            message = (
+                f"the model {self.name} is pickled with what looks like a key or a password, in "
+                f"{', '.join(sorted(held))}: read it from the environment inside the function"
+            )
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return {"function": self.function, "name": self.name}
+
     async def acomplete(self, request: Request) -> Reply:
         """Call the function.
 
@@ -104,10 +130,8 @@ class FunctionModel:
             # It was added for a re-ask, and nobody would notice that it is refused.
             kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
             request = replace(request, parameters=kept)
-        try:
-            return reply_of(await called(self.function, request))
-        except Exception as error:
-            raise error_of(error, self.name, f"the model {self.name} raised ") from error
+        with model_errors(self.name, f"the model {self.name} raised ", self.secrets):
+            return without_echo(reply_of(await called(self.function, request)), request, self.secrets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,6 +190,11 @@ class LibraryModel:
         """What its endpoint refuses, as far as it is known."""
         return learnt_from(self.identity) if self.identity else {}
 
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys and passwords among the llm's settings."""
+        return secrets_of(self.llm)
+
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
 
@@ -181,10 +210,8 @@ class LibraryModel:
             settings = {name: parameters[name] for name in possible & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            try:
-                return _reply_of(await _asked(llm, request))
-            except Exception as error:
-                raise error_of(error, self.name, f"{self.name}: ") from error
+            with model_errors(self.name, f"{self.name}: ", self.secrets):
+                return without_echo(_reply_of(await _asked(llm, request)), request, self.secrets)
 
         sent = {name: value for name, value in request.parameters.items() if name in possible}
         return await negotiated(replace(request, parameters=sent), self._refused, self.name, send)
@@ -317,10 +344,10 @@ def _from_langchain(name: str) -> LibraryModel:
     try:
         make = import_module("langchain.chat_models").init_chat_model
         return LibraryModel(make(name), partial(_from_langchain, name))
-    except Exception as error:  # each provider's package raises exceptions of its own
+    except Exception as error:  # noqa: BLE001  each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
-        raise model_error("unknown_model", message, name) from error
+        raise model_error("unknown_model", message, name) from RedactedError(error)
 
 
 def _has_methods(model: object, *names: str) -> bool:

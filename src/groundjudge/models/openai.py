@@ -8,21 +8,29 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import re
 import weakref
 import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
 import openai
 from openai.resources.chat import Completions
 
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted
+from groundjudge.models.answer import (
+    check_key,
+    error_of,
+    model_error,
+    model_errors,
+    no_completion,
+    parsed,
+    without_echo,
+)
 from groundjudge.models.identity import (
     class_of,
     identity_by_settings,
@@ -33,6 +41,7 @@ from groundjudge.models.identity import (
 )
 from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.pacing import TRANSIENT, wait_or_raise
+from groundjudge.models.redaction import RedactedError, of_endpoint, redacted, secrets_of
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
@@ -133,6 +142,7 @@ class OpenAIModel:
         if client is not None and (base_url or api_key):
             message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
             raise self._error("unknown_model", message)
+        check_key(getattr(client, "api_key", None), "the client's api_key", name)
         # A client may serve several models.
         if _is_async(client) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
             completions._post = PostPerLoop(self._given)  # noqa: SLF001
@@ -146,13 +156,12 @@ class OpenAIModel:
         """Pickle the name, the URL, the retries and the timeout.
 
         Raises:
-            PicklingError: there is a client, a key, or a URL with a password.
+            PicklingError: there is a client, a key, or a URL with a password or a key.
         """
-        password = urlsplit(self._base_url or "").password
         secrets = {
             "a client": self._given,
             "an api_key": self._api_key,
-            "a password in its base_url": password,
+            "a password in its base_url": any(secrets_of(self._base_url)),
         }
         for what in filter(secrets.get, secrets):
             remedy = (
@@ -164,15 +173,12 @@ class OpenAIModel:
 
     @property
     def endpoint(self) -> str:
-        """The URL that requests go to, without the path of the API call."""
-        if self._given is None:
-            return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-        url = str(getattr(self._given, "base_url", ""))
-        return url if "://" in url else class_of(self._given)
+        """The URL that requests go to, without the path of the API call, and without passwords and keys."""
+        return redacted(self._url)
 
     @property
     def identity(self) -> str:
-        """The endpoint, without a password, what is sent to it besides, and the name.
+        """The endpoint, what is sent to it besides, and the name, without keys.
 
         They tell the model from others, for a cache; "" if a client of another package does not say.
         """
@@ -180,7 +186,17 @@ class OpenAIModel:
             return own_identity(self._given)
         headers = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
         sent = sent_by(self._given) if self._given else headers
-        return identity_by_settings(f"{redacted(self.endpoint)} {self.name}", sent)
+        return identity_by_settings(f"{self.endpoint} {self.name}", sent)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys, passwords and user names that the endpoint is sent; no text of the library shows them."""
+        key = self._key if self._given is None else getattr(self._given, "api_key", None)
+        return (*self._secrets_of_client, *of_endpoint(self._url, key if isinstance(key, str) else ""))
+
+    @cached_property
+    def _secrets_of_client(self) -> tuple[str, ...]:
+        return secrets_of(self._given)
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -193,7 +209,8 @@ class OpenAIModel:
         async def send(parameters: dict[str, Any]) -> Reply:
             return await self._retried({**parameters, **sent}, is_paced=request.paced)
 
-        return await negotiated(request, learnt_from(f"{self.endpoint} {self.name}"), self._who, send)
+        reply = await negotiated(request, learnt_from(f"{self._url} {self.name}"), self._who, send)
+        return without_echo(reply, request, self.secrets)
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -208,26 +225,29 @@ class OpenAIModel:
         message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
         raise self._error("no_batches", message)
 
-    def error_of(self, error: Exception) -> ModelError:
-        """What an exception of the client means, with the codes of an endpoint and what the user can do."""
-        return error_of(error, self.name, f"{self._who}: ", REMEDIES, self._secrets)
+    def errors(self) -> AbstractContextManager[None]:
+        """Raise what the client raises as a ModelError with the codes of an endpoint and what to do."""
+        return model_errors(self.name, f"{self._who}: ", self.secrets, REMEDIES)
 
     def _error(self, code: str, message: str) -> ModelError:
-        return model_error(code, message, self.name, self._secrets)
+        return model_error(code, message, self.name, self.secrets)
 
     @property
     def _key(self) -> str:
         return (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
 
     @property
-    def _secrets(self) -> tuple[object, ...]:
-        return self._key, getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
+    def _url(self) -> str:
+        if self._given is None:
+            return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        url = str(getattr(self._given, "base_url", ""))
+        return url if "://" in url else class_of(self._given)
 
     @property
     def _who(self) -> str:
-        """The model and its host, without the user and the password that a URL may hold."""
-        host = urlsplit(self.endpoint).netloc or self.endpoint
-        return f"{self.name} at {host.rpartition('@')[2]}"
+        """The model and its host."""
+        host = re.sub(r"^\S*://(\S*@)?|[/?#].*", "", self._url)
+        return f"{self.name} at {host}"
 
     async def _retried(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
         """The reply to a body, which is sent again after transient errors."""
@@ -237,7 +257,7 @@ class OpenAIModel:
                 reply = self._reply(parsed(await self._send(body)))
                 return replace(reply, retries=retries) if retries else reply
             except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
-                error = self.error_of(raised)
+                error = error_of(raised, self.name, f"{self._who}: ", self.secrets, REMEDIES)
             error.retries += retries
             await wait_or_raise(error, retries, self._most_retries(error, is_paced=is_paced))
             retries += 1
@@ -250,7 +270,9 @@ class OpenAIModel:
         if not isinstance(own, int):
             return int(self._options["max_retries"])
         # A client retries by itself, but not after a response of status 200 that is not a completion.
-        is_page = error.code == "server" and not hasattr(error.__cause__, "status_code")
+        is_page = error.code == "server" and not hasattr(
+            getattr(error.__cause__, "raised", None), "status_code"
+        )
         return own if is_page else 0
 
     def _reply(self, answer: object) -> Reply:
@@ -301,20 +323,22 @@ class OpenAIModel:
         return bytes(content)
 
     def _built(self, make: Callable[..., T]) -> T:
-        if not self._key and self.endpoint == OPENAI:
+        origin = "the api_key that was passed" if self._api_key else "OPENAI_API_KEY"
+        check_key(self._key, origin, self.name)
+        if not self._key and self._url == OPENAI:
             message = (
                 f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
                 "set OPENAI_BASE_URL to use another endpoint, or in Python pass a client, a URL or a key"
             )
             raise self._error("no_endpoint", message)
         try:
-            return make(base_url=self.endpoint, api_key=self._key or NO_KEY, **self._options)
-        except Exception as error:
+            return make(base_url=self._url, api_key=self._key or NO_KEY, **self._options)
+        except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind
             message = (
                 f"cannot build a client for {self.name} at {self.endpoint} "
                 f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
             )
-            raise self._error("no_endpoint", message) from error
+            raise self._error("no_endpoint", message) from RedactedError(error, self.secrets)
 
 
 def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those of AsyncOpenAI; a client of httpx
@@ -324,7 +348,10 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
     """
     transport: Any = openai.DefaultAioHttpClient(timeout=timeout)
     client = openai.AsyncOpenAI(http_client=transport, **options)
-    transport.url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
+    url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
+    if url.userinfo:  # the transport refuses a URL that has it
+        transport.auth = url.username, url.password
+    transport.url = url.copy_with(userinfo=b"")
     headers = {**client.default_headers, **client.auth_headers, "Accept-Encoding": "gzip"}
     # What the client leaves out has no string as its value.
     transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})

@@ -130,7 +130,7 @@ def _ignored(reply: Reply, sent: Mapping[str, Any]) -> dict[str, str]:
 
 def _refused(error: ModelError, sent: Mapping[str, Any]) -> dict[str, str]:
     """The refused parameter with its new name or LEFT_OUT; an empty dict if the error refuses none."""
-    raised = error.__cause__
+    raised = getattr(error.__cause__, "raised", None)  # of a RedactedError
     if raised is None or error.code not in REFUSING:
         return {}
     message = message_in(raised)

@@ -15,6 +15,7 @@ from groundjudge.case.shapes import is_list, well_formed
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
+from groundjudge.models.answer import model_error
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
@@ -458,7 +459,7 @@ class Limits:
             if not limit.expired():
                 raise
             message = f"{model.name}: no verdict within the row's deadline of {self._deadline:g} s"
-            raise ModelError("timeout", message, model.name) from error
+            raise model_error("timeout", message, model.name) from error
 
     async def _counted(self, model: Model, request: Request) -> Reply:
         """Make one call and count it. If all calls are reserved, wait until one is free.
@@ -489,4 +490,4 @@ class Limits:
     def _check_budget(self) -> None:
         for name in self._used_up():
             message = f"{SPENT[name]}: {self._spent[name]}, and `{name}` allows {self.most[name]}"
-            raise ModelError("budget", message, name)
+            raise model_error("budget", message, name)

@@ -1,0 +1,260 @@
+"""Keys at every place where one can be given, everything that can go wrong there, and a search for them.
+
+The keys look like no provider's, so that only knowing them helps.
+"""
+
+# DeepEval is only partly typed:
+# pyright: reportUnknownMemberType=false
+from __future__ import annotations
+
+import base64
+import functools
+import html
+import json
+import os
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import openai
+import pytest
+from deepeval.models import DeepEvalBaseLLM
+from langchain_groq import ChatGroq
+from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status, Text
+
+from groundjudge.models.openai import OpenAIModel
+
+KEY = "live/4f9a81c2d7e6b35a0c+qx"
+PASSWORD = "s3cr/et@pw-9x!Zt"  # noqa: S105  no real one
+USER = "judge-bot-77"
+TIMEOUT = 0.3
+
+PLANTED = (KEY, PASSWORD, USER)
+KNOWN = 8
+"""Characters of a key that must not be seen in a row, or beside a mask."""
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+def in_base64(secret: str) -> Iterator[str]:
+    """What is the same wherever a secret begins in a text that is encoded."""
+    for at in range(3):
+        encoded = base64.b64encode(b"\0" * at + secret.encode()).decode()
+        yield encoded[-(-8 * at // 6) : 8 * (at + len(secret)) // 6]
+
+
+def shown_forms(secret: str) -> list[str]:
+    """A secret as it can be seen."""
+    return [secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], *in_base64(secret)]
+
+
+def leaks_in(text: str, planted: Sequence[str] = PLANTED) -> set[str]:
+    """What a text shows of the planted keys: so many characters in a row, or around a mask."""
+    pieces = {
+        form[at : at + KNOWN]
+        for secret in planted
+        for form in shown_forms(secret)
+        for at in range(len(form) - KNOWN + 1)
+    }
+    masked = {
+        found[0]
+        for found in re.finditer(r"([^\s\"'*]{0,40})(?:\*{2,}|…|\.{3})([^\s\"'*]{0,40})", text)
+        for secret in planted
+        if _n_shared(found[1], secret) + _n_shared(found[2][::-1], secret[::-1]) >= KNOWN
+    }
+    return pieces & {text[at : at + KNOWN] for at in range(len(text))} | masked
+
+
+def _n_shared(before: str, secret: str) -> int:
+    """How many characters of a secret's beginning a text ends with."""
+    return max((n for n in range(len(secret)) if before.endswith(secret[:n])), default=0)
+
+
+def in_files(folder: Path) -> str:
+    """All that stands in the files of a folder, and their names."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    shown = "\n".join(f"{path}\n{path.read_bytes().decode(errors='replace')}" for path in files)
+    return shown.replace("\0", "")
+
+
+# --- the places -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where keys are given.
+
+    Attributes:
+        make: from the URL of an endpoint to a model.
+        planted: what is given there.
+        environment: from the URL to the variables that are set.
+    """
+
+    make: Callable[[str], Any]
+    planted: Sequence[str] = (KEY,)
+    environment: Callable[[str], Mapping[str, str]] = lambda _: {}
+
+
+SETTINGS: Mapping[str, Any] = {"max_retries": 0, "timeout": TIMEOUT}
+
+
+def with_password(url: str) -> str:
+    return url.replace("://", f"://{USER}:{quote(PASSWORD, safe='')}@")
+
+
+def own(url: str, key: str | None = None, **more: Any) -> Any:
+    return OpenAIModel("m", base_url=url, api_key=key, **SETTINGS, **more)
+
+
+def client(url: str, key: str = "none", make: Any = openai.OpenAI, **more: Any) -> Any:
+    return make(base_url=url, api_key=key, **SETTINGS, **more), "m"
+
+
+def groq(url: str, key: str = KEY) -> Any:
+    settings: dict[str, Any] = {"api_key": key, "base_url": url.removesuffix("/v1"), **SETTINGS}
+    return ChatGroq(model="m", **settings)
+
+
+def ask(url: str, key: str, request: Any) -> str | None:
+    """Ask an endpoint, as a function of the user's would; an exception shows the key."""
+    try:
+        with openai.OpenAI(base_url=url, api_key=key, **SETTINGS) as found:
+            messages: Any = [{"role": "user", "content": str(request)[:40]}]
+            return found.chat.completions.create(model="m", messages=messages).choices[0].message.content
+    except Exception as error:
+        message = f"asking with {key} (Basic {base64.b64encode(f'me:{key}'.encode()).decode()}): {error}"
+        raise ValueError(message) from error
+
+
+def closure(url: str, key: str = KEY) -> Callable[[object], str | None]:
+    return lambda request: ask(url, key, request)
+
+
+def from_environment(name: str) -> Callable[[str], Callable[[object], str | None]]:
+    return lambda url: lambda request: ask(url, os.environ[name].rpartition("=")[2], request)
+
+
+class OwnLLM(DeepEvalBaseLLM):
+    """A model of DeepEval's as its users write them."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url, self.api_key = url, key
+        super().__init__("m")
+
+    def load_model(self) -> Any:
+        return self
+
+    def generate(self, prompt: str) -> str:
+        return ask(self.url, self.api_key, prompt) or ""
+
+    async def a_generate(self, prompt: str) -> str:
+        return self.generate(prompt)
+
+    def get_model_name(self) -> str:
+        return "m"
+
+
+def provider(name: str) -> Place:
+    """The variable of a provider, read by a function of the user's."""
+    return Place(from_environment(name), (KEY,), lambda _: {name: KEY})
+
+
+AT_URL = (USER, PASSWORD)
+PLACES: Mapping[str, Place] = {
+    "OPENAI_API_KEY": Place(own, environment=lambda _: {"OPENAI_API_KEY": KEY}),
+    "api_key": Place(lambda url: own(url, KEY)),
+    "client": Place(lambda url: client(url, KEY)),
+    "async client": Place(lambda url: client(url, KEY, openai.AsyncOpenAI)),
+    "headers": Place(lambda url: client(url, default_headers={"x-api-key": KEY})),
+    "query of a client": Place(lambda url: client(url, default_query={"code": KEY, "api-key": KEY})),
+    "URL": Place(lambda url: own(with_password(url)), AT_URL),
+    "OPENAI_BASE_URL": Place(
+        lambda _: OpenAIModel("m", **SETTINGS), AT_URL, lambda url: {"OPENAI_BASE_URL": with_password(url)}
+    ),
+    "URL of a client": Place(lambda url: client(with_password(url)), AT_URL),
+    "query": Place(lambda url: own(f"{url}?sig={quote(KEY, safe='')}")),
+    "LangChain": Place(groq),
+    "LangChain with_retry": Place(lambda url: groq(url).with_retry(stop_after_attempt=1)),
+    "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
+    "closure": Place(closure),
+    "partial": Place(lambda url: functools.partial(ask, url, KEY)),
+    **{
+        name: provider(name)
+        for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AZURE_OPENAI_AD_TOKEN")
+    },
+    "proxy": Place(
+        from_environment("OWN_PROXY"), (KEY,), lambda _: {"OWN_PROXY": f"http://proxy.example?key={KEY}"}
+    ),
+}
+
+
+# --- the faults -----------------------------------------------------------------------------------
+
+
+def echo(planted: Sequence[str]) -> str:
+    """An endpoint's message with all forms of the keys that it was sent."""
+    pair = base64.b64encode(":".join(planted).encode()).decode()
+    forms = [form for secret in planted for form in (*shown_forms(secret)[:4], html.escape(secret))]
+    masks = [f"{each[:6]}********{each[-5:]} {each[:6]}...{each[-4:]}" for each in planted]
+    cut = [f"{each[:11]} {each[3:14]}" for each in planted]
+    return " ; ".join([f"Incorrect: {forms[0]}", *forms, *masks, *cut, f"Authorization: Basic {pair}", pair])
+
+
+GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+STATUSES = (400, 401, 403, 404, 429, 500)
+
+Fault = Callable[[Sequence[str]], Answer]
+
+
+def with_status(status: int) -> Fault:
+    return lambda keys: Status(status, echo(keys), retry_after=0.01)
+
+
+FAULTS: Mapping[str, Fault] = {
+    **{str(status): with_status(status) for status in STATUSES},
+    "another body": lambda keys: Status(401, body={"detail": [{"loc": ["header"], "input": echo(keys)}]}),
+    "page": lambda keys: Raw(f"<html><p>{echo(keys)}".encode(), "text/html"),
+    "no completion": lambda keys: Raw(json.dumps({"detail": echo(keys)}).encode()),
+    "text": lambda keys: Text(f"<S0>t</S0><S1>{keys[0]} {keys[-1]}</S1><S2>5</S2>"),
+    "unreadable text": lambda keys: Text(f"I was asked with {keys[0]} and {keys[-1]}."),
+    "model": lambda keys: Text(GOOD, model=f"m {keys[-1]}"),
+    "refusal": lambda keys: Text("", refusal=f"Not with {keys[0]}."),
+    "finish_reason": lambda keys: Text(GOOD, finish_reason=f"{keys[-1]}"),
+    "cut": lambda _: Cut(),
+    "half": lambda _: Half(),
+    "timeout": lambda _: Hang(),
+}
+"""What the endpoint answers."""
+
+UNREACHABLE: Mapping[str, Callable[[Place], Any]] = {
+    "refused": lambda place: place.make("http://127.0.0.1:9/v1"),
+    "bad URL": lambda place: place.make("http://[bad/v1"),
+}
+"""What goes wrong without an endpoint: from a place to the model."""
+
+PATHS = (
+    ("api_key", "401"),
+    ("closure", "500"),
+    ("URL", "text"),
+    ("client", "finish_reason"),
+    ("DeepEval", "page"),
+)
+"""What goes wrong at every adapter and in every command: the place and the fault."""
+
+
+@contextmanager
+def planted(place: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
+    """The model of a place whose endpoint has a fault."""
+    found = PLACES[place]
+    with StandIn([FAULTS[fault](found.planted)] if fault in FAULTS else ["fine"]) as server:
+        for name, value in found.environment(server.url).items():
+            monkeypatch.setenv(name, value)
+        model = UNREACHABLE[fault](found) if fault in UNREACHABLE else found.make(server.url)
+        yield model
+        if isinstance(model, tuple) and isinstance(model[0], openai.OpenAI):
+            model[0].close()

@@ -1,0 +1,244 @@
+"""No key in anything that the library writes: planted at every place, with every fault, and searched for.
+
+The tables stand in `planted_keys`. Every place, fault, adapter and command is in the default suite, the whole
+product of them among the soak tests.
+"""
+
+# LangSmith is only partly typed:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from adapter_entries import ENTRIES
+from adapters_table import exchange_of
+from batch_commands import ANTHROPIC, OPENAI, BatchCommands, number_of
+from command_line import ROW, Invoke
+from langchain_core.tracers.langchain import LangChainTracer, wait_for_all_tracers
+from langsmith import evaluate, tracing_context
+from planted_keys import (
+    FAULTS,
+    KEY,
+    PATHS,
+    PLACES,
+    PLANTED,
+    UNREACHABLE,
+    echo,
+    in_files,
+    leaks_in,
+    planted,
+    with_password,
+)
+from standin_batches import Call, LineAnswer
+from standin_langsmith import StandIn as LangSmith
+from standin_openai import Status, Text
+from verdict_files import write_rows
+
+from groundjudge import CachedModel, GroundjudgeError, load
+from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langsmith import evaluator
+from groundjudge.judging.load import as_model
+
+# What is not cached leaves no key in a file.
+pytestmark = pytest.mark.filterwarnings("ignore:replies of:RuntimeWarning")
+
+pytest_plugins = ["batch_servers"]
+
+FORMATTER = logging.Formatter("%(name)s %(message)s")
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> Any:
+    """What is logged, with its tracebacks."""
+    caplog.set_level(logging.DEBUG, "groundjudge")
+    return lambda: "\n".join(FORMATTER.format(each) for each in caplog.records if each.name == "groundjudge")
+
+
+def product(*, every: int) -> list[Any]:
+    """All places with all faults; those on a diagonal are in the default suite."""
+    faults = [*FAULTS, *UNREACHABLE]
+    return [
+        pytest.param(place, fault, marks=[] if (i + j) % every == 0 else [pytest.mark.soak])
+        for i, place in enumerate(PLACES)
+        for j, fault in enumerate(faults)
+    ]
+
+
+@pytest.mark.parametrize(("place", "fault"), product(every=5))
+def test_no_key_in_verdicts_errors_logs_and_caches(
+    place: str, fault: str, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[object]()
+    with planted(place, fault, monkeypatch) as model:
+        for asked in (model, CachedModel(model, tmp_path / "cache.db")):
+            judge = load("groundedness", model=asked)
+            verdict = judge.evaluate(ROW)
+            seen += [verdict.model_dump_json(), verdict, verdict.explanation, judge, judge.model]
+            try:
+                judge.judge(ROW)
+            except GroundjudgeError as error:
+                seen += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
+    assert not leaks_in("\n".join(map(str, [*seen, logged(), in_files(tmp_path)])))
+
+
+# --- adapters -------------------------------------------------------------------------------------
+
+
+def at_adapters() -> list[Any]:
+    """Every adapter with one path, and with the others among the soak tests; MLflow only there."""
+    loud = pytest.mark.filterwarnings("default")
+    return [
+        pytest.param(
+            *(adapter, *path),
+            marks=[loud, pytest.mark.soak] if (i + j) % len(PATHS) or adapter == "mlflow" else [loud],
+        )
+        for i, adapter in enumerate(ENTRIES)
+        for j, path in enumerate(PATHS)
+    ]
+
+
+@pytest.mark.usefixtures("current_event_loop")
+@pytest.mark.parametrize(("adapter", "place", "fault"), at_adapters())
+def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtures
+    adapter: str,
+    place: str,
+    fault: str,
+    logged: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("INSPECT_LOG_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    with planted(place, fault, monkeypatch) as model:
+        seen = by_entry(adapter, load("groundedness", model=model))
+    assert seen
+    assert not leaks_in("\n".join([*map(str, seen), logged(), in_files(tmp_path), *capfd.readouterr()]))
+
+
+def by_entry(adapter: str, judge: Any) -> list[object]:
+    """The verdict that an adapter hands over; its entry checks all else that it shows against that."""
+    (verdict,) = ENTRIES[adapter](judge, [exchange_of({**ROW, "context": [ROW["context"]], "id": "1"})])
+    return [verdict.model_dump_json(), verdict.explanation]
+
+
+@pytest.mark.parametrize(("place", "fault"), PATHS)
+def test_no_key_in_what_langsmith_is_sent(
+    place: str, fault: str, logged: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with planted(place, fault, monkeypatch) as model, LangSmith([({**ROW}, None)]) as server:
+        tracer = server.client()
+        judge = evaluator("groundedness", model=model)
+        with tracing_context(enabled=True, client=tracer):
+            evaluate(lambda _: {**ROW}, data=server.dataset, evaluators=[judge], client=tracer)
+            with suppress(GroundjudgeError):
+                traced: Any = {"callbacks": [LangChainTracer(client=tracer)]}
+                runnable("groundedness", model=model).invoke(ROW, traced)
+        tracer.flush()
+        wait_for_all_tracers()
+    names = {run["name"] for run in server.runs.values()}
+    assert {"judge", "groundjudge.call", "groundedness"} <= names
+    assert server.feedback
+    assert not leaks_in(f"{server.requests} {logged()}")
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+CASES = [{**ROW, "id": str(n), "label": n % 2, "expect": ("pass", "fail")[n % 2]} for n in range(4)]
+ENDING = ("401", "403", "404", "another body", *UNREACHABLE)
+"""The faults that end a run."""
+
+JUDGING = ("--judge", "groundedness", "--model", "m")
+COMMANDS: Sequence[Sequence[str]] = [
+    ("run", "c.jsonl", *JUDGING, "--out", "v.jsonl", "--cache", "cache.db"),
+    ("run", "c.jsonl", *JUDGING, "--out", "v.jsonl", "--cache", "cache.db", "--resume"),
+    ("run", "c.jsonl", *JUDGING, "--out", "panel.jsonl", "--repeats", "3"),
+    ("estimate", "c.jsonl", *JUDGING),
+    ("probe", *JUDGING, "--cases", "c.jsonl", "--out", "p.jsonl", "--card", "card.json"),
+    ("report", "v.jsonl", "--cases", "c.jsonl"),
+    ("label", "c.jsonl", "v.jsonl", "--n", "2"),
+    ("agree", "v.jsonl", "--labels", "c.jsonl"),
+    ("compare", "v.jsonl", "panel.jsonl", "--labels", "c.jsonl"),
+    ("calibrate", "v.jsonl", "--labels", "c.jsonl", "--folds", "2"),
+    ("batch", "write", "c.jsonl", *JUDGING, "--out", "requests.jsonl"),
+    ("show", "groundedness"),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        pytest.param(*path, marks=[] if path in PATHS[:2] else [pytest.mark.soak])
+        for path in (*PATHS, *(("OPENAI_API_KEY", fault) for fault in (*FAULTS, *UNREACHABLE)))
+    ],
+)
+def test_no_key_in_what_commands_print_and_write(  # noqa: PLR0913, PLR0917  fixtures
+    place: str, fault: str, command: Invoke, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows("c.jsonl", CASES)
+    with planted(place, fault, monkeypatch) as model:
+        results = [command(*each, model=as_model(model)) for each in COMMANDS]
+    for each, result in zip(COMMANDS, results, strict=True):
+        assert isinstance(result.exception, SystemExit | None), each
+        assert f"{result.output}".strip(), each
+    made = {path.name for path in tmp_path.iterdir()}
+    assert {
+        "cache.db",
+        "requests.jsonl",
+        *(("v.jsonl", "report.html") if fault not in ENDING else ()),
+    } <= made
+    seen = [result.output for result in results]
+    assert not leaks_in("\n".join([*seen, logged(), in_files(tmp_path)]))
+
+
+DOWNLOAD: Mapping[str, Call] = {OPENAI: "content", ANTHROPIC: "results"}
+PROVIDERS = {OPENAI: "OPENAI_API_KEY", ANTHROPIC: "ANTHROPIC_API_KEY"}
+
+
+def echoing(body: Mapping[str, Any]) -> LineAnswer:
+    """Replies, errors and refusals in a batch's results that have the key in them."""
+    answers: Sequence[LineAnswer] = [
+        Status(401, echo([KEY])),
+        Text(f"<S0>t</S0><S1>{KEY}</S1><S2>5</S2>"),
+        Text("", refusal=f"Not with {quote(KEY)}.") if body["model"] == OPENAI else Status(400, echo([KEY])),
+        f"I was asked with {KEY}.",
+    ]
+    return answers[number_of(body)]
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+def test_no_key_in_what_batch_commands_print_and_write(
+    model: str, batches: Any, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run: BatchCommands = batches(4, model=model, script=echoing)
+    for name, value in {PROVIDERS[model]: KEY, "OPENAI_BASE_URL": with_password(run.server.url)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("groundjudge.batches.submit.TRIES", 2)
+    status = Status(401, echo(PLANTED))
+    run.server.fail("create", status)
+    results = [run.submit()]
+    run.server.fail("create", replace(status, status=400))
+    results += [run.submit(), run.submit()]
+    for call in ("retrieve", DOWNLOAD[model]):
+        run.server.fail(call, status)
+        results += [run.invoke("batch", "status", run.out), run.collect()]
+    results += [run.invoke("batch", "status", run.out), run.collect(), run.collect("--finish", "batch")]
+    for batch in run.server.batches.values():
+        error = {"code": "bad", "message": echo(PLANTED), "line": 1, "param": None}
+        batch.status, batch.errors = "failed", [error]
+    results.append(run.invoke("batch", "status", run.out))
+    shown = "\n".join(each.output for each in results)
+    assert "no_verdict 1" in shown
+    assert "auth 1" in shown
+    assert not leaks_in(f"{shown} {logged()} {in_files(tmp_path)}")
