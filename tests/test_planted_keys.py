@@ -73,7 +73,7 @@ def product(*, every: int) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("place", "fault"), product(every=5))
+@pytest.mark.parametrize(("place", "fault"), product(every=10))
 def test_no_key_in_verdicts_errors_logs_and_caches(
     place: str, fault: str, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import GOOD, ROW, Invoke
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel, ScriptedModel
 from verdict_files import write_rows
 
 from groundjudge import Reply
@@ -172,7 +172,7 @@ def test_a_continued_file_keeps_its_mode(command: Invoke, mode: int) -> None:
 def test_a_cache_is_for_its_owner_alone_while_it_is_used_too(command: Invoke) -> None:
     seen: list[set[str]] = []
 
-    class Looking(ScriptedModel):
+    class Looking(NamedModel):
         async def acomplete(self, request: Request) -> Reply:
             look()
             return await super().acomplete(request)

@@ -226,6 +226,7 @@ SHOWN = (
 )
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("files")
 def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
     for shown in several_on_a_terminal(*(line.replace("X", HOSTILE).split(" ") for line in SHOWN)):
@@ -243,7 +244,9 @@ def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
 WRITTEN = {
     "show.py: typer.echo(CASES.read_bytes(), nl=False)",  # a file of the library, byte by byte
     "batch.py: file.write(json_line(line, file))",
-    "batch.py: state.write(run.settings, state.parts)",  # a file
+    "batch.py: state.write(run.settings, state.parts)",  # a file, as all below
+    "outputs.py: file.write(html.encode())",
+    "probe.py: file.write(f'{found.card.model_dump_json(indent=2)}\\n'.encode())",
 }
 PRINTING = {"print", "echo", "secho", "prompt", "confirm", "write", "writelines"}
 

@@ -71,7 +71,7 @@ def left_beside(out: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("way", "content", "stride"),
     [
-        ("--resume", "begun", 6),
+        ("--resume", "begun", 12),
         *(soak(way, content, 1) for way in ("--resume", "--overwrite") for content in ("begun", "none")),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
 @pytest.mark.parametrize(
     ("first", "second", "stride"),
     [
-        ("--resume", ("--resume",), 6),
+        ("--resume", ("--resume",), 12),
         *(
             soak(first, second, 1)
             for first in ("--resume", "--overwrite")
@@ -312,7 +312,7 @@ def test_a_run_is_killed_at_each_step_with_its_cache(
 @pytest.mark.parametrize(
     ("command", "way", "stride"),
     [
-        ("submit", "held", 20),
+        ("submit", "held", 40),
         ("collect", "killed", 40),
         *(soak(command, way, 1) for command in ("submit", "collect") for way in ("held", "killed")),
     ],

@@ -172,6 +172,7 @@ for model in (groq(), anthropic(), deepeval(), client_of(openai.OpenAI)()):
 """
 
 
+@pytest.mark.soak
 def test_two_processes_find_the_same_identities() -> None:
     found = [
         subprocess.run(  # noqa: S603  this very Python
