@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,7 +48,7 @@ def endpoint() -> Iterator[RawEndpoint]:
             patch.setattr(pacing, name, 0.002)
         patch.setattr(
             "groundjudge.cli.options.as_model",
-            lambda name: OpenAIModel(name, base_url=running.url, max_retries=0, timeout=2),
+            partial(OpenAIModel, base_url=running.url, max_retries=0, timeout=2),
         )
         yield running
 
@@ -169,11 +170,10 @@ TABLES = st.one_of(
     st.tuples(st.binary(max_size=60), st.sampled_from([".parquet", ".jsonl.gz"])),
 )
 
-few = settings(max_examples=6, derandomize=True, suppress_health_check=[*HealthCheck])
+CHECKS = [*HealthCheck.__members__.values()]
+few = settings(max_examples=6, derandomize=True, suppress_health_check=CHECKS)
 # Runs are too slow to be made smaller one by one: what failed is printed as it was.
-many = settings(
-    max_examples=EXAMPLES, suppress_health_check=[*HealthCheck], phases=[Phase.reuse, Phase.generate]
-)
+many = settings(max_examples=EXAMPLES, suppress_health_check=CHECKS, phases=[Phase.reuse, Phase.generate])
 
 
 @few
@@ -213,7 +213,7 @@ def test_many_fuzzed_tables_end_alike_after_any_replies(
 
 
 @pytest.mark.soak
-@settings(max_examples=5, derandomize=True, suppress_health_check=[*HealthCheck], phases=[Phase.generate])
+@settings(max_examples=5, derandomize=True, suppress_health_check=CHECKS, phases=[Phase.generate])
 @given(st.lists(LINES, max_size=3), st.lists(replies(), min_size=1, max_size=3))
 def test_a_fuzzed_run_in_a_process_of_its_own_ends(
     endpoint: RawEndpoint, lines: list[bytes], script: list[RawReply]

@@ -1,5 +1,8 @@
 """A cache never serves another model's reply: what differs in a setting, or cannot be told, shares none."""
 
+# Settings of any kind are passed on:
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
 import subprocess
@@ -32,15 +35,18 @@ Make = Callable[..., Any]
 
 
 def groq(**settings: Any) -> Any:
-    return ChatGroq(**{"model": "m", "api_key": "k-123456", **settings})
+    own: dict[str, Any] = {"model": "m", "api_key": "k-123456", **settings}
+    return ChatGroq(**own)
 
 
 def anthropic(**settings: Any) -> Any:
-    return ChatAnthropic(**{"model": "m", "api_key": "k-123456", **settings})
+    own: dict[str, Any] = {"model": "m", "api_key": "k-123456", **settings}
+    return ChatAnthropic(**own)
 
 
 def deepeval(**settings: Any) -> Any:
-    return DeepEvalOpenAI(**{"model": "gpt-4o", "api_key": "k-123456", **settings})
+    own: dict[str, Any] = {"model": "gpt-4o", "api_key": "k-123456", **settings}
+    return DeepEvalOpenAI(**own)
 
 
 def client_of(kind: Any) -> Make:

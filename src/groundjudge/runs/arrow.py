@@ -406,21 +406,25 @@ def _batches_in(file: Path, column: str | None) -> Iterator[RecordBatch]:
         with pq.ParquetFile(file, metadata=about, read_dictionary=texts) as opened:
             if column and column not in opened.schema_arrow.names:
                 raise CaseError("unreadable_file", f"{file} has no column `{column}`", str(file))
-            for number, group in enumerate(map(about.row_group, range(about.num_row_groups))):
-                packed = sum(group.column(index).total_compressed_size for index in range(about.num_columns))
-                many = f"its lists have more than {MOST_ITEMS} items"
-                faults = {
-                    many: max((group.column(index).num_values for index in lists), default=0) > MOST_ITEMS,
-                    "it unpacks to gigabytes": group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed,
-                }
-                for fault in filter(faults.get, faults):
-                    message = f"{file}: {fault}: write smaller row groups"
-                    raise CaseError("unreadable_file", message, str(file))
+            for number in range(about.num_row_groups):
+                group: Any = about.row_group(number)
+                _check_size(group, lists, file)
                 fitting = LARGEST_ROW * group.num_rows // max(group.total_byte_size, 1)
                 at_once = min(max(fitting, 1), MOST_ROWS)
                 yield from opened.iter_batches(at_once, [number], columns=column and [column])
     except pa.ArrowInvalid as error:
         raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
+
+
+def _check_size(group: Any, lists: Sequence[int], file: Path) -> None:  # noqa: ANN401  metadata of PyArrow
+    """Raise a CaseError if a row group of a file, with lists in these columns, would fill the memory."""
+    columns = [group.column(index) for index in range(group.num_columns)]
+    packed = sum(column.total_compressed_size for column in columns)
+    items = max((columns[index].num_values for index in lists), default=0)
+    many = f"its lists have more than {MOST_ITEMS} items" if items > MOST_ITEMS else ""
+    grows = group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed
+    if fault := many or (grows and "it unpacks to gigabytes"):
+        raise CaseError("unreadable_file", f"{file}: {fault}: write smaller row groups", str(file))
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
