@@ -170,7 +170,7 @@ TABLES = st.one_of(
     st.tuples(st.binary(max_size=60), st.sampled_from([".parquet", ".jsonl.gz"])),
 )
 
-CHECKS = [*HealthCheck.__members__.values()]
+CHECKS: list[Any] = [*HealthCheck]
 few = settings(max_examples=6, derandomize=True, suppress_health_check=CHECKS)
 # Runs are too slow to be made smaller one by one: what failed is printed as it was.
 many = settings(max_examples=EXAMPLES, suppress_health_check=CHECKS, phases=[Phase.reuse, Phase.generate])

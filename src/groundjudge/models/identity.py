@@ -103,7 +103,7 @@ def _told(value: Any) -> object:  # noqa: ANN401
     Raises:
         TypeError: it is of no installed package, or has no settings.
     """
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     if said := own_identity(value):
         return said
     if isinstance(value, type):
