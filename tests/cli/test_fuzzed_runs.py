@@ -11,6 +11,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from command_line import GOOD, ROW, run_command, with_one_command
