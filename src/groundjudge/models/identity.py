@@ -103,7 +103,7 @@ def _told(value: Any) -> object:  # noqa: ANN401
     Raises:
         TypeError: it is of no installed package, or has no settings.
     """
-    kind = cast("type[Any]", type(value))
+    kind = type(cast("object", value))
     if said := own_identity(value):
         return said
     if isinstance(value, type):
@@ -117,7 +117,7 @@ def _told(value: Any) -> object:  # noqa: ANN401
     if not INSTALLED.search(getattr(sys.modules.get(kind.__module__), "__file__", None) or ""):
         raise TypeError(class_of(value))
     settings: dict[str, Any] = {**vars(value)}
-    if declared := getattr(kind, "model_fields", None):
+    if declared := cast("dict[str, Any]", getattr(kind, "model_fields", None)):
         settings |= value.model_extra or {}
         # What is left out of a dump is made of the other fields, but for a client that was given.
         made = [name for name in declared if declared[name].exclude and settings[name] is not None]
