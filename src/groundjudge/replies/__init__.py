@@ -18,15 +18,7 @@ from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 from groundjudge.replies.value import Plain
 
-FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = {
-    "adjacent": Adjacent,
-    "banded": Banded,
-    "json": Json,
-    "line": Line,
-    "plain": Plain,
-    "scorecard": Scorecard,
-    "tags": Tags,
-}
+FORMATS = {each.__name__.lower(): each for each in (Adjacent, Banded, Json, Line, Plain, Scorecard, Tags)}
 """The formats by the names that prompt files use."""
 
 
