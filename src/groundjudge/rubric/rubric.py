@@ -8,18 +8,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
+from pydantic import TypeAdapter, ValidationError
+
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError, what_is_wrong
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
-from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading, format_of
+from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
@@ -331,13 +334,33 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     prompt = Prompt.read(_file(name))
     own = ("scale", "levels", "not_applicable", "threshold", "passes")
     settings = {name: getattr(prompt, name) for name in own}
-    settings["format"] = options.get("reply") or format_of(prompt.reply, prompt.path)
+    settings["format"] = options.get("reply") or _format(prompt)
     settings |= _settings(options)
     if settings["scale"] is None:
         raise _refused("no_scale", prompt, "scale is missing: put it into the file, or pass a Scale in code")
     if prompt.example_reply and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, prompt.example_reply, settings["format"], settings["scale"])
     return Rubric(prompt=_adjusted(prompt, options), **settings)
+
+
+def _format(prompt: Prompt) -> Format:
+    """The reply format that a prompt file names."""
+    if prompt.reply is None:
+        raise _refused(
+            "no_reply_format", prompt, "reply is missing: add it to the file, or in Python pass a format"
+        )
+    options = dict(prompt.reply)
+    kind = str(options.pop("format", None))
+    if kind not in FORMATS:
+        fault = f"reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
+        raise _refused("unknown_reply_format", prompt, fault)
+    known = {each.name: each.type for each in fields(FORMATS[kind])}
+    with suppress(ValidationError):
+        if options.keys() <= known.keys():
+            return TypeAdapter(FORMATS[kind]).validate_python(options)
+    named = ", ".join(f"{name} ({type_})" for name, type_ in known.items()) or "(none)"
+    fault = f"reply: the format {kind} has the options {named}, not {options}"
+    raise _refused("bad_reply_option", prompt, fault)
 
 
 def _adjusted(prompt: Prompt, options: RubricOptions) -> Prompt:
