@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
 
 from groundjudge.version import __version__
+
+
+def well_formed(text: str) -> str:
+    """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(well_formed, return_type=str)]
+"""Any text. What is no text in Unicode is repaired when it comes, and when it is written at the latest."""
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -61,7 +70,7 @@ class Evidence(Frozen):
     with the same numbers and the same negations.
     """
 
-    quote: str
+    quote: String
     document: int
     start: int
     end: int
@@ -82,13 +91,13 @@ class Part(Frozen):
         warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
     """
 
-    name: str
+    name: String
     value: Finite | None
     score: Score | None
-    label: str | None = None
-    reason: str = ""
+    label: String | None = None
+    reason: String = ""
     evidence: tuple[Evidence, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[String, ...] = ()
 
     @property
     def said(self) -> str:
@@ -99,16 +108,16 @@ class Part(Frozen):
 class Failure(Frozen):
     """Why a row has no score: the code and the message of the error."""
 
-    code: str
-    message: str
+    code: String
+    message: String
 
 
 class PromptId(Frozen):
     """Which prompt was used: its name and version, and the hash of the whole file."""
 
-    name: str
-    version: str
-    sha256: str
+    name: String
+    version: String
+    sha256: String
 
 
 Status: TypeAlias = Literal["ok", "not_applicable", "error"]
@@ -117,17 +126,17 @@ Status: TypeAlias = Literal["ok", "not_applicable", "error"]
 class Vote(Frozen):
     """One of the votes that a verdict comes from; its fields mean what those of a verdict mean."""
 
-    judge: str
-    model: str | None = None
+    judge: String
+    model: String | None = None
     prompt: PromptId | None = None
     status: Status
     score: Score | None = None
     weakest: Score | None = None
     value: Finite | None = None
-    label: str | None = None
+    label: String | None = None
     passed: bool | None = None
     usage: Usage | None = None
-    reply: str | None = None
+    reply: String | None = None
     error: Failure | None = None
 
 
@@ -165,29 +174,29 @@ class Verdict(Frozen):
         decided_after: how many votes were asked for; None without votes.
     """
 
-    judge: str
+    judge: String
     status: Status
     score: Score | None = None
     weakest: Score | None = None
     value: Finite | None = None
-    label: str | None = None
+    label: String | None = None
     passed: bool | None = None
-    reason: str = ""
+    reason: String = ""
     parts: tuple[Part, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[String, ...] = ()
     error: Failure | None = None
     usage: Usage | None = None
     attempts: int = 0
     retries: int = 0
     latency_s: Finite = 0.0
-    model: str | None = None
+    model: String | None = None
     prompt: PromptId | None = None
-    reply: str | None = None
-    case_id: str | None = None
-    key: str | None = None
-    library: str = __version__
+    reply: String | None = None
+    case_id: String | None = None
+    key: String | None = None
+    library: String = __version__
     expected: Finite | None = None
-    distribution: Mapping[str, Score] | None = None
+    distribution: Mapping[String, Score] | None = None
     votes: tuple[Vote, ...] = ()
     spread: Finite | None = None
     agreement: Score | None = None
@@ -223,7 +232,7 @@ class Verdict(Frozen):
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
-    def signature(self) -> str:
+    def signature(self) -> String:
         """What the score must be quoted with, so that somebody else can get the same one."""
         prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}" if self.prompt else "?|sha:?"
         return f"{self.judge}@{prompt}|model:{self.model or '?'}|groundjudge:{self.library}"
@@ -240,11 +249,11 @@ class NamedScore(Frozen):
         explanation: why, in one text.
     """
 
-    name: str
-    part: str = ""
+    name: String
+    part: String = ""
     score: Score | None = None
-    value: float | str | None = None
-    explanation: str = ""
+    value: float | String | None = None
+    explanation: String = ""
 
 
 def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:

@@ -23,9 +23,9 @@ from scripted_model import ScriptedModel
 
 from groundjudge import Case, CaseError, ModelError, Verdict, arun, estimate, run
 from groundjudge.batches.lines import verdicts_of
-from groundjudge.case.shapes import well_formed
 from groundjudge.models.redaction import RedactedError
 from groundjudge.types import Request
+from groundjudge.verdict import well_formed
 
 REPLACED = well_formed("\ud800")
 FOREVER = 1000

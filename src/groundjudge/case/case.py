@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 from pydantic import Field, PrivateAttr
 
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, String, ToolCall, holds_media, read, readable, text_of
+from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read, readable, text_of
 from groundjudge.errors import CaseError
-from groundjudge.verdict import Frozen
+from groundjudge.verdict import Frozen, String
 
 __all__ = ["Case", "CaseLike", "Context", "Document", "Message", "Text", "ToolCall"]
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, InstanceOf, field_serializer
 
 from groundjudge.errors import CaseError
-from groundjudge.verdict import Frozen
+from groundjudge.verdict import Frozen, String, well_formed
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
@@ -50,11 +50,6 @@ BLOCK = re.compile(
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]", re.DOTALL)
 """How Python writes a list of strings, and NumPy an array of them."""
-
-
-def well_formed(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -104,9 +99,6 @@ def _arguments(value: object) -> Any:  # noqa: ANN401
 
 
 # --- the one form -----------------------------------------------------------------------------------------
-
-String: TypeAlias = Annotated[str, AfterValidator(well_formed)]
-"""A string without lone surrogates, which can be sent and written."""
 
 
 class ToolCall(Frozen):

@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.case.shapes import well_formed
 from groundjudge.errors import GroundjudgeError, ReplyError
 from groundjudge.judging.conversation import (
     Around,
@@ -298,7 +297,7 @@ def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
         shown = RedactedError(error)
         log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=shown)
         code, message = "unexpected", shown.clean(f"{type(error).__name__}: {error}")
-    return verdict.model_copy(update={"error": Failure(code=code, message=well_formed(message))})
+    return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 
 def case_hash(case: Case, inputs: Collection[Input]) -> str:

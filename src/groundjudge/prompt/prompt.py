@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
-from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of, well_formed
+from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of
 from groundjudge.errors import CaseError, PromptError, did_you_mean
 from groundjudge.prompt.fences import Block, attribute, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
-from groundjudge.verdict import Finite, Frozen, Passes, PromptId
+from groundjudge.verdict import Finite, Frozen, Passes, PromptId, well_formed
 
 FRONT_MATTER = re.compile(
     r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE

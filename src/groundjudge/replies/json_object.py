@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from groundjudge.case.shapes import as_json, is_mapping, well_formed
+from groundjudge.case.shapes import as_json, is_mapping
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import ends_nothing, fold, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, written
 from groundjudge.scale import DIGITS, Scale
+from groundjudge.verdict import well_formed
 
 OBJECT = re.compile(r"\{")
 OUTSIDE = re.compile(r"[{\[\]]")

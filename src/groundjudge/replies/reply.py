@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from math import exp, isnan
 from typing import Any, NamedTuple, TypeGuard, cast
 
-from groundjudge.case.shapes import as_json, is_list, is_mapping, well_formed
-from groundjudge.verdict import Usage
+from groundjudge.case.shapes import as_json, is_list, is_mapping
+from groundjudge.verdict import Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")

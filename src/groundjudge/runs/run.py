@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
-from groundjudge.case.shapes import is_list, well_formed
+from groundjudge.case.shapes import is_list
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
@@ -22,7 +22,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_options
 from groundjudge.rubric.rubric import Request, Rubric, names
-from groundjudge.verdict import Verdict
+from groundjudge.verdict import Verdict, well_formed
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
 """A case, a mapping to build one from, or the error of a row that could not be read."""
@@ -391,7 +391,7 @@ async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:
 
 def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
     """The verdict of a row that raised an error before it was judged."""
-    return error_verdict(Verdict(judge=well_formed(judge), status="error", case_id=case_id), error)
+    return error_verdict(Verdict(judge=judge, status="error", case_id=case_id), error)
 
 
 def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
