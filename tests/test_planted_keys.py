@@ -172,7 +172,11 @@ COMMANDS: Sequence[Sequence[str]] = [
     ("compare", "v.jsonl", "panel.jsonl", "--labels", "c.jsonl"),
     ("calibrate", "v.jsonl", "--labels", "c.jsonl", "--folds", "2"),
     ("batch", "write", "c.jsonl", *JUDGING, "--out", "requests.jsonl"),
+    ("batch", "read", "requests.jsonl", "--cases", "c.jsonl", *JUDGING, "--out", "read.jsonl"),
+    ("rate", "v.jsonl", "--labels", "c.jsonl", "--random"),
     ("show", "groundedness"),
+    ("judges",),
+    ("examples",),
 ]
 
 
@@ -237,7 +241,7 @@ def test_no_key_in_what_batch_commands_print_and_write(
     for batch in run.server.batches.values():
         error = {"code": "bad", "message": echo(PLANTED), "line": 1, "param": None}
         batch.status, batch.errors = "failed", [error]
-    results.append(run.invoke("batch", "status", run.out))
+    results += [run.invoke("batch", each, run.out) for each in ("status", "cancel")]
     shown = "\n".join(each.output for each in results)
     assert "no_verdict 1" in shown
     assert "auth 1" in shown

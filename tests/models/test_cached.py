@@ -162,8 +162,19 @@ def test_file_contains_the_reply_as_json(path: Path) -> None:
     }
 
 
+def entry_with_share(share: str) -> str:
+    """An entry whose token has such a probability."""
+    tokens = f'[{{"text": "YQ==", "candidates": [["YQ==", {share}]]}}]'
+    rest = '"finish_reason": null, "model": null, "refusal": null'
+    return f'{{"text": "<S2>1</S2>", {rest}, "tokens": {tokens}}}'
+
+
 @pytest.mark.parametrize(
-    "entry", ["", "{", "[]", "null", '{"text": 1}', '{"text": "<S2>5</S2>"}', b"\xff", "[" * 100_000]
+    "entry",
+    [
+        *("", "{", "[]", "null", '{"text": 1}', '{"text": "<S2>5</S2>"}', b"\xff", "[" * 100_000),
+        *(entry_with_share(share) for share in ("9" * 400, "1e999", "NaN", "Infinity", "-1", "1.5", '"0.5"')),
+    ],
 )
 def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path, entry: str | bytes) -> None:
     judge_on(NamedModel(GOOD), path).judge(ROW)

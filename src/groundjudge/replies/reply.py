@@ -9,7 +9,7 @@ from math import exp, isnan
 from typing import Any, NamedTuple, TypeGuard, cast
 
 from groundjudge.case.shapes import as_json, is_list, is_mapping
-from groundjudge.verdict import Usage, well_formed
+from groundjudge.verdict import Score, Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
@@ -29,7 +29,7 @@ class Token(NamedTuple):
     """
 
     text: bytes
-    candidates: tuple[tuple[bytes, float], ...]
+    candidates: tuple[tuple[bytes, Score], ...]
 
 
 @dataclass(frozen=True)
