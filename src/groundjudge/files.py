@@ -10,11 +10,8 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import copymode
-from tempfile import mkstemp
+from stat import S_IMODE
 from typing import BinaryIO
-
-from filelock import FileLock, Timeout
 
 
 def private(path: str, flags: int) -> int:
@@ -55,6 +52,8 @@ def locked(path: Path, in_use: Exception) -> Generator[None, None, None]:
     Raises:
         OSError: its folder cannot be written to.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415  needed where a command writes
+
     if _is_special(path):
         yield
         return
@@ -86,6 +85,8 @@ def replaced(path: Path) -> Generator[BinaryIO, None, None]:
     Raises:
         OSError: the folder cannot be written to.
     """
+    from tempfile import mkstemp  # noqa: PLC0415  as above
+
     if _is_special(path):
         with named(path), path.open("wb") as file:
             yield file
@@ -126,7 +127,7 @@ def _keep_access(new: Path, old: Path) -> None:
     """Give a file the mode of another one, and its owner and group where that is allowed."""
     with suppress(PermissionError, AttributeError):  # Windows has no owners
         os.chown(new, old.stat().st_uid, old.stat().st_gid)
-    copymode(old, new)
+    new.chmod(S_IMODE(old.stat().st_mode))
 
 
 @contextmanager

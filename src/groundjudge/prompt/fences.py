@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from html import escape
 from itertools import count
 from unicodedata import category, normalize
-from xml.sax.saxutils import escape
 
 CODE_LENGTH = 8
 """Hexadecimal digits in the code of a tag."""
@@ -85,7 +85,7 @@ def attribute(name: str, value: str) -> str:
 
     What is syntax is written as in HTML: `a "b" = c` becomes `a &quot;b&quot; &#61; c`.
     """
-    written = escape(without_control_tokens(value), {'"': "&quot;"})
+    written = escape(without_control_tokens(value), quote=False).replace('"', "&quot;")
     return f' {name}="{"".join(map(_in_attribute, written))}"'
 
 
