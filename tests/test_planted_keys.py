@@ -156,7 +156,7 @@ def test_no_key_in_what_langsmith_is_sent(
 # --- commands -------------------------------------------------------------------------------------
 
 CASES = [{**ROW, "id": str(n), "label": n % 2, "expect": ("pass", "fail")[n % 2]} for n in range(4)]
-ENDING = ("401", "403", "404", "another body", *UNREACHABLE)
+ENDING = ("401", "403", "404", "another body", "cut", "half", *UNREACHABLE)
 """The faults that end a run."""
 
 JUDGING = ("--judge", "groundedness", "--model", "m")
