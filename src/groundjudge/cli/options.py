@@ -282,7 +282,7 @@ class RowOptions:
         return read_rows(path, self.file_format, self.fields(judges), self.encoding, self.limit)
 
 
-OVERWRITE = option("Replace the file --out if it exists.", "--overwrite", default=False)
+OVERWRITE = option("Replace the file --out if it exists.", default=False)
 
 
 @dataclass(frozen=True)
