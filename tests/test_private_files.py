@@ -248,6 +248,7 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
 def test_a_folder_that_cannot_be_written_to_is_named(way: str) -> None:
     program = f"""
 import os, sys
+import filelock, tempfile  # while this user may still read them
 from pathlib import Path
 from groundjudge.files import locked, replaced
 path = Path(sys.argv[1], "file")
