@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import deepeval.models
 import httpx
 import openai
 import pytest
 from command_line import GOOD, ROW
-from deepeval.models import OpenAIModel as DeepEvalOpenAI
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -32,6 +32,8 @@ from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import identity_of
 
 Make = Callable[..., Any]
+# Older versions call it GPTModel.
+DeepEvalOpenAI: Any = getattr(deepeval.models, "OpenAIModel", None) or deepeval.models.GPTModel
 
 
 def groq(**settings: Any) -> Any:
