@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import deepeval.models
 import httpx
 import openai
 import pytest
 from command_line import GOOD, ROW
+from deepeval import models as deepeval_models
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -33,7 +33,7 @@ from groundjudge.rubric.model import identity_of
 
 Make = Callable[..., Any]
 # Older versions call it GPTModel.
-DeepEvalOpenAI: Any = getattr(deepeval.models, "OpenAIModel", None) or deepeval.models.GPTModel
+DeepEvalOpenAI: Any = getattr(deepeval_models, "OpenAIModel", None) or deepeval_models.GPTModel
 
 
 def groq(**settings: Any) -> Any:
