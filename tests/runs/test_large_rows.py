@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from groundjudge import CaseError
+from groundjudge.runs.arrow import rows_of
 from groundjudge.runs.rows import read_rows
 
 # PyArrow has no type hints: imported by name, it is Any to every type checker.
@@ -114,6 +115,13 @@ def test_a_row_of_a_parquet_file_is_as_large_as_its_values(
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"context": column}), path, compression="zstd", store_schema=with_schema)
     assert read(path) == expected
+
+
+@pytest.mark.parametrize("values", [[3, 4, 3], [1.5, None], [True, None], ["a", None], [None], []])
+def test_a_value_of_any_type_may_be_stored_once(values: list[Any]) -> None:
+    column = pa.array(values).dictionary_encode()
+    found = rows_of(pa.table({"id": column}))
+    assert [row["id"] for row in found if not isinstance(row, CaseError)] == values
 
 
 def test_lists_of_too_many_items_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,8 @@ for `id` if there is one."""
 MOST_ROWS = 1000
 """The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
 
+TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+
 PER_ITEM = 8
 """Bytes of an item in a list of Python, besides its value."""
 
@@ -331,7 +333,7 @@ def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
     for field, column in zip(piece.schema, piece.columns, strict=True):
         name = FIELD_NAMED.get(field.name, field.name)
         try:
-            plain = column.dictionary_decode() if pa.types.is_dictionary(field.type) else column
+            plain = column.cast(field.type.value_type) if pa.types.is_dictionary(field.type) else column
             values = [_plain(value, field.type) for value in plain.to_pylist()]
         except Exception as error:  # Arrow raises several kinds
             why = f"{place}: the column {field.name!r}: {error}"
@@ -347,6 +349,8 @@ def _size(column: Any) -> int:  # noqa: ANN401  an array
     if isinstance(column, pa.ChunkedArray):  # of a table
         return sum(map(_size, column.chunks))
     if pa.types.is_dictionary(kind):
+        if kind.value_type not in TEXTS:
+            return _size(column.dictionary_decode())
         used = pc.value_counts(column.indices.drop_null())
         lengths = pc.binary_length(column.dictionary.take(used.field("values")))
         return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
