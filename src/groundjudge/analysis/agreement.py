@@ -14,16 +14,7 @@ from functools import partial
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.analysis import figures
-from groundjudge.analysis.figures import (
-    RESAMPLES,
-    Bools,
-    Bootstrap,
-    Drawn,
-    Figure,
-    Floats,
-    Sample,
-    passes_at,
-)
+from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Drawn, Figure, Floats, Sample, passes_at
 from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, Unscored, are_grounded, join
 from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.people import People, measure_people

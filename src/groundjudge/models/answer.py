@@ -14,13 +14,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.redaction import (
-    RedactedError,
-    Secrets,
-    of_environment,
-    redacted,
-    without,
-)
+from groundjudge.models.redaction import RedactedError, Secrets, of_environment, redacted, without
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -96,11 +90,7 @@ def model_errors(
     try:
         yield
     except Exception as error:  # noqa: BLE001  functions and clients raise exceptions of any kind
-        found = error_of(error, model, who, secrets, remedies)
-        try:
-            raise found from found.__cause__
-        finally:
-            del found  # its traceback holds this frame
+        raise error_of(error, model, who, secrets, remedies)  # noqa: B904  it has a cause, without keys
 
 
 def error_of(

@@ -37,10 +37,10 @@ AND (SELECT application_id FROM pragma_application_id) = 0
 AND (SELECT user_version FROM pragma_user_version) = 0"""
 """Whether a database has nothing but the one table of a cache, or nothing at all."""
 
-Calls: TypeAlias = dict[str, asyncio.Task[Reply]]
+Calls: TypeAlias = "dict[str, tuple[SharedModel, asyncio.Task[Reply]]]"
 
-KEPT = 256
-"""How many calls a shared model keeps for the other one; the oldest is dropped first."""
+KEPT = 512
+"""How many calls two models that share them keep; the oldest is dropped first."""
 
 log = logging.getLogger("groundjudge")
 
@@ -196,8 +196,8 @@ def shared(model: Model) -> tuple[SharedModel, SharedModel]:
     A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that
     made the call. An error is shared with a model that is waiting for the call, but not kept.
     """
-    by_one, by_other = Calls(), Calls()
-    return SharedModel(model, by_one, by_other), SharedModel(model, by_other, by_one)
+    calls: Calls = {}
+    return SharedModel(model, calls), SharedModel(model, calls)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,13 +206,11 @@ class SharedModel:
 
     Attributes:
         model: the underlying model.
-        calls: those that it has made and the other one has not asked for, by the request.
-        others: those that the other one has made.
+        calls: those that one of the two has made and the other one has not asked for, by the request.
     """
 
     model: Model
     calls: Calls
-    others: Calls
 
     @property
     def name(self) -> str:
@@ -228,11 +226,12 @@ class SharedModel:
             ModelError: as for the underlying model.
         """
         key = repr((request.messages, request.parameters, request.repeat))
-        call = self.others.pop(key, None)
-        if call and _can_serve(call):
+        maker, call = self.calls.pop(key, (self, None))
+        if call and maker is not self and _can_serve(call):
             reply = await asyncio.shield(call)
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        call = self.calls[key] = asyncio.create_task(self.model.acomplete(request))
+        call = asyncio.create_task(self.model.acomplete(request))
+        self.calls[key] = self, call
         if len(self.calls) > KEPT:
             del self.calls[next(iter(self.calls))]
         return await asyncio.shield(call)

@@ -32,12 +32,6 @@ INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 USER = re.compile(r'(?<=://)[^/@\s"]+@')
 """The user and the password in a URL."""
 
-BY_NAME = (
-    'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
-    "environment of the workers"
-)
-"""How a chat model of LangChain can be made again in a worker."""
-
 
 def identity_by_settings(name: str, model: object) -> str:
     """The identity of a model: its name, and a hash of its settings.
@@ -81,15 +75,18 @@ def class_of(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def not_pickled(model: str, what: str, remedy: str = BY_NAME) -> PicklingError:
+def not_pickled(model: str, what: str) -> PicklingError:
     """The error of a model that cannot be sent to another process: only how to make it can, never a key.
 
     Args:
         model: the model's name.
         what: what it holds that must not leave the process.
-        remedy: how to pass the model instead.
     """
-    return PicklingError(f"the model {model} cannot be sent to another process with {what}: {remedy}")
+    return PicklingError(
+        f"the model {model} cannot be sent to another process with {what}: name it, as in "
+        '"openai:gpt-4o-mini" or "langchain:anthropic:claude-sonnet-4-5", and set the variables with its key '
+        "and, if it needs one, its URL (OPENAI_API_KEY and OPENAI_BASE_URL) in the environment of the workers"
+    )
 
 
 def same(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy

@@ -6,6 +6,7 @@ LangChain and DeepEval are used through the methods of the objects only: neither
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -17,14 +18,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same
 from groundjudge.models.loop_thread import called
-from groundjudge.models.redaction import (
-    LENGTH_OF_KEYS,
-    SHORTEST_SECRET,
-    RedactedError,
-    of_environment,
-    secrets_in,
-    secrets_of,
-)
+from groundjudge.models.redaction import LENGTH_OF_KEYS, RedactedError, of_environment, secrets_in, secrets_of
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
@@ -38,21 +32,11 @@ CHOICES = (
     "or a function from the request to its reply"
 )
 
-PROVIDERS = {
-    **{
-        name: name
-        for name in (
-            *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
-            *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
-            *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
-        )
-    },
-    "azure": "azure_openai",
-    "together_ai": "together",
-    **dict.fromkeys(("gemini", "google"), "google_genai"),
-    **dict.fromkeys(("vertex_ai", "vertexai"), "google_vertexai"),
-}
-"""Providers by LangChain's names and by those of other libraries -> LangChain's name.
+PROVIDER = re.compile(
+    r"anthropic|azure(_ai|_openai)?|bedrock(_converse)?|cohere|deepseek|fireworks|gemini|google(_genai|_vertexai)?"
+    r"|groq|huggingface|ibm|mistralai|nvidia|ollama|openrouter|perplexity|together(_ai)?|upstage|vertex_?ai|xai"
+)
+"""Providers by LangChain's names and by those of other libraries.
 
 None is the name of a model at Ollama, as in "mistral:7b".
 """
@@ -111,7 +95,7 @@ class FunctionModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled. A key among the function's variables or attributes gives a RuntimeWarning."""
-        held = {name for name, secret in secrets_in(self.function) if len(secret) >= SHORTEST_SECRET}
+        held = {name for name, _ in secrets_in(self.function)}
         if held:
             message = (
                 f"the model {self.name} is pickled with what looks like a key or a password, in "
@@ -314,13 +298,15 @@ def _named(name: str) -> Model:
     deployment = name.removeprefix("langchain:").removeprefix("openai:")
     separator = "/" if "/" in name.partition(":")[0] else ":"
     prefix, _, model = name.partition(separator)
-    provider = PROVIDERS.get(prefix.casefold().replace("-", "_")) if model else None
+    provider = prefix.casefold().replace("-", "_")
     message = ""
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
     elif not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
-    elif provider and not (separator == "/" and os.environ.get("OPENAI_BASE_URL")):
+    elif (
+        model and PROVIDER.fullmatch(provider) and (separator == ":" or not os.environ.get("OPENAI_BASE_URL"))
+    ):
         at_gateway = name if separator == "/" else f"openai:{model}"
         message = (
             f"{name!r} is a model of another provider, {prefix}: pass "

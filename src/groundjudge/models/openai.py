@@ -164,11 +164,7 @@ class OpenAIModel:
             "a password in its base_url": any(secrets_of(self._base_url)),
         }
         for what in filter(secrets.get, secrets):
-            remedy = (
-                'name it, as in model="openai:gpt-4o-mini", and set OPENAI_API_KEY and, unless it is '
-                "OpenAI's endpoint, OPENAI_BASE_URL in the environment of the workers"
-            )
-            raise not_pickled(self.name, what, remedy)
+            raise not_pickled(self.name, what)
         return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
 
     @property

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -123,20 +122,15 @@ def secrets_in(holder: object) -> Iterator[tuple[str, str]]:
     Yields:
         The name under which each is held, as far as there is one, and the secret.
     """
-    queue = deque[tuple[str, Any]]([("", holder)])
-    for _ in range(MOST_VALUES):
-        if not queue:
-            return
-        name, value = queue.popleft()
+    values: list[tuple[str, Any]] = [("", holder)]
+    for name, value in islice(values, MOST_VALUES):  # they become more on the way
         found: Iterable[str] = ()
-        kind = type(cast("object", value))
-        if hasattr(kind, "get_secret_value"):  # pydantic's SecretStr
+        if hasattr(type(cast("object", value)), "get_secret_value"):  # pydantic's SecretStr
             found = [str(value.get_secret_value())]
         elif isinstance(value, str):
             found = _in_text(name, value)
         else:
-            held = islice(_held(value), MOST_VALUES)
-            queue.extend((str(own or name), each) for own, each in held)
+            values += [(str(own or name), each) for own, each in islice(_held(value), MOST_VALUES)]
         yield from ((name, each) for each in found if len(each) >= SHORTEST_SECRET)
 
 
@@ -169,12 +163,10 @@ def _held(value: Any) -> Iterable[tuple[object, object]]:  # noqa: ANN401  anyth
     held = {} if isinstance(value, type | ModuleType) else {**getattr(value, "__dict__", {})}
     if isinstance(value, FunctionType):
         held |= {name: each.default for name, each in inspect.signature(value).parameters.items()}
-        # Those of a module's own function are no part of it; those of a notebook's are pickled with it.
-        used = value.__code__.co_names if value.__module__ == "__main__" else ()
-        held |= {name: value.__globals__[name] for name in used if name in value.__globals__}
         with suppress(ValueError):  # a variable that has no value yet
-            cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-            held |= {name: cell.cell_contents for name, cell in cells}
+            used = inspect.getclosurevars(value)
+            # Those of a module's own function are no part of it; those of a notebook's are pickled with it.
+            held |= {**used.nonlocals, **(used.globals if value.__module__ == "__main__" else {})}
     return held.items()
 
 
