@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from read_replies import CHINESE, YES
+from read_replies import CHINESE, READERS, YES
 from standin_openai import Piece, logprobs_of, text_of
 
 from groundjudge import Choices, PromptError, Reply, Scale, Verdict, load_rubric
-from groundjudge.replies import Banded, Format, Json, Line, Plain, Scorecard, Tags
+from groundjudge.replies import Format, Line
 from groundjudge.replies.reply import tokens_of
 from groundjudge.types import Rubric
 
@@ -22,7 +22,6 @@ TEN = Scale(worst=0, best=10, integer=True)
 SURE = Choices({"yes": 1, "no": 0, "not sure": None})
 GRADES = Choices({"A": 1, "A-": 0.8, "B": 0})
 
-FORMATS: Mapping[str, Format] = {"tags": Tags(), "json": Json(), "banded": Banded(), "plain": Plain()}
 UNKNOWN = "logprobs_unusable"
 
 FOUR: Piece = {"4": 0.6, "5": 0.3, "2": 0.1}
@@ -34,7 +33,7 @@ GROUNDEDNESS = load_rubric("groundedness")
 
 
 def rubric_of(kind: str | Format, scale: Scale, **options: Any) -> Rubric:
-    reply = FORMATS[kind] if isinstance(kind, str) else kind
+    reply = READERS[kind] if isinstance(kind, str) else kind
     settings: dict[str, Any] = {"levels": {}, "not_applicable": (), "weighted": True, **options}
     return GROUNDEDNESS.with_options(reply=reply, scale=scale, **settings)
 
@@ -200,7 +199,7 @@ def test_sampled_token_without_a_number_is_unusable() -> None:
 
 
 def test_sentence_that_claims_nothing_has_nothing_to_weigh() -> None:
-    verdict = verdict_of(Scorecard(), FIVE, card("NO CLAIM", FOUR))
+    verdict = verdict_of("scorecard", FIVE, card("NO CLAIM", FOUR))
     assert [part.score for part in verdict.parts] == [None, pytest.approx((4.1 - 1) / 4)]
     assert UNKNOWN not in verdict.warnings
 
@@ -283,7 +282,7 @@ def card(*pieces: Piece) -> list[Piece]:
 
 
 def test_each_sentence_of_a_scorecard_is_weighed() -> None:
-    verdict = verdict_of(Scorecard(), FIVE, card(FOUR, {"1": 0.9, "5": 0.1}))
+    verdict = verdict_of("scorecard", FIVE, card(FOUR, {"1": 0.9, "5": 0.1}))
     assert [part.value for part in verdict.parts] == [4, 1]
     assert [part.score for part in verdict.parts] == pytest.approx([(4.1 - 1) / 4, 0.1])
     assert verdict.score == pytest.approx(((4.1 - 1) / 4 + 0.1) / 2)
@@ -291,12 +290,12 @@ def test_each_sentence_of_a_scorecard_is_weighed() -> None:
 
 
 def test_each_label_of_a_scorecard_is_weighed() -> None:
-    verdict = verdict_of(Scorecard(), YES, card({"yes": 0.75, "no": 0.25}, {"no": 0.5, "yes": 0.5}))
+    verdict = verdict_of("scorecard", YES, card({"yes": 0.75, "no": 0.25}, {"no": 0.5, "yes": 0.5}))
     assert [(part.label, part.score) for part in verdict.parts] == [("yes", 0.75), ("no", 0.5)]
 
 
 def test_scorecard_keeps_the_values_of_sentences_that_cannot_be_weighed() -> None:
-    verdict = verdict_of(Scorecard(), FIVE, card(FOUR, {"1": 0.5, "one": 0.5}, {"2": 0.5, "two": 0.5}))
+    verdict = verdict_of("scorecard", FIVE, card(FOUR, {"1": 0.5, "one": 0.5}, {"2": 0.5, "two": 0.5}))
     assert [part.score for part in verdict.parts] == pytest.approx([(4.1 - 1) / 4, 0, 0.25])
     assert verdict.warnings.count(UNKNOWN) == 1
 
