@@ -119,11 +119,6 @@ def test_format_that_cannot_express_a_label_is_refused_when_the_rubric_is_made(
         load_rubric("groundedness", reply=format_, scale=Choices(choices), levels={}, not_applicable=())
 
 
-def test_levels_and_values_belong_to_numbers() -> None:
-    with pytest.raises(PromptError, match="bad_levels"):
-        load_rubric("groundedness", scale=YES)
-
-
 PROMPT = """\
 ---
 name: support

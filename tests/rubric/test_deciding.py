@@ -12,7 +12,6 @@ from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.calibration import calibrate
 from groundjudge.analysis.comparison import compare
 from groundjudge.analysis.labels import Labels, join
-from groundjudge.replies import PartReading, Reading
 from groundjudge.types import Rubric
 
 SENTENCES = ("It rains.", "It snows.", "It hails.")
@@ -23,12 +22,11 @@ IN_WORDS = {"all": 1.0, "half": 0.5, "nothing": 0.0, "no claim": None}
 
 def read(rubric: Rubric, *values: float | str) -> Verdict:
     """The verdict on sentences with these values or labels."""
-    choices = rubric.scale.choices
-    parts = tuple(
-        PartReading(name, choices.get(str(value), value), quotes=(name,), label=str(value) if choices else "")  # type: ignore[arg-type]
+    blocks = (
+        f"Statement Sentence: {name}\nSupporting Evidence: {name}\nScore: {value}"
         for name, value in zip(SENTENCES, values, strict=True)
     )
-    return rubric.read(rubric.format.write(Reading(None, parts=parts), rubric.scale), CASE)
+    return rubric.read("\n\n".join(blocks), CASE)
 
 
 @pytest.mark.parametrize(
@@ -36,17 +34,15 @@ def read(rubric: Rubric, *values: float | str) -> Verdict:
     [
         ((10, 9, 8), {}, (0.9, 0.8, True)),
         ((10, 10, 5.5), {}, (0.85, 0.55, False)),
-        ((10, 10, 0), {}, (2 / 3, 0.0, False)),
+        ((10, 10, 0), {}, (0.666666667, 0.0, False)),
         ((0, 0, 0), {"threshold": 0.0}, (0.0, 0.0, True)),
-        ((10, 10, 5), {"threshold": 0.5}, (5 / 6, 0.5, True)),
-        ((10, 10, 0), {"passes": "score"}, (2 / 3, None, True)),
+        ((10, 10, 5), {"threshold": 0.5}, (0.833333333, 0.5, True)),
+        ((10, 10, 0), {"passes": "score"}, (0.666666667, None, True)),
     ],
 )
 def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, expected: object) -> None:
     verdict = read(SENTENCE_JUDGE.with_options(**options), *values)
-    assert verdict.score is not None
-    score = pytest.approx(verdict.score)
-    assert (score, verdict.weakest, verdict.passed) == expected
+    assert (round(verdict.score or 0, 9), verdict.weakest, verdict.passed) == expected
 
 
 @pytest.mark.parametrize(
@@ -77,9 +73,8 @@ def test_weakest_is_a_named_score_that_quotes_its_sentence() -> None:
     left_out = load("statement_groundedness", model="offline", empty_response="not_applicable")
     blank = left_out.judge({**CASE, "response": " "})
     assert [one.score for one in left_out.scores(blank)] == [None, None]
-    assert (
-        load("statement_groundedness", model="offline", passes="score").score_names == judge.score_names[:1]
-    )
+    by_mean = load("statement_groundedness", model="offline", passes="score")
+    assert by_mean.score_names == judge.score_names[:1]
 
 
 def test_weakest_of_named_parts_decides_too() -> None:
@@ -111,14 +106,9 @@ def test_what_cannot_decide_is_refused(name: str, passes: Any, message: str) -> 
         load_rubric(name, passes=passes)
 
 
-def test_what_decides_is_part_of_the_identity() -> None:
-    assert SENTENCE_JUDGE.with_options(passes="score").identity != SENTENCE_JUDGE.identity
-
-
 # What is measured. The headlines say nothing here, the weakest parts everything.
 
-GROUNDED = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8]
-OTHERS = [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
+GROUNDED, OTHERS = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8], [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
 VERDICTS = [
     Verdict(judge="j", status="ok", case_id=str(index), score=0.95, weakest=weakest, passed=weakest >= 0.85)
     for index, weakest in enumerate([*GROUNDED, *OTHERS])
