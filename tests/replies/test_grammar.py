@@ -232,7 +232,6 @@ REPLIES: list[tuple[str, str, object]] = [
     ("scorecard", block("4") + "\n" + block("...", sentence="B."), "no_verdict"),
     ("scorecard", block("8") + "\n\n" + block("8"), [8, 8]),
     ("scorecard", block("8") + "\n\n" + block("4"), "ambiguous"),
-    ("scorecard", "Score: 8", "no_verdict"),
     ("scorecard", "The statement is fully supported, 10/10.", "no_verdict"),
     # Formulas.
     ("adjacent", passage("**RECALL_Formula**: (3 × 70%) + (4 x 30 %)"), [3.3, 5]),
@@ -348,19 +347,18 @@ def test_refusal_that_the_endpoint_reports_is_refused() -> None:
         READERS["tags"].read(Reply("<S2>4</S2>", refusal="I must not judge this."), SCALES["tags"])
 
 
+SUM = "RECALL_Weighted_Summed_Score"
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "warnings"),
     [
         ("groundedness", "...<S2>4", ("unclosed_tag",)),
         ("groundedness", "<S2>4</S2><S1>open", ()),
+        ("passage_quality", passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: 4.9"), ("weighted_sum_mismatch",)),
         (
             "passage_quality",
-            passage("RECALL_Formula: (3 * 0.9) + (4 * 0.1)\nRECALL_Weighted_Summed_Score: 3.4"),
-            ("weighted_sum_mismatch",),
-        ),
-        (
-            "passage_quality",
-            passage("RECALL_Formula: (5 * 1.0)\nRECALL_Weighted_Summed_Score: about five"),
+            passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: about five"),
             ("weighted_sum_mismatch",),
         ),
         ("passage_quality", passage("RECALL_Weighted_Summed_Score: 3.4"), ("formula_missing",)),
@@ -415,10 +413,8 @@ def test_error_shows_what_was_expected_and_how_the_reply_begins() -> None:
     with pytest.raises(ReplyError) as caught:
         Scorecard().read(Reply(block("N/A", sentence="B is new.")), SCALES["scorecard"])
     error = caught.value
-    assert error.code == "not_a_number"
-    assert all(
-        text in str(error) for text in ("one number on 0..10", "'B is new.'", "'N/A'", "the reply begins")
-    )
+    shown = ("one number on 0..10", "'B is new.'", "'N/A'", "the reply begins")
+    assert (error.code, [text in str(error) for text in shown]) == ("not_a_number", [True] * 4)
     assert "B is new" not in error.wording
 
 

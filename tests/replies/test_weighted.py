@@ -160,13 +160,11 @@ def test_fewer_candidates_than_asked_for_serve_if_they_have_the_mass() -> None:
 
 NAN = float("nan")
 ENTRY: dict[str, Any] = {"token": "4", "logprob": -0.01, "bytes": [52], "top_logprobs": []}
+ODD_CANDIDATES: list[Any] = [{"4": -0.1}, 20, [None, "4", {}], [{"token": "5", "logprob": NAN}]]
 ODD: list[dict[str, Any]] = [
     {"bytes": None, "top_logprobs": None},
-    *({"bytes": value} for value in ("4", [-1, 4000], ["4"])),
-    *(
-        {"top_logprobs": value}
-        for value in ({"4": -0.1}, 20, [None, "4", {}], [{"token": "5", "logprob": NAN}])
-    ),
+    *({"bytes": odd} for odd in ("4", [-1, 4000], ["4"])),
+    *({"top_logprobs": odd} for odd in ODD_CANDIDATES),
     {"logprob": 1e9},
 ]
 
