@@ -128,11 +128,3 @@ def test_agreement_calibration_and_comparison_use_the_score_that_decides() -> No
     strict = compare(VERDICTS, VERDICTS, LABELS, thresholds=(0.5, 0.85))
     assert strict.values["pass_rate"] == (8 / 16, 3 / 16)
     assert strict.values["mean_score"] == pytest.approx((0.53125, 0.53125))
-
-
-def test_peoples_labels_of_sentences_count_by_the_weakest() -> None:
-    verdicts = [one.model_copy(update={"judge": "statement_groundedness"}) for one in VERDICTS[:2]]
-    labels = Labels({"0": {"statement_groundedness": [10, 9]}, "1": {"statement_groundedness": [10, 3]}})
-    (joined,) = join(verdicts, labels)
-    assert [row.people.number for row in joined.labelled] == [0.9, 0.3]
-    assert joined.default_label_threshold == 0.6
