@@ -164,8 +164,8 @@ def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> No
     ],
 )
 def test_names_of_roles_are_translated(message: Any, role: str) -> None:
-    (read,) = Case(query=[message]).query or ()
-    assert (getattr(read, "role", None), getattr(read, "content", None)) == (role, "x")
+    read: Any = Case(query=[message]).query
+    assert [(each.role, each.content) for each in read] == [(role, "x")]
 
 
 @pytest.mark.parametrize(
