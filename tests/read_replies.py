@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from groundjudge import Choices, Reply, ReplyError, Scale
 from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, Line, Plain, Scorecard, Tags
-from groundjudge.types import Rubric
 
-LEVELS: dict[float, str] = {
-    1: "ungrounded",
-    2: "incorrect",
-    3: "nothing_to_ground",
-    4: "incomplete",
-    5: "grounded",
-}
+LABELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
+LEVELS: dict[float, str] = dict(enumerate(LABELS, 1))
 SCALES = {
     "tags": Scale(worst=1, best=5, integer=True),
     "json": Scale(worst=0, best=1),
@@ -34,6 +28,7 @@ READERS: dict[str, Format] = {
 YES = Choices({"yes": 1, "no": 0})
 FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
 SIGNED = Choices({"-1": 0, "0": 0.5, "1": 1})
+CHINESE = Choices({"有依据": 1, "无依据": 0})
 GRADES = Choices({"A": 1, "A-": 0.8, "B+": 0.6, "B": 0.4})
 
 
@@ -57,10 +52,6 @@ def outcome(
     if reading.parts:
         return [part.label or part.value for part in reading.parts]
     return reading.label or reading.value
-
-
-def warnings_of(rubric: Rubric, text: str) -> tuple[str, ...]:
-    return rubric.read(text).warnings
 
 
 def block(score: str, evidence: str = "b", sentence: str = "A stands here.") -> str:

@@ -50,12 +50,11 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
             {"context": "c"},
             "not given. Give it as query or question or input or user_input or customerQuery.",
         ),
-        ({}, "The case has: nothing"),
         ({}, "query, which is not given, and context, which is not given. Give query as query or question"),
+        ({}, "The case has: nothing"),
         ({"query": " "}, "query, which is blank, and context, which is not given. Give query as"),
         ({"query": " "}, "; context as context or contexts or documents or"),
         ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),
-        ({"query": None, "zip": 1}, "The case has: zip"),
     ],
 )
 def test_missing_field_is_named_with_the_fields_of_the_case(row: dict[str, Any], message: str) -> None:
@@ -137,6 +136,7 @@ def test_strings_are_kept_unchanged(text: str) -> None:
     case = Case(query=text, response=text, reference=text, profile=text, agent_name=text)
     assert {case.query, case.response, case.reference, case.profile, case.agent_name} == {text}
     assert case.context is None
+    assert Case(query="\ud83d\ude00").query == "😀"
 
 
 LONE = "a\ud83d."
@@ -156,30 +156,22 @@ def test_lone_surrogates_are_replaced(row: dict[str, Any]) -> None:
     assert "a�." in Case.from_mapping(row).model_dump_json()  # a lone surrogate would raise here
 
 
-def test_surrogate_pair_becomes_its_character() -> None:
-    assert Case(query="\ud83d\ude00").query == "😀"
-
-
 def test_huge_values_are_read() -> None:
     text = "word " * 400_000
-    case = Case.from_mapping(
-        {"query": text, "contexts": [text] * 10, "extra": [text], "response": [("ai", text)]}
-    )
+    case = Case.from_mapping({"query": text, "contexts": [text] * 10, "response": [("ai", text)]})
     assert len(SHOWS_ALL.render(case)[0]["content"]) > 11 * len(text)
 
 
+QUICK = {"query", "context", "metadata"}
+
+
 @pytest.mark.parametrize(
-    "field",
-    [
-        pytest.param(name, marks=() if name in {"query", "context", "metadata"} else pytest.mark.soak)
-        for name in ALIASES
-    ],
+    "field", [pytest.param(name, marks=() if name in QUICK else pytest.mark.soak) for name in ALIASES]
 )
 def test_deeply_nested_value_is_an_unreadable_field(field: str) -> None:
     deep: Any = "x"
     for _ in range(100_000):
         deep = [deep]
     calls = [{"role": "assistant", "content": "x", "tool_calls": [{"name": "f", "args": deep}]}]
-    assert (
-        error_of({field: calls if field in {"query", "response", "conversation"} else deep}).subject == field
-    )
+    value = calls if field in {"query", "response", "conversation"} else deep
+    assert error_of({field: value}).subject == field

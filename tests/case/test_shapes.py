@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
 from typing import Any
 
 import pytest
 from chats import CHAT, LANGCHAIN, OPENAI, Snippet, error_of
+from deepeval.test_case import RetrievedContextData
 from fenced import without_codes
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.load import dumpd
@@ -27,14 +28,6 @@ CONTEXT_PROMPT = Prompt.parse(
 )
 
 
-@dataclass
-class RetrievedContextData:
-    """The class of DeepEval."""
-
-    context: str
-    source: str
-
-
 def shown(context: Any) -> str:
     return without_codes(CONTEXT_PROMPT.render(Case(context=context))[0]["content"])
 
@@ -44,27 +37,22 @@ def shown(context: Any) -> str:
 TEXT = 'Returns: 30 days {"a": 1} — größer.'
 
 
-@pytest.mark.parametrize(
-    "context",
-    [
-        pytest.param(TEXT, id="text"),
-        pytest.param([TEXT], id="list of a text"),
-        pytest.param({"content": TEXT}, id="mapping"),
-        *(
-            pytest.param([{name: TEXT}], id=f"list of a mapping with {name}")
-            for name in ("content", "page_content", "text", "snippet", "context")
-        ),
-        pytest.param([{"content": "", "text": TEXT}], id="the first content that is not blank"),
-        pytest.param([{"content": [{"type": "text", "text": TEXT}]}], id="content parts"),
-        pytest.param(Document(content=TEXT), id="Document"),
-        pytest.param([Snippet(TEXT, {"source": "a.pdf"})], id="list of an object with page_content"),
-        pytest.param([LangChainDocument(TEXT, metadata={"source": "a"})], id="list of a LangChain Document"),
-        pytest.param([dumpd(LangChainDocument(TEXT))], id="LangChain Document dumped"),
-        pytest.param(RetrievedContextData(TEXT, "a.pdf"), id="DeepEval"),
-        pytest.param(["", {"text": " \n"}, Document(content=""), TEXT, ""], id="blank documents around it"),
-        pytest.param(f"\n {TEXT} \n", id="white space around it"),
-    ],
-)
+CONTEXTS: list[Any] = [
+    TEXT,
+    {"content": TEXT},
+    *([{name: TEXT}] for name in ("content", "page_content", "text", "snippet", "context")),
+    [{"content": "", "text": TEXT}],
+    [{"content": [{"type": "text", "text": TEXT}]}],
+    Document(content=TEXT),
+    [Snippet(TEXT, {"source": "a.pdf"})],
+    [LangChainDocument(TEXT, metadata={"source": "a"})],
+    [dumpd(LangChainDocument(TEXT))],
+    RetrievedContextData(context=TEXT, source="a.pdf"),
+    ["", {"text": " \n"}, Document(content=""), f"\n {TEXT} \n", ""],
+]
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
 def test_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
     assert (
         shown(context)
@@ -85,7 +73,6 @@ def test_empty_context_of_every_shape_gives_the_same_prompt(context: Any) -> Non
         [{"title": "A", "content": "one"}, "two"],
         [{"page_content": "one", "metadata": {"title": "A"}}, {"page_content": "two"}],
         [LangChainDocument("one", metadata={"title": "A"}), LangChainDocument("two")],
-        [{"text": "one", "title": "A"}, {"snippet": "two", "title": ""}],
         ({"context": text, "title": title} for text, title in (("one", "A"), ("two", None))),
     ],
 )
@@ -101,14 +88,10 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
     [
         ([{"body": "x", "score": 1}], "body, score"),
         (["fine", {"contents": "x"}], "contents"),
-        ([dict[str, str]()], "(none)"),
         ([{"content": None, "title": "t"}], "content, title"),
-        ([{"content": ()}], "content"),
         ([{"content": "", "title": "t"}], "content, title"),
         ([LangChainDocument("", metadata={"title": "t"})], "Document"),
         ([["tool", "b"]], "list"),
-        ([("tool", "b")], "tuple"),
-        ([None], "NoneType"),
         (5, "int"),
         (b"bytes", "int"),
     ],
@@ -141,34 +124,6 @@ def test_message_among_documents_has_its_author_as_title_in_every_shape(message:
     assert Case(context=[blank]).context == Case(context=[Message(**blank)]).context
 
 
-# --- kinds ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("document", "kind"),
-    [
-        ({"content": "x", "kind": "tool"}, "tool"),
-        ({"content": "x", "kind": "tool_result"}, "tool"),
-        ({"content": "x", "kind": "Tool Result"}, "tool"),
-        ({"content": "x", "title": "Tool Result: get_order"}, "tool"),
-        ({"content": "x", "role": "tool", "name": "get_order"}, "tool"),
-        (Document(content="x", kind="tool"), "tool"),
-        ({"content": "x"}, "knowledge"),
-        ({"content": "x", "title": "Tool Result: get_order", "kind": "knowledge"}, "knowledge"),
-        ({"content": "Tool Result: get_order\nx"}, "knowledge"),
-        ({"content": {"kind": "tool", "title": "Tool Result: x"}}, "knowledge"),
-        ({"content": "x", "metadata": {"title": "Tool Result: x", "kind": "tool"}}, "knowledge"),
-        ({"content": "x", "type": "function"}, "knowledge"),
-        ("Tool Result: get_order", "knowledge"),
-        (Document(content="x", title="Tool Result: x"), "knowledge"),
-        (LangChainDocument("x", metadata={"title": "Tool Result: x"}), "knowledge"),
-    ],
-)
-def test_only_kind_role_or_a_plain_mappings_title_make_a_tool_result(document: Any, kind: str) -> None:
-    assert [read.kind for read in Case(context=[document]).context or ()] == [kind]
-    assert ('kind="tool result"' in shown([document])) == (kind == "tool")
-
-
 # --- messages ---------------------------------------------------------------------------------
 
 
@@ -177,21 +132,21 @@ def without_type(dumped: dict[str, Any]) -> dict[str, Any]:
     return {**dumped, "kwargs": {key: dumped["kwargs"][key] for key in dumped["kwargs"] if key != "type"}}
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        pytest.param(CHAT, id="Message"),
-        pytest.param([message.model_dump() for message in CHAT], id="Message dumped"),
-        pytest.param(OPENAI, id="OpenAI"),
-        pytest.param(LANGCHAIN, id="LangChain"),
-        pytest.param([dumpd(message) for message in LANGCHAIN], id="LangChain dumpd"),
-        pytest.param([without_type(dumpd(message)) for message in LANGCHAIN], id="LangChain.js"),
-        pytest.param(messages_to_dict(LANGCHAIN), id="LangChain messages_to_dict"),
-        pytest.param([message.model_dump() for message in LANGCHAIN], id="LangChain model_dump"),
-        pytest.param([("system", "Be kind."), ["human", "Where is it?"], *CHAT[2:]], id="pairs"),
-        pytest.param([*OPENAI[:2], *LANGCHAIN[2:]], id="mixed"),
-    ],
-)
+CHATS: dict[str, Any] = {
+    "Message": CHAT,
+    "Message dumped": [message.model_dump() for message in CHAT],
+    "OpenAI": OPENAI,
+    "LangChain": LANGCHAIN,
+    "LangChain dumpd": [dumpd(message) for message in LANGCHAIN],
+    "LangChain.js": [without_type(dumpd(message)) for message in LANGCHAIN],
+    "LangChain messages_to_dict": messages_to_dict(LANGCHAIN),
+    "LangChain model_dump": [message.model_dump() for message in LANGCHAIN],
+    "pairs": [("system", "Be kind."), ["human", "Where is it?"], *CHAT[2:]],
+    "mixed": [*OPENAI[:2], *LANGCHAIN[2:]],
+}
+
+
+@pytest.mark.parametrize("messages", CHATS.values(), ids=CHATS)
 @pytest.mark.parametrize("field", ["query", "response", "conversation"])
 def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> None:
     assert Case.from_mapping({field: messages}) == Case.from_mapping({field: CHAT})
@@ -203,16 +158,14 @@ def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> No
         ({"role": "human", "content": "x"}, "user"),
         ({"role": "ai", "content": "x"}, "assistant"),
         ({"role": "function", "name": "f", "content": "x"}, "tool"),
-        ({"role": "narrator", "content": "x"}, "narrator"),
         (ChatMessage(content="x", role="user"), "user"),
         (AIMessageChunk(content="x"), "assistant"),
         (Message(role="ai", content="x"), "assistant"),
     ],
 )
 def test_names_of_roles_are_translated(message: Any, role: str) -> None:
-    assert [tuple(read)[:2] for read in Case(query=[message]).query or ()] == [
-        (("role", role), ("content", "x"))
-    ]
+    read: Any = Case(query=[message]).query
+    assert [(each.role, each.content) for each in read] == [(role, "x")]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +181,9 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
         ('{"a": [1, "ü"]}', {"a": [1, "ü"]}),
         ({"a": [1, "ü"]}, {"a": [1, "ü"]}),
         ("not json", "not json"),
-        ('"5"', '"5"'),
         ("[" * 100_000, "[" * 100_000),
         ({"when": object}, {"when": "<class 'object'>"}),
         ('{"a": "\\ud83d"}', {"a": "�"}),
-        ({"nan": float("nan")}, {"nan": "NaN"}),
         (None, None),
     ],
 )
@@ -246,15 +197,11 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: An
     [
         (5, "int"),
         ({"content": "no role"}, "content"),
-        ({"role": "user"}, "role"),
         ({"role": "user", "text": "x"}, "role, text"),
         ([{"role": "user", "content": None}], "role, content"),
         ({"role": 5, "content": "x"}, "role"),
-        ({"type": "text", "content": "x"}, "type"),
         (["a", "b"], "str"),
-        ([["a text", "another text"]], "list"),
         ([[["user", "x"]]], "list"),
-        ([None], "NoneType"),
         ([{"role": "assistant", "content": "x", "tool_calls": 5}], "TypeError"),
         ({"messages": [{"role": "user", "content": "x"}]}, "messages"),
     ],
@@ -307,45 +254,42 @@ class Ambiguous:
 def test_exception_from_a_value_is_an_unreadable_field(field: str) -> None:
     circle: dict[str, Any] = {"role": "user", "content": "x"}
     circle["content"] = circle
-    for value in (
-        Ambiguous(),
-        [Ambiguous()],
-        [circle],
-        {"content": circle, "role": "user"},
-        {(): 1, "content": {(): 1}},
-    ):
+    for value in (Ambiguous(), [circle], {(): 1, "content": {(): 1}}):
         assert error_of({field: value}).code in {"field_unreadable", "context_unreadable"}
 
 
-def test_reference_may_be_documents_or_messages() -> None:
-    assert Case(reference=["one", {"text": "two"}]).reference == "one\n\ntwo"
-    assert Case(reference=(text for text in ("one", "two"))).reference == "one\n\ntwo"  # type: ignore[arg-type]
-    assert Case(reference=[LangChainDocument("one")]).reference == "one"
-    assert Case(reference=CHAT).reference == "In Köln."
-    assert Case.from_mapping({"expected": AIMessage("one")}).reference == "one"
-
-
-def test_answers_are_strings_and_blank_ones_are_dropped() -> None:
-    assert Case(answers=["a", "", " ", "b"]).answers == ("a", "b")
-    assert Case(answers="a").answers == ("a",)
-    assert Case(answers=[]).answers == ()
-    assert error_of({"answers": {"first": "a"}}).code == "field_unreadable"
-
-
-def test_profile_mapping_is_kept_as_json() -> None:
-    assert Case(profile={"name": "Ilse", "job": "Wärterin"}).profile == '{"name": "Ilse", "job": "Wärterin"}'
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"reference": ["one", {"text": "two"}]}, {"reference": "one\n\ntwo"}),
+        ({"reference": (text for text in ("one", "two"))}, {"reference": "one\n\ntwo"}),
+        ({"reference": [LangChainDocument("one")]}, {"reference": "one"}),
+        ({"expected": CHAT}, {"reference": "In Köln."}),
+        ({"answers": ["a", "", " ", "b"]}, {"answers": ("a", "b")}),
+        ({"answers": "a"}, {"answers": ("a",)}),
+        (
+            {"profile": {"name": "Ilse", "job": "Wärterin"}},
+            {"profile": '{"name": "Ilse", "job": "Wärterin"}'},
+        ),
+    ],
+)
+def test_reference_answers_and_profile_are_kept_as_texts(given: Any, read: dict[str, Any]) -> None:
+    assert Case.from_mapping(given).model_dump(exclude_none=True, exclude={"metadata"}) == read
 
 
 # --- nothing is dropped silently --------------------------------------------------------------
 
 F = ToolCall(name="f", arguments={"a": 1})
 BROKEN = ToolCall(name="f", arguments='{"a": ')
+CUT: Any = {"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}
 USE = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
 AS_OPENAI = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+AS_LANGCHAIN = {"name": "f", "args": {"a": 1}, "id": "1"}
 RESULT = {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "9"}]}
+FOUND = {"type": "web_search_result", "url": "u"}
 SERVER_TOOL = [
-    {"type": "server_tool_use", "id": "1", "name": "f", "input": {"a": 1}},
-    {"type": "web_search_tool_result", "content": [{"type": "web_search_result", "url": "u"}]},
+    {**USE, "type": "server_tool_use"},
+    {"type": "web_search_tool_result", "content": [FOUND]},
     {"type": "text", "text": "a"},
 ]
 
@@ -373,43 +317,24 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
         [ai("a\nb")],
     ),
     "a result inside a result": (said([{"type": "tool_result", "content": [RESULT]}]), [tool("9")]),
-    "data among results": (
-        {"role": "user", "content": [RESULT, {"cache": 1}]},
-        [tool("9"), Message(role="user", content='[{"cache": 1}]')],
-    ),
-    "data among text": (
-        said([text("a"), {"text": "b", "price": 9}]),
-        [ai('a\n{"text": "b", "price": 9}')],
-    ),
+    "data among results": (said([RESULT, {"cache": 1}]), [tool("9"), ai('[{"cache": 1}]')]),
+    "data among text": (said([text("a"), {"text": "b", "price": 9}]), [ai('a\n{"text": "b", "price": 9}')]),
     "data under the name of a text": (said(["a", {"text": {"b": 1}}]), [ai('a\n{"text": {"b": 1}}')]),
-    "reasoning is not what the model said": (
+    "reasoning, which it did not say": (
         said([{"type": "thinking", "thinking": "Hm."}, text("a")]),
         [ai("a")],
     ),
     "a refusal beside a text": (said("a", refusal="no"), [ai("a\nno")]),
-    "a refusal alone": (said(None, refusal="no"), [ai("no")]),
     "a refusal as a block": (said([{"type": "refusal", "refusal": "no"}]), [ai("no")]),
     "LangChain's refusal": (AIMessage("", additional_kwargs={"refusal": "no"}), [ai("no")]),
     "function_call": (said(None, function_call={"name": "f", "arguments": '{"a": 1}'}), [ai("", F)]),
     "Anthropic's tool_use": (said([text("I look."), USE]), [ai("I look.", F)]),
-    "LangChain's tool call in two places": (
-        AIMessage([USE], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "1"}]),
-        [ai("", F)],
-    ),
-    "additional_kwargs": (
-        said("", additional_kwargs={"tool_calls": [AS_OPENAI], "function_call": None}),
-        [ai("", F)],
-    ),
-    "an invalid call": (
-        AIMessage("", invalid_tool_calls=[{"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}]),
-        [ai("", BROKEN)],
-    ),
+    "LangChain's tool call in two places": (AIMessage([USE], tool_calls=[AS_LANGCHAIN]), [ai("", F)]),
+    "additional_kwargs": (said("", additional_kwargs={"tool_calls": [AS_OPENAI]}), [ai("", F)]),
+    "an invalid call": (AIMessage("", invalid_tool_calls=[CUT]), [ai("", BROKEN)]),
     "two equal calls": (said("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [ai("", F, F)]),
-    "Anthropic's tool_result": (said([RESULT, text("And?")]), [tool("9"), ai("And?")]),
-    "a tool of the server's": (
-        said(SERVER_TOOL),
-        [ai("", F), tool('{"type": "web_search_result", "url": "u"}'), ai("a")],
-    ),
+    "a result before a text": (said([RESULT, text("And?")]), [tool("9"), ai("And?")]),
+    "a tool of the server's": (said(SERVER_TOOL), [ai("", F), tool(json.dumps(FOUND)), ai("a")]),
     "a result with two keys": (
         {"role": "tool", "name": "f", "content": "ok", "total": 9},
         [tool('{"content": "ok", "total": 9}', "f")],
@@ -446,24 +371,20 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "text"),
+    ("field", "value", "shown"),
     [
-        ("query", [{"role": "user", "content": [{"type": "text", "text": "a"}, IMAGE]}], "a\n[image_url]"),
+        ("query", [said([text("a"), IMAGE])], "a\n[image_url]"),
         ("response", [AIMessage([{"type": "input_audio", "data": "A"}])], "[input_audio]"),
-        ("response", [{"role": "assistant", "content": [{"image": {"bytes": "A"}}]}], "[image]"),
+        ("response", [said([{"image": {"bytes": "A"}}])], "[image]"),
         ("context", [{"content": [IMAGE]}], "[image_url]"),
-        (
-            "context",
-            [{"role": "user", "content": [{"type": "tool_result", "content": [IMAGE]}]}],
-            "[image_url]",
-        ),
-        ("reference", [{"content": [{"type": "text", "text": "a"}, IMAGE]}], "a\n[image_url]"),
+        ("context", [said([{"type": "tool_result", "content": [IMAGE]}])], "[image_url]"),
+        ("reference", [{"content": [text("a"), IMAGE]}], "a\n[image_url]"),
     ],
 )
-def test_what_is_not_text_leaves_its_name(field: str, value: Any, text: str) -> None:
+def test_what_is_not_text_leaves_its_name(field: str, value: Any, shown: str) -> None:
     case = Case.from_mapping({field: value})
     kept = case.value(field)
-    assert (kept if isinstance(kept, str) else kept[0].content) == text
+    assert (kept if isinstance(kept, str) else kept[0].content) == shown
     assert not case.is_shown_whole([field])
     assert case.is_shown_whole({"query", "response", "context", "reference"} - {field})
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from groundjudge import as_judge, load, load_rubric
 from groundjudge.case.case import Case, Document
-from groundjudge.case.fields import Fields, retrieved_documents, traced_documents
+from groundjudge.case.fields import Fields, traced_documents
 from groundjudge.errors import CaseError
 from groundjudge.prompt.prompt import Prompt
 
@@ -51,16 +51,15 @@ PLAIN_MAPPINGS: dict[str, Any] = {
     "text under another name": {"title": TITLE, "page_content": "x"},
     "more keys": {**PLAIN, "score": 0.7, "metadata": {"title": "Orders"}},
     "a null as kind": {**PLAIN, "kind": None, "role": None},
-    "no name": {"title": "Tool Result:", "content": "x"},
 }
 NO_PLAIN_MAPPINGS: dict[str, Any] = {
     "a kind": {**PLAIN, "kind": "knowledge"},
-    "a kind of the application's own": {**PLAIN, "kind": "article"},
     "an empty kind": {**PLAIN, "kind": ""},
     "a message": {**PLAIN, "role": "user"},
-    "a title in the metadata": {"content": "x", "metadata": {"title": TITLE}},
-    "a name": {"content": "x", "name": TITLE},
-    "a source": {"content": "x", "source": TITLE},
+    "a type": {"content": "x", "type": "function"},
+    "a title in the content": {"content": {"title": TITLE, "kind": "tool"}},
+    "a title in the metadata": {"content": "x", "metadata": {"title": TITLE, "kind": "tool"}},
+    "a name and a source": {"content": "x", "name": TITLE, "source": TITLE},
     "a string": f"{TITLE}\nx",
     "groundjudge's Document": Document(content="x", title=TITLE),
     "groundjudge's Document dumped": Document(content="x", title=TITLE).model_dump(),
@@ -73,11 +72,16 @@ NO_PLAIN_MAPPINGS: dict[str, Any] = {
     "DeepEval's RetrievedContextData": RetrievedContextData(context="x", source=TITLE),
 }
 TOLD_BY_KIND_OR_ROLE: dict[str, Any] = {
-    "a kind": {"content": "x", "kind": "tool"},
+    **{kind: {"content": "x", "kind": kind} for kind in ("tool", "tool_result", "Tool Result")},
     "a role": {"content": "x", "role": "tool"},
     "groundjudge's Document": Document(content="x", kind="tool"),
     "LangChain's message": ToolMessage("x", tool_call_id="1"),
 }
+
+
+def retrieved(outputs: Any, kind: str = "retriever") -> tuple[Document, ...]:
+    """The documents that a traced run returned."""
+    return traced_documents([outputs], lambda _: [], lambda run: (kind, "get_order", run)) or ()
 
 
 @pytest.mark.parametrize("document", PLAIN_MAPPINGS.values(), ids=PLAIN_MAPPINGS)
@@ -92,28 +96,18 @@ def test_title_of_anything_else_makes_it_nothing(document: Any) -> None:
 
 @pytest.mark.parametrize("document", TOLD_BY_KIND_OR_ROLE.values(), ids=TOLD_BY_KIND_OR_ROLE)
 def test_kind_and_role_make_tool_results_everywhere(document: Any) -> None:
-    assert kinds([document]) == ["tool"]
-    assert [each.kind for each in retrieved_documents([document])] == ["tool"]
-    assert [each.kind for each in Case(context=[document]).without_tool_titles().context or ()] == ["tool"]
+    assert kinds([document]) == kinds(retrieved([document])) == ["tool"]
+    assert kinds(Case(context=[document]).without_tool_titles().context) == ["tool"]
 
 
-@pytest.mark.parametrize(
-    "title",
-    [
-        *(
-            "tool result: x",
-            "TOOL RESULT: x",
-            "Tool result: x",
-            "Tool Results: x",
-            "Tool Result x",
-            "Tool Result",
-        ),
-        *(" Tool Result: x", "\nTool Result: x", "Tool  Result: x", "Tool\u00a0Result: x", "Tool Result : x"),
-        *("Tool Result：x", "Tool Result\uff1a x", "Tool Result∶ x", "Ｔｏｏｌ Result: x"),
-        *("\u200bTool Result: x", "Tool\u200b Result: x", "Tool Result\u200d: x", "\ufeffTool Result: x"),
-        *("Тool Result: x", "The Tool Result: x", '"Tool Result: x', "", None, 5, [TITLE]),
-    ],
+WRITTEN_OTHERWISE = (
+    "tool result: x|TOOL RESULT: x|Tool Results: x|Tool Result x|Tool Result| Tool Result: x|Tool  Result: x"
+    "|Tool\u00a0Result: x|Tool Result : x|Tool Result：x|Ｔｏｏｌ Result: x|\u200bTool Result: x"
+    "|Tool Result\u200d: x|Тool Result: x|The Tool Result: x|"
 )
+
+
+@pytest.mark.parametrize("title", [*WRITTEN_OTHERWISE.split("|"), None, 5, [TITLE]])
 def test_title_that_is_written_otherwise_makes_nothing(title: Any) -> None:
     assert kinds([{"title": title, "content": "x"}]) == ["knowledge"]
 
@@ -121,33 +115,31 @@ def test_title_that_is_written_otherwise_makes_nothing(title: Any) -> None:
 # --- every place where documents enter ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        pytest.param(Fields().in_row({"documents": [PLAIN]}), id="a row"),
-        pytest.param(Fields.of({"context": "a.b"}).in_row({"a": {"b": PLAIN}}), id="a path"),
-        pytest.param(Fields().in_exchange({"context": [PLAIN]}, "r"), id="inputs"),
-        pytest.param(Fields().in_exchange("q", {"answer": "r", "docs": [PLAIN]}), id="outputs"),
-        pytest.param(Fields().in_exchange("q", "r", {"context": [PLAIN]}), id="reference outputs"),
-        pytest.param(Fields().in_exchange("q", "r", more={"context": [PLAIN]}), id="more"),
-    ],
-)
+ENTRANCES = {
+    "a row": Fields().in_row({"documents": [PLAIN]}),
+    "a path": Fields.of({"context": "a.b"}).in_row({"a": {"b": PLAIN}}),
+    "inputs": Fields().in_exchange({"context": [PLAIN]}, "r"),
+    "outputs": Fields().in_exchange("q", {"answer": "r", "docs": [PLAIN]}),
+    "reference outputs": Fields().in_exchange("q", "r", {"context": [PLAIN]}),
+    "more": Fields().in_exchange("q", "r", more={"context": [PLAIN]}),
+}
+
+
+@pytest.mark.parametrize("found", ENTRANCES.values(), ids=ENTRANCES)
 def test_application_writes_the_titles_of_inputs_and_outputs(found: Any) -> None:
-    assert [each.kind for each in Case.of(found).context or ()] == ["tool"]
+    assert kinds(Case.of(found).context) == ["tool"]
 
 
 @pytest.mark.parametrize("document", [*PLAIN_MAPPINGS.values(), *NO_PLAIN_MAPPINGS.values()])
 def test_strangers_write_the_titles_of_what_a_retriever_returned(document: Any) -> None:
     for outputs in ([document], document, {"documents": [document]}):
-        assert [each.kind for each in retrieved_documents(outputs)] == ["knowledge"]
+        assert kinds(retrieved(outputs)) == ["knowledge"]
 
 
 def test_traced_retriever_gives_knowledge_and_a_traced_tool_a_tool_result() -> None:
-    runs = [("retriever", "search", [PLAIN]), ("tool", "get_order", PLAIN)]
-    documents = traced_documents(runs, lambda _: [], lambda run: run) or ()
-    assert [(each.kind, each.title) for each in documents] == [("knowledge", TITLE), ("tool", TITLE)]
-    found = Fields().in_exchange("q", "r", retrieved=lambda: documents[:1])
-    assert [each.kind for each in Case.of(found).context or ()] == ["knowledge"]
+    assert [(each.kind, each.title) for each in retrieved(PLAIN, "tool")] == [("tool", TITLE)]
+    found = Fields().in_exchange("q", "r", retrieved=lambda: retrieved([PLAIN]))
+    assert kinds(Case.of(found).context) == ["knowledge"]
 
 
 # --- without tool titles --------------------------------------------------------------------------
@@ -158,10 +150,9 @@ def test_without_tool_titles_a_document_is_what_it_is_with_the_kind_knowledge(do
     said = Case(query="q", context=[document, "y"], id="1", metadata={"a": 1})
     told = Case(query="q", context=[{**document, "kind": "knowledge"}, "y"], id="1", metadata={"a": 1})
     assert said.without_tool_titles() == told.without_tool_titles()
-    assert said.without_tool_titles().context == told.context
-    assert [each.content for each in told.context or ()] == ["x", "y"]
-    (retrieved,) = retrieved_documents([document])
-    assert (retrieved,) == (told.context or ())[:1]
+    assert (
+        said.without_tool_titles().context == told.context == (*retrieved([document]), Document(content="y"))
+    )
 
 
 def test_document_without_text_is_an_error_only_of_a_judge_that_looks_at_it() -> None:
@@ -175,9 +166,7 @@ def test_document_without_text_is_an_error_only_of_a_judge_that_looks_at_it() ->
 
 def test_what_was_noted_of_a_case_stays_without_tool_titles() -> None:
     image = {"type": "image_url", "image_url": {"url": "u"}}
-    case = Case.from_mapping(
-        {"context": [PLAIN], "reference": [{"content": [image]}], "query": 5, "response": "r"}
-    )
+    case = Case.from_mapping({"context": [PLAIN], "reference": [{"content": [image]}], "query": 5})
     untitled = case.without_tool_titles()
     assert [one.is_shown_whole(["reference"]) for one in (case, untitled)] == [False, False]
     assert untitled.given() == case.given()
@@ -205,14 +194,10 @@ def test_option_leaves_titles_out_of_prompt_evidence_and_baseline() -> None:
     reply = 'Statement Sentence: It left at 9.\nSupporting Evidence: "It left at 9."\nScore: 10'
     (part,) = untitled.read(reply, case).parts
     assert [document["content"][each.start : each.end] for each in part.evidence] == ['"It left at 9."']
-    wrong = {"query": "q", "context": [{**PLAIN, "content": "It left at 8."}, "It left at 9."]}
-    scores = [
-        load("confidence_grounding", model="offline", tool_titles=given).judge(
-            {**wrong, "response": "It left at 9."}
-        )
-        for given in (True, False)
-    ]
-    assert [verdict.passed for verdict in scores] == [False, True]
+    context = [{**PLAIN, "content": "It left at 8."}, "It left at 9."]
+    row = {"query": "q", "context": context, "response": "It left at 9."}
+    judges = [load("confidence_grounding", model="offline", tool_titles=given) for given in (True, False)]
+    assert [judge.judge(row).passed for judge in judges] == [False, True]
 
 
 def test_option_is_part_of_identity_and_key_and_reaches_the_judges_of_a_panel() -> None:

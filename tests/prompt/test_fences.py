@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -22,14 +23,9 @@ from groundjudge.prompt.prompt import Prompt
 from groundjudge.types import Rubric
 
 FIELDS = ("query", "context", "response", "reference", "conversation", "profile", "agent_name", "answers")
+INPUTS = [{"name": name, "type": "messages", "required": False} for name in FIELDS]
 EVERYTHING = Prompt.parse(
-    "---\ninputs:\n"
-    + "".join(
-        f"- {{name: {name}, type: {'documents' if name == 'context' else 'messages'}, required: false}}\n"
-        for name in FIELDS
-    )
-    + "---\n"
-    + "\n".join(f"{name}: {{{{{name}}}}}" for name in FIELDS)
+    f"---\ninputs: {json.dumps(INPUTS)}\n---\n" + "\n".join(f"{name}: {{{{{name}}}}}" for name in FIELDS)
 )
 ANY_TAG = re.compile(r"<(/?)data-([a-z_]+)-([0-9a-f]{8})((?: [a-z]+=\"[^\"\n]*\")*)>")
 
@@ -166,9 +162,7 @@ SHOWN: dict[str, Callable[[str], Block]] = {
 
 @pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
 @pytest.mark.parametrize(
-    "digits",
-    [DIGITS, pytest.param(DIGITS.upper(), marks=pytest.mark.soak)],
-    ids=["small letters", "capitals"],
+    "digits", [DIGITS, pytest.param(DIGITS.upper(), marks=pytest.mark.soak)], ids=["", "upper"]
 )
 def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[str], Block]) -> None:
     codes = {digits.lower()[at : at + 8] for at in range(len(digits))}

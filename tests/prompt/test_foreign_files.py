@@ -18,11 +18,7 @@ from groundjudge.replies import Banded, Json, Tags
 from groundjudge.scale import Scale
 
 ROW: Mapping[str, Any] = {
-    "query": [
-        {"role": "user", "content": "When?"},
-        {"role": "assistant", "content": "?"},
-        ("user", "When is it?"),
-    ],
+    "query": [("user", "When?"), ("assistant", "?"), ("user", "When is it?")],
     "context": ["On {Monday}.", {"title": "B", "content": "Or not."}],
     "reference": "On Monday.",
     "response": "It is on Monday.",
@@ -32,17 +28,15 @@ CONTEXT = (
     '<data-{0}>\n<data-document number="1">\nOn {{Monday}}.\n</data-document>\n'
     '<data-document number="2" title="B">\nOr not.\n</data-document>\n</data-{0}>'
 )
+ANSWER = "<data-{0}>\nIt is on Monday.\n</data-{0}>"
 
 PROMPTY = """\
 ---
-name: Groundedness Evaluator
+name: mine
 model:
   api: chat
   configuration: {type: azure_openai}
-  parameters:
-    temperature: 0.0
-    max_tokens: 800
-    response_format: {type: text}
+  parameters: {temperature: 0.3, response_format: {type: text}}
 inputs:
   response: {type: string}
   context: {type: string}
@@ -57,115 +51,74 @@ Fine.
  User:
 RESPONSE: {{ response }}
 """
-MARKDOWN = """\
+PROMPTY_ASKS = [
+    ("system", "You grade. Answer as <S2>your Score</S2>."),
+    ("user", "CONTEXT: " + CONTEXT.format("context")),
+    ("assistant", "Fine."),
+    ("user", "RESPONSE: " + ANSWER.format("response")),
+]
+BRACES = (
+    '{"score": 0.5, "why": {"tags": ["{a}"]}}, {"b": {}}, 100 % of {it}, {{"c": 1}}, {0}, {} and \\frac{1}{2}'
+)
+MARKDOWN = f"""\
 ---
 title: Faithfulness
 temperature: 0.3
 ---
 # Faithfulness
 
-Question: {{customerQuery}}
-Answer: {{prediction}}
-
-Reply with JSON like {"score": 0.5, "why": {"text": "…", "tags": ["{a}"]}} and {"b": {}}:
-100 % of {it}, {{"c": 1}}.
+Question: {{{{customerQuery}}}}
+Answer: {{{{prediction}}}}
+{BRACES}
 """
-PLAIN = """\
-Premise: {premise}
-Hypothesis: {hypothesis}
-Better: {passage_gt}
-Keep {braces}, {{"score": {{}}}}, {0}, {}, \\frac{1}{2} and { premise } as they are.
-"""
-
-
-ASKED_IN_MARKDOWN = (
-    "# Faithfulness\n\n"
-    "Question: <data-customerQuery>\nWhen is it?\n</data-customerQuery>\n"
-    "Answer: <data-prediction>\nIt is on Monday.\n</data-prediction>\n\n"
-    'Reply with JSON like {"score": 0.5, "why": {"text": "…", "tags": ["{a}"]}} and {"b": {}}:\n'
-    '100 % of {it}, {{"c": 1}}.'
+MARKDOWN_ASKS = (
+    "# Faithfulness\n\nQuestion: <data-customerQuery>\nWhen is it?\n</data-customerQuery>\n"
+    f"Answer: {ANSWER.format('prediction')}\n{BRACES}"
 )
-ASKED_PLAINLY = (
-    f"Premise: {CONTEXT.format('premise')}\n"
-    "Hypothesis: <data-hypothesis>\nIt is on Monday.\n</data-hypothesis>\n"
-    "Better: <data-passage_gt>\nOn Monday.\n</data-passage_gt>\n"
-    'Keep {braces}, {{"score": {{}}}}, {0}, {}, \\frac{1}{2} and { premise } as they are.'
+PLAIN = f"Premise: {{premise}}\nHypothesis: {{hypothesis}}\nBetter: {{passage_gt}}\n{BRACES} {{ premise }}"
+PLAIN_ASKS = (
+    f"Premise: {CONTEXT.format('premise')}\nHypothesis: {ANSWER.format('hypothesis')}\n"
+    f"Better: <data-passage_gt>\nOn Monday.\n</data-passage_gt>\n{BRACES} {{ premise }}"
 )
-ASKED_WITH_HISTORY = (
-    "<data-history>\n"
-    '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]'
-    "\n</data-history>\n<data-answer>\nIt is on Monday.\n</data-answer>"
-)
+HISTORY = '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]'
+HISTORY_ASKS = f"<data-history>\n{HISTORY}\n</data-history>\n{ANSWER.format('answer')}"
 
-
-def foreign_file(kind: str, text: str, arguments: dict[str, Any], reply: str, **expected: Any) -> Any:
-    return pytest.param(text, arguments, reply, expected, id=kind)
-
-
-FOREIGN = [
-    foreign_file(
-        "Prompty v1",
-        PROMPTY,
-        {"reply": Tags(value="S2", reason="S1"), "scale": Scale(worst=1, best=5, integer=True)},
-        "<S1>w</S1><S2>4</S2>",
-        name="Groundedness Evaluator",
-        score=0.75,
-        parameters={"temperature": 0.0, "max_tokens": 800, "response_format": {"type": "text"}},
-        messages=[
-            ("system", "You grade. Answer as <S2>your Score</S2>."),
-            ("user", "CONTEXT: " + CONTEXT.format("context")),
-            ("assistant", "Fine."),
-            ("user", "RESPONSE: <data-response>\nIt is on Monday.\n</data-response>"),
-        ],
+TO_FIVE = Scale(worst=1, best=5, integer=True)
+FOREIGN: dict[str, tuple[Any, ...]] = {
+    # The text of the file, options, a reply; what is asked, score and label.
+    "Prompty": (
+        *(PROMPTY, {"reply": Tags(), "scale": TO_FIVE}, "<S1>w</S1><S2>4</S2>"),
+        (PROMPTY_ASKS, 0.75, None),
     ),
-    foreign_file(
-        "Markdown",
-        MARKDOWN,
-        {"reply": Json(value="score", reason="why"), "scale": Scale(worst=0, best=1)},
-        '{"why": "w", "score": 0.5}',
-        name="mine",
-        score=0.5,
-        parameters={},
-        messages=[("user", ASKED_IN_MARKDOWN)],
+    "Markdown": (
+        *(MARKDOWN, {"reply": Json(reason="why"), "scale": Scale(worst=0, best=1)}),
+        *('{"why": "w", "score": 0.5}', ([("user", MARKDOWN_ASKS)], 0.5, None)),
     ),
-    foreign_file(
-        "plain template",
-        PLAIN,
-        {"reply": Tags(value="v", reason="r"), "scale": Scale(worst=0, best=10), "levels": {10: "any"}},
-        "<r>w</r><v>5</v>",
-        name="mine",
-        score=0.5,
-        label="any",
-        parameters={},
-        messages=[("user", ASKED_PLAINLY)],
+    "plain template": (
+        *(PLAIN, {"reply": Tags("v", "r"), "scale": Scale(worst=0, best=10), "levels": {10: "any"}}),
+        *("<r>w</r><v>5</v>", ([("user", PLAIN_ASKS)], 0.5, "any")),
     ),
-    foreign_file(
-        "roles without front matter",
-        "Grade it.\nuser:\n{history}\n{answer}",
-        {"reply": Banded(), "scale": Scale(worst=100, best=0), "not_applicable": [50]},
-        "Analysis: w\nLevel: x\nScore: 25\n",
-        name="mine",
-        score=0.75,
-        parameters={},
-        messages=[("system", "Grade it."), ("user", ASKED_WITH_HISTORY)],
+    "roles without front matter": (
+        *("Grade it.\nuser:\n{history}\n{answer}", {"reply": Banded(), "scale": Scale(worst=100, best=0)}),
+        *("Analysis: w\nScore: 25", ([("system", "Grade it."), ("user", HISTORY_ASKS)], 0.75, None)),
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("text", "arguments", "reply", "expected"), FOREIGN)
+@pytest.mark.parametrize(("text", "options", "reply", "expected"), FOREIGN.values(), ids=FOREIGN)
 def test_file_of_another_tool_is_a_judge(
-    tmp_path: Path, text: str, arguments: dict[str, Any], reply: str, expected: dict[str, Any]
+    tmp_path: Path, text: str, options: dict[str, Any], reply: str, expected: tuple[Any, ...]
 ) -> None:
     path, model = tmp_path / "mine.prompty", ScriptedModel(reply)
     path.write_text(text, encoding="utf-8")
-    judge = load_one(path, model=model, **arguments)
+    judge = load_one(path, model=model, **options)
     verdict = judge.judge(ROW)
-    assert (verdict.judge, verdict.score, verdict.reason) == (expected["name"], expected["score"], "w")
-    assert verdict.label == expected.get("label")
-    assert dict(judge.rubric.prompt.parameters) == expected["parameters"]
-    (request,) = model.asked
-    sent = [(each["role"], without_codes(each["content"])) for each in request.messages]
-    assert sent == expected["messages"]
+    asked, score, label = expected
+    assert (verdict.judge, verdict.score, verdict.label, verdict.reason) == ("mine", score, label, "w")
+    parameters = {"temperature": 0.3, "response_format": {"type": "text"}} if text == PROMPTY else {}
+    assert dict(judge.rubric.prompt.parameters) == parameters
+    sent = [(each["role"], without_codes(each["content"])) for each in model.asked[0].messages]
+    assert sent == asked
 
 
 def test_answers_are_optional_if_undeclared() -> None:

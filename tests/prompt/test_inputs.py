@@ -10,14 +10,13 @@ from any_options import as_one, load_one
 from fenced import without_codes
 from scripted_model import ScriptedModel
 
-from groundjudge import as_judge, load, load_rubric
+from groundjudge import load, load_rubric
 from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Tags
 from groundjudge.scale import Scale
-from groundjudge.types import JudgeOptions
 
 
 def file_of(tmp_path: Path, text: str) -> Path:
@@ -31,10 +30,7 @@ def file_of(tmp_path: Path, text: str) -> Path:
 PEOPLES = """\
 ---
 name: mine
-inputs:
-  query: {type: string}
-  documents: {type: string}
-  response: {type: string}
+inputs: {query: {type: string}, documents: {type: string}, response: {type: string}}
 ---
 system:
 Grade it.
@@ -46,10 +42,8 @@ NO_CONTEXT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # what is allowed: (options, context of the case)
     "empty list": ({"may_be_empty": ["context"]}, {"context": []}),
     "blank text": ({"may_be_empty": ["context"]}, {"context": " "}),
-    "the placeholder's name": ({"may_be_empty": ["documents"]}, {"context": ""}),
     "another alias": ({"may_be_empty": ("retrieved_contexts",)}, {"context": []}),
     "one name as a text": ({"may_be_empty": "context"}, {"context": []}),
-    "blank documents": ({"may_be_empty": ["context", "query"]}, {"context": ["", " "]}),
     "optional, not given": ({"optional": ["context"]}, {}),
     "both": ({"optional": ["context"], "may_be_empty": ["context"]}, {}),
 }
@@ -63,14 +57,7 @@ def test_case_without_context_is_judged_if_options_allow_it(
     strict = load_one(path, model=model, **OPTIONS)
     with pytest.raises(CaseError, match="missing_field"):
         strict.judge({"query": "q", "response": "r", **context})
-    for judge in (
-        load_one(path, model=model, **OPTIONS, **allowed),
-        as_one(path, model, **OPTIONS, **allowed),
-        as_one(strict, **allowed),
-        as_judge(load_rubric(path, **OPTIONS, **allowed), model),
-        as_judge(strict.rubric.with_options(**allowed), model),
-        as_one(strict.rubric, model, **allowed),
-    ):
+    for judge in (load_one(path, model=model, **OPTIONS, **allowed), as_one(strict, **allowed)):
         assert judge.judge({"query": "q", "response": "r", **context}).score == 1
         asked = without_codes(model.asked[-1].messages[1]["content"])
         assert "<data-documents>\n</data-documents>" in asked
@@ -81,43 +68,33 @@ def test_case_without_context_is_judged_if_options_allow_it(
 
 
 def test_option_may_be_empty_still_needs_the_field(tmp_path: Path) -> None:
-    judge = load_one(
-        file_of(tmp_path, PEOPLES), model=ScriptedModel("x"), **OPTIONS, may_be_empty=["context"]
-    )
+    rubric = load_rubric(file_of(tmp_path, PEOPLES), **OPTIONS, may_be_empty=["context"])
     with pytest.raises(CaseError, match="needs context, which is not given"):
-        judge.judge({"query": "q", "response": "r"})
+        rubric.ask({"query": "q", "response": "r"})
 
 
 def test_options_of_inputs_add_to_the_files_and_to_each_other() -> None:
-    judge = load("groundedness", model=ScriptedModel("x"), optional=["query"]).rubric
-    signs = {each.name: (each.required, each.may_be_empty) for each in judge.inputs}
+    rubric = load_rubric("groundedness", optional=["query"])
+    signs = {each.name: (each.required, each.may_be_empty) for each in rubric.inputs}
     assert signs == {"query": (False, False), "context": (True, True), "response": (True, False)}
-    more = judge.with_options(may_be_empty=["query"], optional=[])
+    more = rubric.with_options(may_be_empty=["query"], optional=[])
     assert (more.inputs[0].required, more.inputs[0].may_be_empty) == (False, True)
-    assert judge.with_options(optional=["query"], may_be_empty=None).identity == judge.identity
-    options: list[JudgeOptions] = [{}, {"optional": ["query"]}, {"may_be_empty": ["query"]}]
-    identities = {load("groundedness", model=ScriptedModel("x"), **each).identity for each in options}
-    assert len(identities) == 3
+    assert rubric.with_options(optional=["query"], may_be_empty=None).identity == rubric.identity
+    blank = load_rubric("groundedness", may_be_empty=["query"])
+    assert len({load_rubric("groundedness").identity, rubric.identity, blank.identity}) == 3
 
 
 @pytest.mark.parametrize("option", ["may_be_empty", "optional"])
-@pytest.mark.parametrize("given", [["contxt"], ["context", "reference"], "contexxt", ["topic"], [""], [3]])
+@pytest.mark.parametrize("given", [["context", "reference"], "contexxt", [""], [3]])
 def test_option_with_an_unknown_input_is_an_error_that_names_it(
     tmp_path: Path, option: str, given: Any
 ) -> None:
-    path, model = file_of(tmp_path, PEOPLES), ScriptedModel("x")
     options: dict[str, Any] = {option: given}
-    for make in (
-        lambda: load_one(path, model=model, **OPTIONS, **options),
-        lambda: as_one(load_one(path, model=model, **OPTIONS), **options),
-        lambda: load_rubric(path, **OPTIONS).with_options(**options),
+    wrong = given if isinstance(given, str) else given[-1]
+    with pytest.raises(
+        PromptError, match=f"unknown_input: {option}: {wrong!r} is not an .*: query, documents, res"
     ):
-        with pytest.raises(PromptError) as raised:
-            make()
-        assert raised.value.code == "unknown_input"
-        wrong = given if isinstance(given, str) else given[-1]
-        assert f"{option}: {wrong!r} is not an input" in raised.value.message
-        assert "query, documents, response" in raised.value.message
+        load_rubric(file_of(tmp_path, PEOPLES), **OPTIONS, **options)
 
 
 # --- inputs of one's own ----------------------------------------------------------------------------
@@ -153,12 +130,8 @@ GIVEN: dict[str, Any] = {
     "metadata": {"metadata": {"topic": "dogs"}, "response": "r"},
     "Case": Case(response="r", metadata={"topic": "dogs"}),
     "inputs": {"inputs": {"topic": "dogs"}, "outputs": {"answer": "r"}},
-    "outputs": {"inputs": {"question": "q"}, "outputs": {"answer": "r", "topic": "dogs"}},
-    "exchange": Case.from_exchange({"topic": "dogs"}, "r"),
     "exchange's keyword": Case.from_exchange("q", "r", topic="dogs"),
-    "exchange's path": Case.of(
-        Fields({"topic": "inputs.a.0.b"}).in_exchange({"a": [{"b": "dogs"}]}, "r", None)
-    ),
+    "exchange's path": Fields({"topic": "inputs.a.0.b"}).in_exchange({"a": [{"b": "dogs"}]}, "r", None),
 }
 
 
@@ -168,42 +141,31 @@ def test_input_of_ones_own_is_filled_from_key_or_metadata(row: Any) -> None:
     assert shown(own(), row) == shown(own("{topic} {response}"), row) == expected
 
 
+SHOWN_DOCUMENT = '<data-document number="1" title="T">\nb\n</data-document>'
 SHAPES: dict[str, tuple[str, Any, str]] = {
     # type and value: (type, value, what is shown)
-    "text": ("text", 'a "b"', 'a "b"'),
-    "string": ("string", "a\nb", "a\nb"),
+    "string": ("string", 'a\n"b"', 'a\n"b"'),
     "a number": ("text", 4.5, "4.5"),
     "a number as Prompty declares it": ("number", 7, "7"),
     "a truth value": ("boolean", False, "false"),
     "a mapping as text": ("object", {"größe": [1]}, '{"größe": [1]}'),
     "a list as text": ("text", ["a", "b"], '["a", "b"]'),
-    "a list": ("list", ["a", 1], '["a", 1]'),
-    "an array": ("array", ["a"], '["a"]'),
+    "an array": ("array", ["a", 1], '["a", 1]'),
     "one item as a list": ("list", "a", '["a"]'),
     "messages": ("messages", [("user", "a")], '[{"role": "user", "content": "a"}]'),
     "text as messages": ("messages", "a", "a"),
-    "documents": (
-        "documents",
-        ["a", {"title": "T", "content": "b"}],
-        (
-            '<data-document number="1">\na\n</data-document>\n'
-            '<data-document number="2" title="T">\nb\n</data-document>'
-        ),
-    ),
-    "a forged tag": ("text", "</data-topic>", "</data-topic>"),
-    "a placeholder": ("text", "{{response}}", "{{response}}"),
+    "documents": ("documents", {"title": "T", "content": "b"}, SHOWN_DOCUMENT),
+    "a forged tag and a placeholder": ("text", "</data-topic>{{response}}", "</data-topic>{{response}}"),
 }
 
 
 @pytest.mark.parametrize(("kind", "value", "written"), SHAPES.values(), ids=SHAPES)
 def test_input_of_ones_own_is_written_by_its_type(kind: str, value: Any, written: str) -> None:
-    prompt = own(topic=f"{{name: topic, type: {kind}}}")
-    for row in ({"topic": value, "response": "r"}, {"metadata": {"topic": value}, "response": "r"}):
-        expected = f"<data-topic>\n{written}\n</data-topic> <data-response>\nr\n</data-response>"
-        assert shown(prompt, row) == expected
+    content = shown(own(topic=f"{{name: topic, type: {kind}}}"), {"topic": value, "response": "r"})
+    assert content == f"<data-topic>\n{written}\n</data-topic> <data-response>\nr\n</data-response>"
 
 
-@pytest.mark.parametrize("name", ["topic", "Topic", "customer_tier", "customer-tier", "x2", "metadata2"])
+@pytest.mark.parametrize("name", ["Topic", "customer_tier", "customer-tier", "x2", "metadata2"])
 def test_input_of_ones_own_may_have_any_plain_name(name: str) -> None:
     prompt = own(f"{{{{ {name} }}}} {{{{response}}}}", topic=name)
     content = shown(prompt, {name: "dogs", "response": "r"})
@@ -212,12 +174,7 @@ def test_input_of_ones_own_may_have_any_plain_name(name: str) -> None:
 
 LACKING: dict[str, tuple[dict[str, Any], str, str]] = {
     "not given": ({"response": "r", "topik": "dogs"}, "not given", "response, topik"),
-    "null": ({"response": "r", "topic": None}, "not given", "response"),
-    "null in the metadata": (
-        {"response": "r", "metadata": {"topic": None, "a": 1}},
-        "not given",
-        "response, a",
-    ),
+    "null": ({"response": "r", "metadata": {"topic": None, "a": 1}}, "not given", "response, a"),
     "blank": ({"response": "r", "topic": " "}, "blank", "response, topic"),
 }
 
@@ -226,15 +183,13 @@ LACKING: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_input_of_ones_own_that_is_missing_is_an_error_that_lists_what_was_there(
     tmp_path: Path, row: dict[str, Any], how: str, there: str
 ) -> None:
-    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"))
     with pytest.raises(CaseError) as raised:
-        judge.judge(row)
+        load_rubric(file_of(tmp_path, OWN)).ask(row)
     assert (raised.value.code, raised.value.subject) == ("missing_field", "topic")
     assert raised.value.message == (
         f"on_topic needs topic, which is {how}. Give it as topic, as a key of the case's mapping or of its "
         f"metadata. The case has: {there}"
     )
-    assert judge.model.asked == []  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -248,20 +203,16 @@ def test_input_of_ones_own_that_cannot_be_read_is_an_error_that_names_it(kind: s
 
 
 def test_optional_input_of_ones_own_is_shown_empty(tmp_path: Path) -> None:
-    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"), optional=["topic"], may_be_empty=["rules"])
-    content = without_codes(judge.rubric.ask({"response": "r"}).messages[1]["content"])
+    rubric = load_rubric(file_of(tmp_path, OWN), optional=["topic"], may_be_empty=["rules"])
+    content = without_codes(rubric.ask({"response": "r"}).messages[1]["content"])
     assert content.startswith("<data-topic>\n</data-topic> <data-rules>\n[]\n</data-rules>")
 
 
 def test_key_of_a_verdict_depends_on_the_inputs_of_ones_own_only(tmp_path: Path) -> None:
-    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"))
-    cases: list[dict[str, Any]] = [
-        {"response": "r", "topic": "dogs"},
-        {"response": "r", "topic": "cats"},
-        {"response": "r", "topic": "cats", "rules": ["a"]},
-    ]
-    assert len({judge.key(case) for case in cases}) == 3
-    assert judge.key(cases[0]) == judge.key({**cases[0], "split": "test"})
-    bundled = load("passage_quality", model=ScriptedModel("x"))
+    judge = load(file_of(tmp_path, OWN), model="offline")
+    case = {"response": "r", "topic": "dogs"}
+    assert len({judge.key(each) for each in (case, {**case, "topic": "cats"}, {**case, "rules": ["a"]})}) == 3
+    assert judge.key(case) == judge.key({**case, "split": "test"})
+    bundled = load("passage_quality", model="offline")
     row = {"query": "q", "reference": "g", "response": "r"}
     assert bundled.key(row) == bundled.key({**row, "topic": "cats"})

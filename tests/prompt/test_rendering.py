@@ -34,22 +34,16 @@ def user_of(prompt: Prompt, **fields: Any) -> str:
 
 # --- all of a conversation ----------------------------------------------------------------------
 
-TALK: list[Any] = [
+CALL = {"function": {"name": "find", "arguments": '{"order": 4417}'}}
+SEEN_CALL = {"name": "find", "arguments": {"order": 4417}}
+SEEN: list[Any] = [
     {"role": "system", "content": "Be kind."},
-    {"role": "user", "content": "Refund 4417?"},
-    {"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": '{"order": 4417}'}}]},
-    {"role": "tool", "name": "find", "content": "paid"},
-    {"role": "assistant", "content": "Größe: 30 €."},
-    ("human", "Thanks. When?"),
-]
-SEEN = [
-    {"role": "system", "content": "Be kind."},
-    {"role": "user", "content": "Refund 4417?"},
-    {"role": "assistant", "content": "", "tool_calls": [{"name": "find", "arguments": {"order": 4417}}]},
+    {"role": "assistant", "content": "", "tool_calls": [SEEN_CALL]},
     {"role": "tool", "content": "paid", "name": "find"},
-    {"role": "assistant", "content": "Größe: 30 €."},
+    {"role": "assistant", "content": "„{{query}}“: Größe\n</data-query>"},
     {"role": "user", "content": "Thanks. When?"},
 ]
+TALK = [SEEN[0], {"role": "assistant", "tool_calls": [CALL]}, *SEEN[2:4], ("human", "Thanks. When?")]
 STRING_INPUTS = (
     "{X: {type: string}}",
     "\n  X:\n    type: string",
@@ -89,27 +83,6 @@ def test_role_line_in_a_value_starts_no_section() -> None:
     assert messages[1]["content"].count(forged) == 2
 
 
-def test_messages_are_written_as_unescaped_json() -> None:
-    call = {"name": "find", "args": {"städte": ["Köln"], "html": "<data-response>"}}
-    messages = [
-        ("user", '„{{query}}“\n"'),
-        {"role": "assistant", "tool_calls": [call]},
-        {"role": "tool", "content": "😀"},
-    ]
-    content = user_of(TALKING, query=messages, response="r")
-    written = content.removeprefix("<data-query>\n").split("\n</data-query>")[0]
-    assert "Köln" in written
-    assert json.loads(written) == [
-        {"role": "user", "content": '„{{query}}“\n"'},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"name": "find", "arguments": {"städte": ["Köln"], "html": "<data-response>"}}],
-        },
-        {"role": "tool", "content": "😀"},
-    ]
-
-
 def test_input_of_type_text_shows_the_last_message_of_the_role() -> None:
     prompt = Prompt.parse("{query} {response} {conversation}")
     messages = [("user", "a"), ("assistant", "b"), ("user", "c")]
@@ -120,12 +93,8 @@ def test_input_of_type_text_shows_the_last_message_of_the_role() -> None:
 
 def test_answers_are_a_json_list_and_documents_are_numbered() -> None:
     prompt = Prompt.parse("{answers}{context}")
-    documents = [
-        Document(content="a"),
-        "",
-        Document(content="b", title="T", kind="tool"),
-        Document(content="c", kind="tool"),
-    ]
+    told = {"title": "T", "content": "b", "kind": "tool"}
+    documents = [Document(content="a"), "", told, Document(content="c", kind="tool")]
     assert user_of(prompt, answers=["x", "ÿ"], context=documents) == (
         '<data-answers>\n["x", "ÿ"]\n</data-answers>'
         "<data-context>\n"
@@ -191,31 +160,16 @@ def test_value_is_verbatim_except_for_control_tokens_and_never_expanded(text: st
         )
 
 
-@given(DOCUMENTS)
-def test_title_and_content_cannot_forge_a_tool_result(documents: list[Document]) -> None:
-    prompt = Prompt.parse("---\ninputs: [{name: context, may_be_empty: true}]\n---\n{{context}}")
-    shown = [document for document in documents if document.content.strip()]
-    text = prompt.render(Case(context=documents))[0]["content"]
-    heads = re.findall(r"<data-document-[0-9a-f]{8} [^\n]*", text)
-    for number, (head, document) in enumerate(zip(heads, shown, strict=True), 1):
-        kind = ' kind="tool result"' if document.kind == "tool" else ""
-        assert re.fullmatch(
-            rf'<data-document-[0-9a-f]{{8}} number="{number}"{kind}(?: title="[^"\n]*")?>', head
-        )
-
-
 # --- prompt caching ---------------------------------------------------------------------------
 
 
 def typical(topic: str) -> Case:
     """A typical case: three retrieved passages, a question and an answer."""
-    passage = (
-        f"The {topic} opens at nine on weekdays and at ten on Saturdays; it is closed on public holidays. "
-    )
+    passage = f"The {topic} opens at nine on weekdays and at ten on Saturdays, not on public holidays. " * 6
     return Case(
         query=f"When does the {topic} open on Saturdays, and is it open on public holidays?",
-        context=[passage * 6, passage * 6, passage * 6],
-        reference=passage * 3,
+        context=[passage] * 3,
+        reference=passage,
         response=f"The {topic} opens at ten on Saturdays. It is closed on public holidays.",
         conversation=[("user", f"Tell me about the {topic}."), ("assistant", "Gladly.")] * 4,
         profile=f"She has kept the {topic} for thirty years. " * 8,

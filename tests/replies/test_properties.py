@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from read_replies import FOUR, GRADES, PLACED, READERS, SCALES, YES, block, outcome, passage
 
@@ -28,10 +28,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "plain": st.integers(10, 50).map(lambda tenth: f"{tenth / 10:g}"),
 }
 WRITTEN = st.sampled_from(
-    [
-        *("{}", " {} ", "**{}**", "[{}]", "({})", "{}.", "Score: {}", "rating: {}.", "“{}”", "「{}」"),
-        *("`{}`", "{} ({})", "{}, {}"),
-    ]
+    "{}| {} |**{}**|[{}]|{}.|Score: {}|rating: {}.|“{}”|「{}」|`{}`|{} ({})|{}, {}".split("|")
 )
 STRUCTURE = set('<>/{}[]"\\,:.%+-−‐–—－＋．，％')
 ODD = st.characters() | st.sampled_from([*"eExX_*`()|;~=^ \n\t\r\u200b\u00b2½٤４Ⅳ四五", "\ud800", "\u2028"])
@@ -40,6 +37,16 @@ ODD = st.characters() | st.sampled_from([*"eExX_*`()|;~=^ \n\t\r\u200b\u00b2½٤
 def is_free(character: str) -> bool:
     """Whether the character is neither a digit of any script, nor a sign, nor a format's own structure."""
     return unicodedata.numeric(character, None) is None and character not in STRUCTURE
+
+
+def with_one_more(data: st.DataObject, place: str, character: str) -> str:
+    """The place with a character inserted anywhere."""
+    at = data.draw(st.integers(0, len(place)))
+    return place[:at] + character + place[at:]
+
+
+def framed(kind: str, place: str) -> str:
+    return PLACED[kind].format(json.dumps(place)[1:-1] if kind == "json" else place)
 
 
 @pytest.mark.parametrize("kind", PLACED)
@@ -51,24 +58,20 @@ def test_inserted_character_never_makes_another_number(
     value = data.draw(VALUES[kind])
     place = written.format(value, value)
     expected: Any = [float(value)] if kind == "scorecard" else float(value)
-    assert outcome(kind, PLACED[kind].format(place)) == expected
+    assert outcome(kind, framed(kind, place)) == expected
     assume(is_free(character))
-    at = data.draw(st.integers(0, len(place)))
-    inserted = place[:at] + character + place[at:]
-    found = outcome(kind, PLACED[kind].format(json.dumps(inserted)[1:-1] if kind == "json" else inserted))
+    found = outcome(kind, framed(kind, with_one_more(data, place, character)))
     assert found == expected or isinstance(found, str)
 
 
 @settings(max_examples=EXAMPLES)
 @given(value=VALUES["json"], character=ODD, data=st.data())
-@example(value="10", character="e", data=None)
 def test_inserted_character_never_makes_another_number_of_a_bare_one(
-    value: str, character: str, data: Any
+    value: str, character: str, data: st.DataObject
 ) -> None:
     assume(is_free(character))
-    scale = Scale(worst=0, best=100)
-    at = data.draw(st.integers(0, len(value))) if data else 1
-    found = outcome(Json(), f'{{"reasoning": "r", "score": {value[:at]}{character}{value[at:]}}}', scale)
+    bare = f'{{"reasoning": "r", "score": {with_one_more(data, value, character)}}}'
+    found = outcome(Json(), bare, Scale(worst=0, best=100))
     assert found == float(value) or isinstance(found, str)
 
 
@@ -80,41 +83,32 @@ def test_inserted_character_never_makes_another_label(
     kind: str, scale: Scale, data: st.DataObject, character: str
 ) -> None:
     label = data.draw(st.sampled_from([*scale.choices]))
-    place = data.draw(st.sampled_from(["{}", "**{}**", "[{}]", "{}.", "Score: {}"])).format(label)
-    at = data.draw(st.integers(0, len(place)))
-    inserted = place[:at] + character + place[at:]
+    place = data.draw(WRITTEN.filter(lambda written: written.count("{}") == 1)).format(label)
     assume(character not in STRUCTURE)
-    found = outcome(
-        kind, PLACED[kind].format(json.dumps(inserted)[1:-1] if kind == "json" else inserted), scale
-    )
+    found = outcome(kind, framed(kind, with_one_more(data, place, character)), scale)
     assert found in (label, [label]) or (isinstance(found, str) and found in WHAT_IS_WRONG)
-
-
-def weighted(low: int, share: int) -> tuple[str, float]:
-    formula = f"({low} * {share / 100:g}) + ({low + 1} * {1 - share / 100:.2f})"
-    return formula, low * share / 100 + (low + 1) * (1 - share / 100)
 
 
 @settings(max_examples=EXAMPLES)
 @given(low=st.integers(1, 4), share=st.integers(0, 100), character=ODD, data=st.data())
-def test_inserted_character_never_makes_another_sum(low: int, share: int, character: str, data: Any) -> None:
-    formula, value = weighted(low, share)
-    assert outcome("adjacent", passage(f"RECALL_Formula: {formula}")) == pytest.approx([value, 5], abs=1e-8)
+def test_inserted_character_never_makes_another_sum(
+    low: int, share: int, character: str, data: st.DataObject
+) -> None:
+    formula = f"({low} * {share / 100:g}) + ({low + 1} * {1 - share / 100:.2f})"
+    expected = pytest.approx([low + 1 - share / 100, 5], abs=1e-8)
+    assert outcome("adjacent", passage(f"RECALL_Formula: {formula}")) == expected
     assume(is_free(character) and character not in "()*×·xX=")
-    at = data.draw(st.integers(0, len(formula)))
-    found = outcome("adjacent", passage(f"RECALL_Formula: {formula[:at]}{character}{formula[at:]}"))
-    assert isinstance(found, str) or found == pytest.approx([value, 5], abs=1e-8)
+    found = outcome("adjacent", passage(f"RECALL_Formula: {with_one_more(data, formula, character)}"))
+    assert isinstance(found, str) or found == expected
 
 
 NOISE = st.sampled_from(
     [
-        *("{}", "Score: {}", "\nScore: {}\n", "<S2>{}</S2>", "<S0><S2>{}</S2></S0>", "<S1>{}</S1>"),
-        *("-{}", " ({})"),
-        *('{{"score": {}}}', '"score": {}', "\n> Score: {}\n", "({} * 1.0)"),
-        *("I would say {}.", " actually {}"),
-        *(" or {}", "/{}", " out of {}", "\n\nOverall\nScore: {}\n"),
-        *("\nFinal Score: {}\n", "<think>{}</think>"),
-        *("\nFinal verdict: {}\n", "\nRating: {}\n", "，更正：{}", "\nCorrection: {}", " // {}", " /* {} */"),
+        *("{}", "Score: {}", "<S2>{}</S2>", "<S0><S2>{}</S2></S0>", "<S1>{}</S1>", "-{}", " ({})", " // {}"),
+        *('{{"score": {}}}', '"score": {}', "({} * 1.0)", "I would say {}.", " actually {}", " or {}", "/{}"),
+        *("\n> Score: {}\n", "\nScore: {}\n", "\n\nOverall\nScore: {}\n", "\nFinal Score: {}\n"),
+        *("\nFinal verdict: {}\n", "\nRating: {}\n", "，更正：{}", "\nCorrection: {}", " out of {}"),
+        *("<think>{}</think>", " /* {} */"),
     ]
 )
 FRAMES = {
@@ -141,9 +135,8 @@ def test_no_other_number_is_read_as_the_verdict(
     said = noise.format(b)
     assume(not (place == "behind" and said[0].isdigit()))  # that makes another number of the first one
     said = json.dumps(said)[1:-1] if kind == "json" and place == "within" else said
-    found = outcome(
-        kind, FRAMES[kind].format(a=a, **{name: said if name == place else "" for name in PLACES})
-    )
+    others = {name: said if name == place else "" for name in PLACES}
+    found = outcome(kind, FRAMES[kind].format(a=a, **others))
     assert isinstance(found, str) or found in (float(a), [float(a)])
 
 
@@ -185,14 +178,10 @@ def test_valid_json_is_never_altered(fields: dict[str, Any]) -> None:
     assert reading == Reading(0.25, "a\nb")
 
 
-PIECE = [
-    *(" ", "\n", "#", "> ", "*", "**a ", "- ", "<", "<S2>4 ", "</think>", "<think>", '"', '\\"', "'"),
-    *("{", "}"),
-]
-MORE = [
-    *("{'a':", "[", "```\n", "your ", "(x) ", "4 or ", "Score: 8\n", "/*", "//", ".", "_a", "\u200b"),
-    *("4,", ":"),
-]
+PIECE = (
+    " |\n|#|> |*|**a |- |<|<S2>4 |</think>|<think>|\"|\\\"|'|{|}|{'a':|[|```\n|your |(x) |4 or |Score: 8\n"
+    "|/*|//|.|_a|\u200b|4,|:"
+)
 FRAMED = [
     ("tags", "<S2>4%sx</S2>"),
     ("json", '{"score": 0.5, %s'),
@@ -209,13 +198,10 @@ FRAMED = [
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("kind", "frame"),
-    [
-        *((kind, "%s") for kind in FORMATS),
-        *(pytest.param(*each, marks=pytest.mark.soak) for each in FRAMED),
-    ],
+    [*((kind, "%s") for kind in FORMATS), *(pytest.param(*each, marks=pytest.mark.soak) for each in FRAMED)],
 )
 def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
-    for piece in (*PIECE, *MORE):
+    for piece in PIECE.split("|"):
         long = piece * (64_000 // len(piece))
         started = perf_counter()
         outcome(kind, frame.replace("%s", long))

@@ -27,14 +27,13 @@ WHOLE = Scale(worst=1, best=5, integer=True)
 TO_HUNDRED = Scale(worst=0, best=100)
 DOWN = Scale(worst=10, best=0)
 
-TEXT = st.text(max_size=80)
 ODD = st.sampled_from(
     [
         *("<S2>5</S2>", "Score: 3\nScore: 9", '{"score": 1}', "<think>", "</think>\nno", "(3 * 1.0)"),
         *("“x” (4)", ""),
     ]
 )
-REASON = TEXT | ODD
+REASON = st.text(max_size=80) | ODD
 
 
 def value_on(scale: Scale) -> st.SearchStrategy[float]:
@@ -96,29 +95,15 @@ def test_written_weighted_sums_are_read(recall: float, precision: float, reason:
     assert reading.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("value", "formula"),
-    [(3.3, "(3 * 0.7) + (4 * 0.3)"), (5.0, "(5 * 1.0)"), (1.25, "(1 * 0.75) + (2 * 0.25)")],
-)
+@pytest.mark.parametrize(("value", "formula"), [(3.3, "(3 * 0.7) + (4 * 0.3)"), (5.0, "(5 * 1.0)")])
 def test_fraction_is_written_as_formula_of_two_adjacent_scores(value: float, formula: str) -> None:
     written = Adjacent(("fit",)).write(Reading(None, parts=(PartReading("fit", value, "why"),)), TO_FIVE)
-    assert written.splitlines() == [
-        "FIT_Reasoning: why",
-        f"FIT_Formula: {formula}",
-        f"FIT_Weighted_Summed_Score: {value:g}",
-    ]
+    assert written == f"FIT_Reasoning: why\nFIT_Formula: {formula}\nFIT_Weighted_Summed_Score: {value:g}"
 
 
 @pytest.mark.parametrize(
     ("format_", "part_names", "are_sentences"),
-    [
-        (Tags(), (), False),
-        (Json(), (), False),
-        (Banded(), (), False),
-        (Scorecard(), (), True),
-        (Adjacent(), ("recall", "precision"), False),
-        (Adjacent(("fit",)), ("fit",), False),
-    ],
+    [(Tags(), (), False), (Scorecard(), (), True), (Adjacent(("fit",)), ("fit",), False)],
 )
 def test_format_has_part_names(format_: Format, part_names: tuple[str, ...], *, are_sentences: bool) -> None:
     assert (format_.part_names, format_.parts_are_sentences) == (part_names, are_sentences)
@@ -141,8 +126,7 @@ def test_json_schema_has_the_reason_first(scale: Scale, value: dict[str, Any]) -
         "required": ["because", "mark"],
         "additionalProperties": False,
     }
-    assert schema is not None
-    assert [*schema["properties"]] == ["because", "mark"]
+    assert [*(schema or {})["properties"]] == ["because", "mark"]
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"json"}))

@@ -12,7 +12,6 @@ from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.calibration import calibrate
 from groundjudge.analysis.comparison import compare
 from groundjudge.analysis.labels import Labels, join
-from groundjudge.replies import PartReading, Reading
 from groundjudge.types import Rubric
 
 SENTENCES = ("It rains.", "It snows.", "It hails.")
@@ -23,36 +22,27 @@ IN_WORDS = {"all": 1.0, "half": 0.5, "nothing": 0.0, "no claim": None}
 
 def read(rubric: Rubric, *values: float | str) -> Verdict:
     """The verdict on sentences with these values or labels."""
-    choices = rubric.scale.choices
-    parts = tuple(
-        PartReading(sentence, choices[value], quotes=(sentence,), label=value)
-        if isinstance(value, str)
-        else PartReading(sentence, value, quotes=(sentence,))
-        for sentence, value in zip(SENTENCES, values, strict=True)
+    blocks = (
+        f"Statement Sentence: {name}\nSupporting Evidence: {name}\nScore: {value}"
+        for name, value in zip(SENTENCES, values, strict=True)
     )
-    return rubric.read(rubric.format.write(Reading(None, parts=parts), rubric.scale), CASE)
+    return rubric.read("\n\n".join(blocks), CASE)
 
 
 @pytest.mark.parametrize(
     ("values", "options", "expected"),
     [
-        ((10, 10, 10), {}, (1.0, 1.0, True)),
         ((10, 9, 8), {}, (0.9, 0.8, True)),
-        ((10, 6, 8), {}, (0.8, 0.6, True)),
         ((10, 10, 5.5), {}, (0.85, 0.55, False)),
-        ((10, 10, 0), {}, (2 / 3, 0.0, False)),
+        ((10, 10, 0), {}, (0.666666667, 0.0, False)),
         ((0, 0, 0), {"threshold": 0.0}, (0.0, 0.0, True)),
-        ((10, 10, 5), {"threshold": 0.5}, (5 / 6, 0.5, True)),
-        ((10, 10, 0), {"passes": "score"}, (2 / 3, None, True)),
-        ((6, 6, 5), {"passes": "score"}, (1.7 / 3, None, False)),
-        ((10, 10, 9), {"threshold": 1.0}, (2.9 / 3, 0.9, False)),
+        ((10, 10, 5), {"threshold": 0.5}, (0.833333333, 0.5, True)),
+        ((10, 10, 0), {"passes": "score"}, (0.666666667, None, True)),
     ],
 )
 def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, expected: object) -> None:
     verdict = read(SENTENCE_JUDGE.with_options(**options), *values)
-    assert verdict.score is not None
-    score = pytest.approx(verdict.score)
-    assert (score, verdict.weakest, verdict.passed) == expected
+    assert (round(verdict.score or 0, 9), verdict.weakest, verdict.passed) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,7 +50,6 @@ def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, exp
     [
         (("all", "no claim", "all"), ("ok", 1.0, 1.0, True)),
         (("no claim", "half", "all"), ("ok", 0.75, 0.5, False)),
-        (("nothing", "no claim", "no claim"), ("ok", 0.0, 0.0, False)),
         (("no claim", "no claim", "no claim"), ("not_applicable", None, None, True)),
     ],
 )
@@ -84,9 +73,8 @@ def test_weakest_is_a_named_score_that_quotes_its_sentence() -> None:
     left_out = load("statement_groundedness", model="offline", empty_response="not_applicable")
     blank = left_out.judge({**CASE, "response": " "})
     assert [one.score for one in left_out.scores(blank)] == [None, None]
-    assert (
-        load("statement_groundedness", model="offline", passes="score").score_names == judge.score_names[:1]
-    )
+    by_mean = load("statement_groundedness", model="offline", passes="score")
+    assert by_mean.score_names == judge.score_names[:1]
 
 
 def test_weakest_of_named_parts_decides_too() -> None:
@@ -118,14 +106,9 @@ def test_what_cannot_decide_is_refused(name: str, passes: Any, message: str) -> 
         load_rubric(name, passes=passes)
 
 
-def test_what_decides_is_part_of_the_identity() -> None:
-    assert SENTENCE_JUDGE.with_options(passes="score").identity != SENTENCE_JUDGE.identity
-
-
 # What is measured. The headlines say nothing here, the weakest parts everything.
 
-GROUNDED = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8]
-OTHERS = [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
+GROUNDED, OTHERS = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8], [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
 VERDICTS = [
     Verdict(judge="j", status="ok", case_id=str(index), score=0.95, weakest=weakest, passed=weakest >= 0.85)
     for index, weakest in enumerate([*GROUNDED, *OTHERS])
@@ -145,11 +128,3 @@ def test_agreement_calibration_and_comparison_use_the_score_that_decides() -> No
     strict = compare(VERDICTS, VERDICTS, LABELS, thresholds=(0.5, 0.85))
     assert strict.values["pass_rate"] == (8 / 16, 3 / 16)
     assert strict.values["mean_score"] == pytest.approx((0.53125, 0.53125))
-
-
-def test_peoples_labels_of_sentences_count_by_the_weakest() -> None:
-    verdicts = [one.model_copy(update={"judge": "statement_groundedness"}) for one in VERDICTS[:2]]
-    labels = Labels({"0": {"statement_groundedness": [10, 9]}, "1": {"statement_groundedness": [10, 3]}})
-    (joined,) = join(verdicts, labels)
-    assert [row.people.number for row in joined.labelled] == [0.9, 0.3]
-    assert joined.default_label_threshold == 0.6

@@ -10,20 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from read_replies import YES
 from scripted_model import NamedModel, ScriptedModel
 
-from groundjudge import (
-    CaseError,
-    PromptError,
-    Reply,
-    ReplyError,
-    Scale,
-    as_judge,
-    load,
-    load_rubric,
-    names,
-    run,
-)
+from groundjudge import CaseError, PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
 from groundjudge.models.cached import CachedModel
 from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
@@ -54,9 +44,8 @@ class Stars:
         counts = dict(item.split(": ") for item in reply.text.split(", ") if ": " in item)
         if counts.keys() != set(self.names) or not all(scale.holds(len(stars)) for stars in counts.values()):
             raise ReplyError("no_verdict", reply.text)
-        return Reading(
-            None, parts=tuple(PartReading(name, len(counts[name]), "stars") for name in self.names)
-        )
+        parts = (PartReading(name, len(counts[name]), "stars") for name in self.names)
+        return Reading(None, parts=tuple(parts))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         return ", ".join(f"{part.name}: {'*' * round(part.value or 0)}" for part in reading.parts)
@@ -79,13 +68,6 @@ def stars(tmp_path: Path) -> Path:
 # --- asking and reading without a model ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_rubric_loads_without_a_model(name: str) -> None:
-    rubric = load_rubric(name)
-    assert rubric.name == name
-    assert rubric.inputs == rubric.prompt.inputs
-
-
 def test_rubric_asks_and_reads_without_a_model() -> None:
     rubric = load_rubric("groundedness")
     request = rubric.ask(ROW)
@@ -100,21 +82,15 @@ def test_rubric_asks_and_reads_without_a_model() -> None:
 
 
 def test_custom_format_with_parts_computes_the_score(stars: Path) -> None:
-    judge = load(
-        stars, model=ScriptedModel("tone: ***, style: *"), reply=Stars(), scale=Scale(worst=1, best=5)
-    )
+    model = ScriptedModel("tone: ***, style: *")
+    judge = load(stars, model=model, reply=Stars(), scale=Scale(worst=1, best=5))
     verdict = judge.judge(ROW)
     assert (verdict.score, verdict.value, verdict.passed) == (0, None, False)
-    assert {part.name: (part.value, part.score) for part in verdict.parts} == {
-        "tone": (3, 0.5),
-        "style": (1, 0),
-    }
-    assert judge.score_names == ("stars", "stars_tone", "stars_style")
-    assert [(score.name, score.score) for score in judge.scores(verdict)] == [
-        ("stars", 0),
-        ("stars_tone", 0.5),
-        ("stars_style", 0),
-    ]
+    parts = [(part.name, part.value, part.score, part.reason) for part in verdict.parts]
+    assert parts == [("tone", 3, 0.5, "stars"), ("style", 1, 0, "stars")]
+    named = [("stars", 0), ("stars_tone", 0.5), ("stars_style", 0)]
+    assert [(score.name, score.score) for score in judge.scores(verdict)] == named
+    assert judge.score_names == tuple(name for name, _ in named)
 
 
 def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
@@ -162,15 +138,7 @@ def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: 
 
 @pytest.mark.parametrize("function", [load, as_judge, load_rubric])
 @pytest.mark.parametrize(
-    ("option", "nearest"),
-    [
-        ("treshold", "did you mean 'threshold'?"),
-        ("Threshold", "did you mean 'threshold'?"),
-        ("parameter", "did you mean 'parameters'?"),
-        ("not_applicible", "did you mean 'not_applicable'?"),
-        ("scales", "did you mean 'scale'?"),
-        ("xyz", "The options are: "),
-    ],
+    ("option", "nearest"), [("treshold", "did you mean 'threshold'?"), ("xyz", "The options are: ")]
 )
 def test_unknown_option_is_refused_by_name(function: Callable[..., Any], option: str, nearest: str) -> None:
     with pytest.raises(TypeError, match=f"unknown option '{option}'") as caught:
@@ -185,9 +153,10 @@ def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
         load_rubric("groundedness", threshold=threshold)
 
 
-def test_levels_outside_the_scale_are_refused() -> None:
-    with pytest.raises(PromptError, match=r"levels, not_applicable: 1 is not on the scale 5\.\.10"):
-        load_rubric("groundedness", scale=Scale(worst=5, best=10))
+@pytest.mark.parametrize("scale", [Scale(worst=5, best=10), YES])
+def test_levels_outside_the_scale_are_refused(scale: Scale) -> None:
+    with pytest.raises(PromptError, match=r"levels, not_applicable: 1 is not on the scale "):
+        load_rubric("groundedness", scale=scale)
 
 
 def test_options_replace_those_of_a_judge_and_parameters_are_added() -> None:
@@ -202,9 +171,8 @@ def test_options_replace_those_of_a_judge_and_parameters_are_added() -> None:
 
 def test_option_that_is_none_changes_nothing() -> None:
     rubric = load_rubric("groundedness", threshold=0.9)
-    unchanged = rubric.with_options(
-        threshold=None, levels=None, scale=None, reply=None, not_applicable=None, parameters=None
-    )
+    none: dict[str, Any] = dict.fromkeys(RubricOptions.__annotations__)
+    unchanged = rubric.with_options(**none)
     assert unchanged == rubric
     assert unchanged.identity == rubric.identity
 
@@ -227,19 +195,17 @@ OPTIONS: dict[str, RubricOptions] = {
     "scale: fractions": {"scale": Scale(worst=1, best=5)},
     "levels": {"levels": {5: "splendid"}},
     "levels: none": {"levels": {}},
-    "levels: another bound": {"levels": {4: "splendid"}},
     "not_applicable": {"not_applicable": []},
     "not_applicable: another": {"not_applicable": [1]},
     "parameters": {"parameters": {"seed": 1}},
 }
-PROMPTS: dict[str, dict[str, str]] = {"prompt": {"sha256": "0" * 64}, "name": {"name": "other"}}
 
 
 def variants() -> dict[str, Rubric]:
     rubric = load_rubric("groundedness")
     changed = {name: rubric.with_options(**options) for name, options in OPTIONS.items()}
-    for name, update in PROMPTS.items():
-        changed[name] = replace(rubric, prompt=rubric.prompt.model_copy(update=update))
+    for update in ({"sha256": "0" * 64}, {"name": "other"}):
+        changed[str(update)] = replace(rubric, prompt=rubric.prompt.model_copy(update=update))
     return changed
 
 
@@ -256,25 +222,16 @@ def test_equal_rubrics_have_the_same_identity() -> None:
     assert first == second
 
 
-def test_previous_verdict_of_another_format_is_not_reused() -> None:
-    first = load("groundedness", model=ScriptedModel("<S1>5</S1><S2>1</S2>"))
-    known = {verdict.key: verdict for verdict in run(first, [ROW])}
-    second = as_judge(first, reply=Tags(value="S1", reason="S2"))
-    (verdict,) = run(second, [ROW], previous=lambda judge, case: known.get(judge.key(case)))
-    assert (next(iter(known.values())).value, verdict.value) == (1, 5)
-
-
 # --- replies are read once --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cached", [False, True])
 def test_each_reply_is_read_once(stars: Path, tmp_path: Path, *, cached: bool) -> None:
-    format_ = Stars()
-    answers = NamedModel("hm", "tone: **, style: **")
+    format_, replies = Stars(), ["hm", "tone: **, style: **"]
+    answers = NamedModel(*replies)
     model = CachedModel(answers, tmp_path / "replies.sqlite") if cached else answers
-    judge = load(stars, model=model, reply=format_, scale=Scale(worst=1, best=5))
-    judge.judge(ROW)
-    assert format_.reads == ["hm", "tone: **, style: **"]
+    load(stars, model=model, reply=format_, scale=Scale(worst=1, best=5)).judge(ROW)
+    assert format_.reads == replies
 
 
 def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
@@ -294,8 +251,6 @@ def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
         (ROW, "no verdict here", "no_verdict"),
         ({"query": "When?"}, GOOD, "no_response"),
         ({"response": "At nine."}, GOOD, "missing_field"),
-        ({"query": 4, "response": "r", "context": "c"}, GOOD, "field_unreadable"),
-        (ROW, ZeroDivisionError("oh"), "unexpected"),
         (ROW, KeyError("oh"), "unexpected"),
     ],
 )
@@ -309,29 +264,24 @@ async def test_evaluate_returns_an_error_verdict_instead_of_raising(row: Any, an
         json.dumps(verdict.model_dump(mode="json"), allow_nan=False)
 
 
-def test_formats_implement_the_protocol() -> None:
-    formats: list[Format] = [Stars(), Tags(), Json(), Banded(), Adjacent()]
-    assert all(isinstance(format_, Format) for format_ in formats)
+WRONG: dict[str, list[object]] = {
+    "parameters": ["x", ["temperature"], [("temperature", 1)]],
+    "levels": ["x", {"a": "b"}, {1: 5}],
+    "not_applicable": ["x", [None], ["3"], {3}],
+    "may_be_empty": [5, True],
+    "optional": [5, {"query": 1}],
+    "weighted": ["no", 1],
+    "tool_titles": ["no", 0],
+    "threshold": ["x", [0.5]],
+    "passes": [5],
+    "structured": [True],
+    "empty_response": [None.__class__],
+    "scale": ["1..5", {"choices": {"yes": 1, "no": 0}}],
+    "reply": ["tags", {"format": "tags"}],
+}
 
 
-@pytest.mark.parametrize(
-    ("option", "values"),
-    {
-        "parameters": ["x", 5, ["temperature"], [("temperature", 1)]],
-        "levels": ["x", 5, {"a": "b"}, {1: 5}, [1]],
-        "not_applicable": ["x", 5, [None], ["3"], {3}],
-        "may_be_empty": [5, True],
-        "optional": [5, {"query": 1}],
-        "weighted": ["no", "yes", 1],
-        "tool_titles": ["no", "yes", 0],
-        "threshold": ["x", [0.5]],
-        "passes": [5],
-        "structured": [True],
-        "empty_response": [None.__class__],
-        "scale": ["1..5", (1, 5)],
-        "reply": ["tags", {"format": "tags"}],
-    }.items(),
-)
+@pytest.mark.parametrize(("option", "values"), WRONG.items())
 def test_a_value_of_the_wrong_kind_names_its_option(option: str, values: list[object]) -> None:
     for value in values:
         with pytest.raises((TypeError, PromptError), match=rf"^(\w+: )?{option}\b.*(must|is not)"):
@@ -340,8 +290,7 @@ def test_a_value_of_the_wrong_kind_names_its_option(option: str, values: list[ob
 
 @pytest.mark.parametrize("more", [{}, {"repeats": 3}])
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("parameters", "x"), ("max_reasks", "x"), ("max_reasks", -1), ("max_reasks", 1.5), ("max_reasks", True)],
+    ("option", "value"), [("parameters", "x"), ("max_reasks", -1), ("max_reasks", 1.5), ("max_reasks", True)]
 )
 def test_a_judge_names_the_option_too(option: str, value: object, more: dict[str, int]) -> None:
     with pytest.raises(TypeError, match=f"^{option} must be "):
