@@ -15,7 +15,6 @@ import pytest
 from scripted_model import ScriptedModel
 
 from groundjudge import (
-    Case,
     CaseError,
     GroundjudgeError,
     ModelError,
@@ -68,7 +67,7 @@ VALUES = {
 """The value, the score and the label of these replies."""
 
 
-def verdict_by(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
+def verdict_by(judge: Judge, case: Mapping[str, Any], *, by: str) -> Verdict:
     """The verdict by `judge` or `ajudge`, or the verdict of the error."""
     try:
         return judge.judge(case) if by == "judge" else asyncio.run(judge.ajudge(case))
@@ -278,7 +277,8 @@ def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
     verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
     _, found, missing = (part.evidence for part in verdict.parts)
     assert [RAG["context"][0][one.start : one.end] for one in found] == ["closed on Sundays."]
-    assert (missing, verdict.score) == ((), pytest.approx(0.8))
+    assert not missing
+    assert verdict.score == pytest.approx(0.8)
     assert {*verdict.warnings} == {"evidence_altered", "evidence_not_found"}
 
 

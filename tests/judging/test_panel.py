@@ -341,7 +341,7 @@ def test_judges_with_other_names_make_a_name_for_the_panel(tmp_path: Path) -> No
 def test_identity_depends_on_all_that_decides() -> None:
     judge = load("groundedness", model="offline")
     warm = load("groundedness", model="offline", repeats=3, parameters={"temperature": 1})
-    groups = [warm, *(repeated(judge, n, **more) for n, more in ((2, {}), (3, {}), (3, {"rule": "median"})))]
+    groups = [warm, repeated(judge, 2), repeated(judge, 3), repeated(judge, 3, rule="median")]
     groups += [repeated(judge, 3, stop="never"), repeated(load("groundedness", model=lambda _: "x"), 3)]
     assert len({judge.identity, *(group.identity for group in groups)}) == 7
 

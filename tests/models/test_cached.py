@@ -114,7 +114,11 @@ async def test_equal_requests_in_flight_wait_for_the_first_reply(
 
 def test_stored_reply_that_the_rubric_cannot_read_makes_a_call(path: Path) -> None:
     judge_on(NamedModel(GOOD), path).judge(ROW)
-    unit = {"scale": load_rubric("confidence_grounding").scale, "levels": {}, "not_applicable": ()}
+    unit: dict[str, Any] = {
+        "scale": load_rubric("confidence_grounding").scale,
+        "levels": {},
+        "not_applicable": (),
+    }
     assert judge_on(NamedModel("<S2>1</S2>"), path, **unit).judge(ROW).value == 1
 
 

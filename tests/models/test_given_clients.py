@@ -207,7 +207,7 @@ REQUEST: Any = httpx.Request("POST", "http://here")
         (ConnectionRefusedError("no"), "connection"),
         (ValueError("what?"), "failed"),
         (json.JSONDecodeError("what?", "<html>", 0), "server"),
-        *((answer, "server") for answer in (None, {"error": "no"}, {"choices": []}, object())),
+        *((None, "server"), ({"error": "no"}, "server"), ({"choices": ""}, "server"), (object(), "server")),
     ],
 )
 @both_ways

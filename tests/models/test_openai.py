@@ -288,10 +288,8 @@ def test_other_bad_request_changes_no_parameter(answer: Answer, n_requests: int)
 async def test_concurrent_first_calls_all_learn_the_refusal_and_it_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with (
-        StandIn(refusing({"temperature": refuses("temperature")}, "fine"), latency=0.05) as server,
-        caplog.at_level(logging.WARNING, "groundjudge"),
-    ):
+    caplog.set_level(logging.WARNING, "groundjudge")
+    with StandIn(refusing({"temperature": refuses("temperature")}, "fine"), latency=0.05) as server:
         model = model_at(server)
         replies = await asyncio.gather(*(model.acomplete(request()) for _ in range(10)))
         assert [reply.text for reply in replies] == ["fine"] * 10
