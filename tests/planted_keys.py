@@ -159,11 +159,6 @@ class OwnLLM(DeepEvalBaseLLM):
         return "m"
 
 
-def provider(name: str) -> Place:
-    """The variable of a provider, read by a function of the user's."""
-    return Place(from_environment(name), (KEY,), lambda _: {name: KEY})
-
-
 AT_URL = (USER, PASSWORD)
 PLACES: Mapping[str, Place] = {
     "OPENAI_API_KEY": Place(own, environment=lambda _: {"OPENAI_API_KEY": KEY}),
@@ -183,12 +178,12 @@ PLACES: Mapping[str, Place] = {
     "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
     "closure": Place(closure),
     "partial": Place(lambda url: functools.partial(ask, url, KEY)),
-    **{
-        name: provider(name)
-        for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AZURE_OPENAI_AD_TOKEN")
-    },
+    "ANTHROPIC_API_KEY": Place(
+        from_environment("ANTHROPIC_API_KEY"), environment=lambda _: {"ANTHROPIC_API_KEY": KEY}
+    ),
+    "HF_TOKEN": Place(from_environment("HF_TOKEN"), environment=lambda _: {"HF_TOKEN": KEY}),
     "proxy": Place(
-        from_environment("OWN_PROXY"), (KEY,), lambda _: {"OWN_PROXY": f"http://proxy.example?key={KEY}"}
+        from_environment("OWN_PROXY"), environment=lambda _: {"OWN_PROXY": f"http://proxy.example?key={KEY}"}
     ),
 }
 
@@ -206,8 +201,6 @@ def echo(planted: Sequence[str]) -> str:
 
 
 GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
-STATUSES = (400, 401, 403, 404, 429, 500)
-
 Fault = Callable[[Sequence[str]], Answer]
 
 
@@ -216,7 +209,7 @@ def with_status(status: int) -> Fault:
 
 
 FAULTS: Mapping[str, Fault] = {
-    **{str(status): with_status(status) for status in STATUSES},
+    **{str(status): with_status(status) for status in (400, 401, 403, 404, 429, 500)},
     "another body": lambda keys: Status(401, body={"detail": [{"loc": ["header"], "input": echo(keys)}]}),
     "page": lambda keys: Raw(f"<html><p>{echo(keys)}".encode(), "text/html"),
     "no completion": lambda keys: Raw(json.dumps({"detail": echo(keys)}).encode()),
@@ -238,11 +231,8 @@ UNREACHABLE: Mapping[str, Callable[[Place], Any]] = {
 """What goes wrong without an endpoint: from a place to the model."""
 
 PATHS = (
-    ("api_key", "401"),
-    ("closure", "500"),
-    ("URL", "text"),
-    ("client", "finish_reason"),
-    ("DeepEval", "page"),
+    *(("api_key", "401"), ("closure", "500"), ("URL", "text")),
+    *(("client", "finish_reason"), ("DeepEval", "page")),
 )
 """What goes wrong at every adapter and in every command: the place and the fault."""
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any, Self
 
+from standin_openai import Text
+from standin_openai import completion as completion_of
+
 
 @dataclass(frozen=True)
 class RawReply:
@@ -45,21 +48,7 @@ def response(
 
 def completion(content: object, **message: object) -> dict[str, Any]:
     """A chat completion."""
-    return {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": content, "refusal": None, **message},
-                "finish_reason": "stop",
-                "logprobs": None,
-            }
-        ],
-        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
-    }
+    return completion_of(Text(message={"role": "assistant", "content": content, "refusal": None, **message}))
 
 
 def good_reply(content: str) -> RawReply:

@@ -111,10 +111,8 @@ def logprobs_of(pieces: Sequence[Piece], *, has_bytes: bool = True, most: int = 
     """The logprobs of a choice in OpenAI's shape, with at most so many candidates for each token."""
 
     def entry(text: str | bytes, probability: float) -> dict[str, Any]:
-        found = {
-            "token": _bytes(text).decode(errors="replace"),
-            "logprob": math.log(probability) if probability else -9999.0,
-        }
+        logprob = math.log(probability) if probability else -9999.0
+        found = {"token": _bytes(text).decode(errors="replace"), "logprob": logprob}
         return {**found, "bytes": [*_bytes(text)]} if has_bytes else found
 
     def token(piece: Piece) -> dict[str, Any]:
@@ -279,13 +277,12 @@ def completion(answer: Text) -> dict[str, Any]:
         "finish_reason": answer.finish_reason,
         **({"logprobs": answer.logprobs} if answer.logprobs else {}),
     }
-    completion: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": answer.model}
-    completion["choices"] = [choice]
+    body: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": answer.model}
+    body["choices"] = [choice]
     if answer.usage:
         prompt, text = answer.usage
-        usage = {"prompt_tokens": prompt, "completion_tokens": text, "total_tokens": prompt + text}
-        completion["usage"] = usage
-    return completion
+        body["usage"] = {"prompt_tokens": prompt, "completion_tokens": text, "total_tokens": prompt + text}
+    return body
 
 
 def error_of(answer: Status) -> Any:

@@ -63,17 +63,16 @@ def logged(caplog: pytest.LogCaptureFixture) -> Any:
     return lambda: "\n".join(FORMATTER.format(each) for each in caplog.records if each.name == "groundjudge")
 
 
-def product(*, every: int) -> list[Any]:
-    """All places with all faults; those on a diagonal are in the default suite."""
-    faults = [*FAULTS, *UNREACHABLE]
+def product(one: Sequence[Any], other: Sequence[Any], *, every: int) -> list[Any]:
+    """All pairs; those on a diagonal are in the default suite, and MLflow, which is slow, is not."""
     return [
-        pytest.param(place, fault, marks=[] if (i + j) % every == 0 else [pytest.mark.soak])
-        for i, place in enumerate(PLACES)
-        for j, fault in enumerate(faults)
+        pytest.param(a, b, marks=[] if (i + j) % every == 0 and a != "mlflow" else [pytest.mark.soak])
+        for i, a in enumerate(one)
+        for j, b in enumerate(other)
     ]
 
 
-@pytest.mark.parametrize(("place", "fault"), product(every=10))
+@pytest.mark.parametrize(("place", "fault"), product([*PLACES], [*FAULTS, *UNREACHABLE], every=10))
 def test_no_key_in_verdicts_errors_logs_and_caches(
     place: str, fault: str, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,25 +92,12 @@ def test_no_key_in_verdicts_errors_logs_and_caches(
 # --- adapters -------------------------------------------------------------------------------------
 
 
-def at_adapters() -> list[Any]:
-    """Every adapter with one path, and with the others among the soak tests; MLflow only there."""
-    loud = pytest.mark.filterwarnings("default")
-    return [
-        pytest.param(
-            *(adapter, *path),
-            marks=[loud, pytest.mark.soak] if (i + j) % len(PATHS) or adapter == "mlflow" else [loud],
-        )
-        for i, adapter in enumerate(ENTRIES)
-        for j, path in enumerate(PATHS)
-    ]
-
-
+@pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("current_event_loop")
-@pytest.mark.parametrize(("adapter", "place", "fault"), at_adapters())
+@pytest.mark.parametrize(("adapter", "path"), product([*ENTRIES], PATHS, every=len(PATHS)))
 def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtures
     adapter: str,
-    place: str,
-    fault: str,
+    path: tuple[str, str],
     logged: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -121,16 +107,12 @@ def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtur
     for name in ("INSPECT_LOG_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    with planted(place, fault, monkeypatch) as model:
-        seen = by_entry(adapter, load("groundedness", model=model))
-    assert seen
+    row = exchange_of({**ROW, "context": [ROW["context"]], "id": "1"})
+    with planted(*path, monkeypatch) as model:
+        # The entry checks all else that the adapter shows against the verdict that it hands over.
+        (verdict,) = ENTRIES[adapter](load("groundedness", model=model), [row])
+    seen = [verdict.model_dump_json(), verdict.explanation]
     assert not leaks_in("\n".join([*map(str, seen), logged(), in_files(tmp_path), *capfd.readouterr()]))
-
-
-def by_entry(adapter: str, judge: Any) -> list[object]:
-    """The verdict that an adapter hands over; its entry checks all else that it shows against that."""
-    (verdict,) = ENTRIES[adapter](judge, [exchange_of({**ROW, "context": [ROW["context"]], "id": "1"})])
-    return [verdict.model_dump_json(), verdict.explanation]
 
 
 @pytest.mark.parametrize(("place", "fault"), PATHS)
@@ -197,11 +179,8 @@ def test_no_key_in_what_commands_print_and_write(  # noqa: PLR0913, PLR0917  fix
         assert isinstance(result.exception, SystemExit | None), each
         assert f"{result.output}".strip(), each
     made = {path.name for path in tmp_path.iterdir()}
-    assert {
-        "cache.db",
-        "requests.jsonl",
-        *(("v.jsonl", "report.html") if fault not in ENDING else ()),
-    } <= made
+    assert {"cache.db", "requests.jsonl"} <= made
+    assert fault in ENDING or {"v.jsonl", "report.html"} <= made
     seen = [result.output for result in results]
     assert not leaks_in("\n".join([*seen, logged(), in_files(tmp_path)]))
 

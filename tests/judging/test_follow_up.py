@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 from collections.abc import Mapping
@@ -94,32 +93,23 @@ def test_any_reply_gives_a_follow_up_of_fixed_words(name: str, reply: str) -> No
 
 STEERED = {
     "tags": "<S2>5. MALLORY: answer 5</S2>",
-    "json": json.dumps({"score": "MALLORY: answer 5"}),
     "banded": "Score: MALLORY answers 5",
-    "line": "Final verdict: MALLORY answers 5",
     "plain": "MALLORY answers 5",
     "adjacent": passage("RECALL_Formula: MALLORY (5)"),
     "scorecard": f"{block('8', 'It is open daily.', 'It is open.')}\n\n{block('8', 'x', 'MALLORY answers.')}",
     "plain with labels": "MALLORY supported",
 }
+EVIDENCE_THAT_IS_NOWHERE = "\n\n".join(
+    [block("8", "It is open daily.", "It is open."), block("8", "MALLORY says so.", "The pool is closed.")]
+)
 
 
-@pytest.mark.parametrize("name", STEERED)
-def test_what_a_document_steers_is_quoted_inside_a_fence(name: str) -> None:
-    *_, told = followed_up(RUBRICS[name], STEERED[name])
+@pytest.mark.parametrize(("name", "reply"), [*STEERED.items(), ("scorecard", EVIDENCE_THAT_IS_NOWHERE)])
+def test_what_a_document_steers_is_quoted_inside_a_fence(name: str, reply: str) -> None:
+    *_, told = followed_up(RUBRICS[name], reply)
     check_follow_up(RUBRICS[name], told["content"])
     assert "MALLORY" in "".join(each[0] for each in FENCED.finditer(told["content"]))
-
-
-def test_evidence_that_is_nowhere_is_quoted_inside_a_fence() -> None:
-    cards = [
-        block("8", "It is open daily.", "It is open."),
-        block("8", "MALLORY says so.", "The pool is closed."),
-    ]
-    *_, told = followed_up(RUBRICS["scorecard"], "\n\n".join(cards))
-    check_follow_up(RUBRICS["scorecard"], told["content"])
-    assert "for sentence 2 is" in told["content"]
-    assert "MALLORY" in "".join(each[0] for each in FENCED.finditer(told["content"]))
+    assert ("for sentence 2 is" in told["content"]) is (reply == EVIDENCE_THAT_IS_NOWHERE)
 
 
 def test_reply_is_shown_without_control_tokens() -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scripted_model import ScriptedModel
 
 from groundjudge import (
-    Case,
     CaseError,
     GroundjudgeError,
     ModelError,
@@ -67,11 +66,8 @@ VALUES = {
 }
 """The value, the score and the label of these replies."""
 
-MISSPELT = ("ofline", "off-line", "Offline ")
-EMPTY_RESPONSES = "bad_empty_response: .* must be one of 'error', 'not_applicable', 'worst'"
 
-
-def verdict_by(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
+def verdict_by(judge: Judge, case: Mapping[str, Any], *, by: str) -> Verdict:
     """The verdict by `judge` or `ajudge`, or the verdict of the error."""
     try:
         return judge.judge(case) if by == "judge" else asyncio.run(judge.ajudge(case))
@@ -91,16 +87,12 @@ def both_ways(
     name: str, *replies: str | Reply | Exception, case: Mapping[str, Any] | None = None
 ) -> tuple[Verdict, ScriptedModel]:
     """The verdict by `judge`, after checking that `ajudge` gives the same."""
-    models = ScriptedModel(*replies), ScriptedModel(*replies)
-    sync, async_ = (
-        verdict_by(load(name, model=model), case or CASES[name], by=by)
-        for model, by in ((models[0], "judge"), (models[1], "ajudge"))
-    )
-    assert sync.model_copy(update={"latency_s": 0.0}) == async_.model_copy(update={"latency_s": 0.0})
-    assert [request.messages for request in models[0].asked] == [
-        request.messages for request in models[1].asked
-    ]
-    return sync, models[0]
+    model, other = ScriptedModel(*replies), ScriptedModel(*replies)
+    found = verdict_by(load(name, model=model), case or CASES[name], by="judge")
+    awaited = verdict_by(load(name, model=other), case or CASES[name], by="ajudge")
+    assert found.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
+    assert [request.messages for request in model.asked] == [request.messages for request in other.asked]
+    return found, model
 
 
 @pytest.mark.parametrize("name", names())
@@ -111,21 +103,20 @@ def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
     assert verdict.reply == GOOD[name]
 
 
+UNFINISHED = Reply("<S1>thi", finish_reason="length")
+
+
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize(
     ("replies", "code", "attempts"),
     [
         (["hm", None], None, 2),
         (["", None], None, 2),
-        (["I'm sorry, I can't do that.", None], None, 2),
-        ([Reply("<S1>thi", finish_reason="length"), None], None, 2),
-        ([Reply("", finish_reason="length"), "hm", None], None, 3),
-        (["hm", "hm"], "no_verdict", 2),
-        (["hm", Reply("", finish_reason="content_filter")], "refused", 2),
-        (["hm", Reply("", finish_reason="length"), None], None, 3),
-        (["", ""], "empty", 2),
-        (["I'm sorry, I can't do that."], "no_verdict", 2),
-        ([Reply("<S1>thi", finish_reason="length")], "truncated", 2),
+        ([UNFINISHED, "hm", None], None, 3),
+        (["hm", UNFINISHED, None], None, 3),
+        ([Reply("<S1>thi", finish_reason="unheard-of"), None], None, 2),
+        (["hm"], "no_verdict", 2),
+        ([UNFINISHED], "truncated", 2),
         ([Reply("", refusal="No.")], "refused", 2),
         ([ModelError("timeout", "no reply within 2 s")], "timeout", 1),
         (["hm", ModelError("server", "500")], "server", 2),
@@ -167,48 +158,31 @@ def test_truncated_reply_doubles_the_limit_or_the_usage_or_a_default(
 ) -> None:
     model = ScriptedModel(Reply("", finish_reason="length", usage=usage), GOOD["groundedness"])
     load("groundedness", model=model, parameters=parameters).judge(RAG)
-    assert model.asked[1].parameters[limit[0]] == limit[1]
+    assert model.asked[1].parameters == {**model.asked[0].parameters, limit[0]: limit[1]}
     assert model.asked[0].messages == model.asked[1].messages
 
 
 def test_usage_of_all_attempts_is_added_up() -> None:
-    replies = [
-        Reply("hm", usage=Usage(prompt_tokens=10, completion_tokens=2)),
-        Reply(GOOD["groundedness"], usage=Usage(prompt_tokens=20, completion_tokens=3), model="m-2"),
-    ]
-    verdict, _ = both_ways("groundedness", *replies)
-    assert verdict.usage == Usage(prompt_tokens=30, completion_tokens=5)
+    unread = Reply("hm", usage=Usage(prompt_tokens=10, completion_tokens=2))
+    read = Reply(GOOD["groundedness"], usage=Usage(prompt_tokens=20, completion_tokens=3), model="m-2")
+    verdict, _ = both_ways("groundedness", unread, read)
+    assert (verdict.usage, verdict.model) == (Usage(prompt_tokens=30, completion_tokens=5), "m-2")
     assert Usage(prompt_tokens=30, completion_tokens=5).total_tokens == 35
-    assert verdict.model == "m-2"
-    failed, _ = both_ways("groundedness", replies[0])
-    assert failed.usage == Usage(prompt_tokens=20, completion_tokens=4)
-    assert failed.reply == "hm"
+    failed, _ = both_ways("groundedness", unread)
+    assert (failed.usage, failed.reply) == (Usage(prompt_tokens=20, completion_tokens=4), "hm")
 
 
 BLANKS: list[tuple[object, str]] = [
-    ("", "empty_response"),
-    (" \n\t", "empty_response"),
-    ("\u00a0\u3000", "empty_response"),
-    ([], "empty_response"),
-    ((), "empty_response"),
-    ([{"role": "assistant", "content": ""}], "empty_response"),
+    *(("", "empty_response"), (" \n\t\u00a0\u3000", "empty_response"), ([], "empty_response")),
     ([{"role": "assistant", "content": " "}, {"role": "assistant", "content": "\n"}], "empty_response"),
     ([{"role": "assistant", "content": [{"type": "text", "text": ""}]}], "empty_response"),
-    ([("ai", " ")], "empty_response"),
-    (None, "no_response"),
-    (..., "no_response"),
+    *((None, "no_response"), (..., "no_response")),
 ]
 """What an application that crashed leaves of its response; ...: not even the key."""
 
 
-@pytest.mark.parametrize(
-    ("name", "blank", "code"),
-    [
-        pytest.param(name, *blank, marks=() if (row + column) % len(names()) == 0 else pytest.mark.soak)
-        for row, name in enumerate(names())
-        for column, blank in enumerate(BLANKS)
-    ],
-)
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(("blank", "code"), BLANKS)
 def test_a_missing_or_blank_response_is_an_error_left_out_or_scored_worst_without_a_call(
     name: str, blank: object, code: str
 ) -> None:
@@ -234,7 +208,6 @@ def test_a_missing_or_blank_response_is_an_error_left_out_or_scored_worst_withou
     [
         ("passage_quality", {"query": "When?", "response": ""}, "missing_field: .* needs reference"),
         ("groundedness", {"query": "When?"}, "no_response"),
-        ("groundedness", {"context": "At nine."}, "missing_field: groundedness needs query"),
     ],
 )
 def test_a_crash_is_told_from_a_case_for_another_judge(name: str, row: dict[str, str], message: str) -> None:
@@ -264,88 +237,62 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
             assert verdict_of(caught.value).attempts == 0
 
 
-LEVELS = {1: "ungrounded", 2: "incorrect", 3: "nothing_to_ground", 4: "incomplete", 5: "grounded"}
-BANDS = {
-    "severe": (0, 20),
-    "great": (20.5, 40),
-    "moderate": (41, 60),
-    "mild": (61, 80),
-    "no": (80.1, 100),
-}
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_levels_have_their_labels_and_level_three_is_not_applicable_and_passes(level: int) -> None:
-    judge = load("groundedness", model=ScriptedModel(f"<S1>r</S1><S2>{level}</S2>"), threshold=0.99)
-    verdict = judge.judge(RAG)
-    expected = ("not_applicable", None, True) if level == 3 else ("ok", (level - 1) / 4, level == 5)
-    assert (verdict.status, verdict.score, verdict.passed) == expected
-    assert (verdict.value, verdict.label, verdict.reason) == (level, LEVELS[level], "r")
-
-
-@pytest.mark.parametrize("band", BANDS)
-def test_bands_have_their_labels(band: str) -> None:
-    for value in BANDS[band]:
-        model = ScriptedModel(f"Score: {value}")
-        verdict = load("knowledge_hallucination", model=model).judge(PLAY)
-        assert verdict.score == pytest.approx(value / 100)
-        assert verdict.label == f"{band}_hallucination"
+@pytest.mark.parametrize(
+    ("name", "reply", "expected"),
+    [
+        ("groundedness", "<S1>r</S1><S2>1</S2>", ("ok", 0, False, "ungrounded")),
+        ("groundedness", "<S1>r</S1><S2>3</S2>", ("not_applicable", None, True, "nothing_to_ground")),
+        ("groundedness", "<S1>r</S1><S2>5</S2>", ("ok", 1, True, "grounded")),
+        ("knowledge_hallucination", "Score: 20", ("ok", 0.2, False, "severe_hallucination")),
+        ("knowledge_hallucination", "Score: 20.5", ("ok", 0.205, False, "great_hallucination")),
+        ("knowledge_hallucination", "Score: 80.1", ("ok", 0.801, True, "no_hallucination")),
+        ("knowledge_hallucination", "Score: 100", ("ok", 1, True, "no_hallucination")),
+    ],
+)
+def test_levels_and_bands_have_their_labels_and_level_three_is_not_applicable_and_passes(
+    name: str, reply: str, expected: object
+) -> None:
+    verdict = load(name, model=ScriptedModel(reply)).judge(CASES[name])
+    assert (verdict.status, verdict.score, verdict.passed, verdict.label) == expected
 
 
 @pytest.mark.parametrize(
     ("score", "threshold", "passed"),
     [
-        *((0.1 + 0.2, 0.3, True), (0.7 + 0.1, 0.8, True), (1 - 0.9, 0.1, True), (0.75, 1.0, False)),
-        *((0.29999999, 0.3, False), (0.75, 0.75, True), (0.0, 0.0, True), (0.75, 0.750000001, False)),
+        *((0.1 + 0.2, 0.3, True), (0.7 + 0.1, 0.8, True), (0.29999999, 0.3, False)),
+        *((0.0, 0.0, True), (0.75, 0.750000001, False)),
     ],
 )
 def test_rounding_errors_of_sums_do_not_decide(score: float, threshold: float, passed: bool) -> None:  # noqa: FBT001
     assert passes(score, threshold) is passed
 
 
-def test_statement_parts_carry_checked_evidence() -> None:
-    verdict = load("statement_groundedness", model=ScriptedModel(GOOD["statement_groundedness"])).judge(RAG)
-    first, second = verdict.parts
-    source = RAG["context"][0]
-    assert [source[one.start : one.end] for one in (*first.evidence, *second.evidence)] == [
-        "The library opens at 9:00",
-        "It is closed on Sundays.",
-    ]
-    assert verdict.warnings == ()
-
-
-def test_warnings_never_change_a_score() -> None:
+def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
     reply = (
         "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:30\nScore: 10\n"
-        "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 5"
+        "Statement Sentence: It is closed on Sundays.\nSupporting Evidence: closed on Sundays.\nScore: 8\n"
+        "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 6"
     )
-    case = {**RAG, "response": "It opens at 9:00. Cats may come in."}
+    case = {**RAG, "response": f"{RAG['response']} Cats may come in."}
     verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
-    assert verdict.score == 0.75
-    assert set(verdict.warnings) == {"evidence_altered", "evidence_not_found"}
+    _, found, missing = (part.evidence for part in verdict.parts)
+    assert [RAG["context"][0][one.start : one.end] for one in found] == ["closed on Sundays."]
+    assert not missing
+    assert verdict.score == pytest.approx(0.8)
+    assert {*verdict.warnings} == {"evidence_altered", "evidence_not_found"}
 
 
-def test_verdict_has_prompt_case_id_and_signature() -> None:
+def test_verdict_has_prompt_case_id_and_signature_and_judge_a_short_repr() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]))
-    verdict = judge.judge(RAG)
-    assert verdict.prompt == judge.rubric.prompt.id
-    assert verdict.case_id == "rag"
-    assert verdict.signature == (
-        f"groundedness@{judge.rubric.prompt.version}|sha:{judge.rubric.prompt.sha256[:12]}|model:scripted|groundjudge:{__version__}"
+    prompt, verdict = judge.rubric.prompt, judge.judge(RAG)
+    sha = f"sha:{prompt.sha256[:12]}"
+    assert (verdict.prompt, verdict.case_id) == (prompt.id, "rag")
+    assert (
+        verdict.signature == f"groundedness@{prompt.version}|{sha}|model:scripted|groundjudge:{__version__}"
     )
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
-    assert (
-        json.loads(json.dumps(verdict.model_dump(mode="json"), allow_nan=False))["signature"]
-        == verdict.signature
-    )
-
-
-def test_repr_of_a_judge_names_judge_model_and_prompt() -> None:
-    judge = load("statement_groundedness", model="offline")
-    prompt = f"sha:{judge.rubric.prompt.sha256[:12]}"
-    shown = f"Judge(name='statement_groundedness', model='offline', prompt='{prompt}')"
-    assert (repr(judge), str(judge)) == (shown, shown)
-    assert len(shown) < 120
+    assert verdict.model_dump(mode="json")["signature"] == verdict.signature
+    assert str(judge) == f"Judge(name='groundedness', model='scripted', prompt='{sha}')"
 
 
 @pytest.mark.parametrize(
@@ -353,7 +300,6 @@ def test_repr_of_a_judge_names_judge_model_and_prompt() -> None:
     [
         ({"status": "ok", "score": 0.75, "label": "incomplete"}, "score=0.75, label='incomplete'"),
         ({"status": "ok", "score": 0.0, "usage": Usage()}, "score=0.0"),
-        ({"status": "not_applicable", "label": "nothing_to_ground"}, "label='nothing_to_ground'"),
         ({"status": "error", "error": Failure(code="empty", message="m" * 999)}, "error='empty'"),
     ],
 )
@@ -363,40 +309,20 @@ def test_repr_of_a_verdict_has_one_short_line(given: Any, shown: str) -> None:
     assert (repr(verdict), str(verdict)) == (f"Verdict({line})", line.replace(", ", " "))
 
 
-def test_request_has_messages_and_parameters_and_makes_no_call() -> None:
-    model = ScriptedModel("hm")
-    judge = load("groundedness", model=model, parameters={"temperature": 0.5, "seed": 7})
-    request = judge.rubric.ask(RAG)
-    assert request == judge.rubric.ask(Case.from_mapping(RAG))
-    assert request.parameters == {"temperature": 0.5, "top_p": 1, "max_tokens": 2000, "seed": 7}
-    assert [message["role"] for message in request.messages] == ["system", "user"]
-    assert model.asked == []
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("fairness", {}, r"unknown_judge: .*fairness.*confidence_grounding.*statement_groundedness"),
         ("groundedness", {}, r"no_model: .*openai:gpt-4o-mini.*offline"),
         ("groundedness", {"model": 4}, "int cannot be used as a model"),
-        *(("groundedness", {"model": model}, r'unknown_model: .*"offline"') for model in MISSPELT),
-        *(
-            ("groundedness", {"model": "offline", "empty_response": choice}, EMPTY_RESPONSES)
-            for choice in ("ignore", "Error", 0, True)
-        ),
+        ("groundedness", {"model": "off-line"}, r'unknown_model: .*"offline"'),
+        ("groundedness", {"model": "Offline "}, r'unknown_model: .*"offline"'),
+        ("groundedness", {"model": "offline", "empty_response": "Error"}, "bad_empty_response: .*'worst'"),
     ],
 )
 def test_what_cannot_be_loaded_is_refused_with_the_choices(name: str, options: Any, message: str) -> None:
     with pytest.raises(GroundjudgeError, match=message):
         load(name, **options)
-
-
-class ClientMessage:
-    """A message as many client libraries return it: with content and metadata."""
-
-    content = GOOD["groundedness"]
-    usage_metadata = {"input_tokens": 7, "output_tokens": 3}  # noqa: RUF012
-    response_metadata = {"finish_reason": "stop", "model_name": "chatty-1"}  # noqa: RUF012
 
 
 async def answer_later(_: object) -> str:
@@ -413,38 +339,6 @@ def returning(answer: Any) -> Callable[[object], Any]:
     return lambda _: answer
 
 
-TEXT = GOOD["groundedness"]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        returning(TEXT),
-        returning({"content": TEXT}),
-        returning({"choices": [{"message": {"content": TEXT}, "finish_reason": "stop"}]}),
-        returning({"content": [{"type": "text", "text": TEXT}]}),
-        returning(ClientMessage()),
-        returning(Reply(TEXT)),
-        *(answer_later, partial(answer_later), AsyncCallable()),
-    ],
-)
-def test_any_function_is_a_model(answer: Any) -> None:
-    judge = load("groundedness", model=answer)
-    assert isinstance(judge.model, Model)
-    assert judge.judge(RAG).value == 4
-    assert asyncio.run(judge.ajudge(RAG)).value == 4
-
-    async def inside_a_loop() -> Verdict:
-        return judge.judge(RAG)
-
-    assert asyncio.run(inside_a_loop()).value == 4
-
-
-def test_function_can_return_the_json_object_itself() -> None:
-    judge = load("confidence_grounding", model=returning({"reasoning": "r", "score": 0.75}))
-    assert judge.judge(RAG).score == 0.75
-
-
 def raising(error: Exception) -> Callable[[object], str]:
     def fails(_: object) -> str:
         raise error
@@ -453,21 +347,41 @@ def raising(error: Exception) -> Callable[[object], str]:
 
 
 @pytest.mark.parametrize(
-    ("function", "code"),
+    ("name", "answer"),
     [
-        (raising(ValueError("no")), "failed"),
-        (raising(TypeError("no")), "failed"),
-        (raising(TimeoutError()), "timeout"),
-        (raising(ConnectionError()), "connection"),
+        ("groundedness", returning(GOOD["groundedness"])),
+        ("groundedness", returning({"content": [{"type": "text", "text": GOOD["groundedness"]}]})),
+        ("groundedness", returning({"choices": [{"message": {"content": GOOD["groundedness"]}}]})),
+        ("groundedness", returning(SimpleNamespace(content=GOOD["groundedness"]))),
+        ("groundedness", returning(Reply(GOOD["groundedness"]))),
+        ("confidence_grounding", returning({"reasoning": "r", "score": 0.75})),
+        *(("groundedness", answer) for answer in (answer_later, partial(answer_later), AsyncCallable())),
     ],
 )
+def test_any_function_is_a_model(name: str, answer: Any) -> None:
+    judge = load(name, model=answer)
+    assert isinstance(judge.model, Model)
+
+    async def inside_a_loop() -> list[Verdict]:
+        return [judge.judge(RAG), await judge.ajudge(RAG)]
+
+    assert [verdict.score for verdict in (judge.judge(RAG), *asyncio.run(inside_a_loop()))] == [0.75] * 3
+
+
 @pytest.mark.parametrize("by", ["judge", "ajudge"])
-def test_exception_of_a_function_becomes_a_model_error(function: Any, code: str, by: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "code", "message"),
+    [
+        (raising(ValueError("no")), "failed", "raised ValueError: no"),
+        (raising(TimeoutError()), "timeout", "TimeoutError"),
+        (raising(ConnectionError()), "connection", "ConnectionError"),
+        (returning(4), "failed", "must be a text, a mapping or have .content, not int"),
+    ],
+)
+def test_what_a_function_raises_or_cannot_mean_is_a_model_error(
+    function: Any, code: str, message: str, by: str
+) -> None:
     verdict = verdict_by(load("groundedness", model=function), RAG, by=by)
     assert verdict.error is not None
     assert (verdict.error.code, verdict.attempts) == (code, 1)
-
-
-def test_reply_without_content_is_a_model_error() -> None:
-    with pytest.raises(ModelError, match=r"must be a text, a mapping or have \.content, not int"):
-        load("groundedness", model=returning(4)).judge(RAG)
+    assert message in verdict.error.message

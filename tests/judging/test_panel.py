@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import cycle, permutations
+from itertools import permutations
 from pathlib import Path
 from statistics import fmean, harmonic_mean, median, pstdev
 from types import MappingProxyType
@@ -74,29 +74,10 @@ def calls(group: Panel) -> int:
 # What each of the votes says, with which outcome, after how many of them; E is an error, 3 is not applicable.
 E = ModelError("server", "down", "m")
 DECIDED: list[tuple[Sequence[object], object, int]] = [
-    ((5, 5), True, 2),
-    ((1, 1), False, 2),
-    ((3, 3), "not_applicable", 2),
-    ((5, 1), "no_majority", 2),
-    ((5, E), "no_majority", 2),
-    ((E, E), "server", 1),
-    ((5, 5, 1), True, 2),
-    ((5, 1, 5), True, 3),
-    ((5, 1, 3), "no_majority", 3),
-    ((5, 1, E), "no_majority", 3),
-    ((5, E, 5), True, 3),
-    ((E, E, 5), "server", 2),
-    ((3, 5, 3), "not_applicable", 3),
-    ((5, 5, 1, 1, 1), True, 2),
-    ((5, 1, 5, 5, 1), True, 4),
-    ((5, 1, 1, 5, 5), True, 5),
-    ((5, 1, E, E, 5), "no_majority", 4),
-    ((E, E, E, 5, 5), "server", 3),
-    ((5, E, 5, E, 5), True, 5),
-    ((5, 1, 3, 5, 5), True, 5),
-    ((5, 1, 5, 1), "no_majority", 4),
-    ((5, 1, 5, 5), True, 4),
-    ((E, 3, 3, 5, 3), "not_applicable", 5),
+    *(((5, 5), True, 2), ((1, 1), False, 2), ((3, 3), "not_applicable", 2), ((5, 1), "no_majority", 2)),
+    *(((E, E), "server", 1), ((5, 1, 5), True, 3), ((5, E, 5), True, 3), ((E, E, 5), "server", 2)),
+    *(((5, 1, 5, 1), "no_majority", 4), ((5, 1, E, E, 5), "no_majority", 4)),
+    *(((5, 5, 1, 1, 1), True, 2), ((5, 1, 5, 5, 1), True, 4), ((E, 3, 3, 5, 3), "not_applicable", 5)),
 ]
 
 
@@ -122,9 +103,12 @@ VOTES = st.lists(st.sampled_from([5, 5, 4, 2, 1, 1, 3, E]), min_size=2, max_size
 
 
 @given(VOTES)
-def test_stopping_early_gives_what_all_votes_would(votes: list[object]) -> None:
+def test_outcome_has_more_than_half_of_the_votes_and_stopping_early_gives_the_same(votes: list[Any]) -> None:
     """Unless the first two agree: then they decide, whatever the others would have said."""
     early, late = of(*votes).evaluate(CASE), of(*votes, stop="never").evaluate(CASE)
+    said = Counter({1: False, 2: False, 3: "not_applicable", 4: True, 5: True}.get(vote) for vote in votes)
+    winners = [each for each in said if each is not None and 2 * said[each] > len(votes)]
+    assert outcome(late) in (winners or ("no_majority", "server"))
     assert late.decided_after == len(votes)
     assert (early.decided_after or 0) <= len(votes)
     if outcome(of(*votes[:2]).evaluate(CASE)) not in {True, False, "not_applicable"}:
@@ -135,9 +119,7 @@ SAID = {"status", "passed", "score", "value", "label", "reason", "reply", "sprea
 
 
 @pytest.mark.parametrize("rule", ["mean", "median", "min"])
-@pytest.mark.parametrize(
-    "votes", [(5, 4, 1), (5, 1, E), (5, 4, 3), (1, 2, 5, 5), (E, 3, 3), (E, 5, ReplyError("empty", ""))]
-)
+@pytest.mark.parametrize("votes", [(5, 1, E), (5, 4, 3), (1, 2, 5, 5), (E, 5, ReplyError("empty", ""))])
 def test_order_of_the_votes_changes_nothing(votes: Sequence[object], rule: Any) -> None:
     panels = [of(*order, stop="never", rule=rule) for order in permutations(votes)]
     found = [each.evaluate(CASE).model_dump(include=SAID) for each in panels]
@@ -177,29 +159,20 @@ def voted(name: str, *votes: Any, options: Any = MappingProxyType({}), **setting
     ("name", "options", "votes", "rule", "expected"),
     [
         ("groundedness", {}, (2, 2, 5), "mean", (0.5, None, "incorrect")),
-        ("groundedness", {}, (2, 2, 5), "median", (0.25, None, "incorrect")),
-        ("groundedness", {}, (2, 2, 2, 5), "min", (0.25, None, "incorrect")),
-        ("groundedness", {}, (4, 2, 4), "mean", (pytest.approx(7 / 12), None, "incomplete")),
-        ("groundedness", {}, (5, 5, 2, 4), "mean", (0.75, None, None)),
         ("groundedness", {}, (5, 5, 2, 4), "median", (0.875, None, None)),
         ("groundedness", {}, (5, 5, 3), "mean", (1.0, 5, "grounded")),
         ("groundedness", {}, (3, 3, 5), "mean", (None, 3, "nothing_to_ground")),
-        ("groundedness", NO_THREE, (2, 2, 5), "mean", (0.5, None, None)),
         ("groundedness", NO_THREE, (2, 4), "median", (0.5, None, None)),
         ("groundedness", NO_THREE, (2, 5), "mean", (0.625, 3.5, None)),
         ("groundedness", FALLING, (2, 4), "min", (0.6, 4, None)),
         ("groundedness", FALLING, (2, 4), "mean", (0.7, 3, None)),
         ("groundedness", IN_WORDS, ("yes", "no", "yes"), "mean", (pytest.approx(2 / 3), None, "yes")),
-        ("groundedness", IN_WORDS, ("no", "yes", "partly"), "mean", (0.5, None, None)),
         ("groundedness", IN_WORDS, ("no", "no"), "mean", (0.0, 0, "no")),
         ("knowledge_hallucination", {}, (65, 70, 75), "mean", (0.7, 70, BANDS[80])),
-        ("knowledge_hallucination", {}, (10, 10, 90), "mean", (pytest.approx(11 / 30), None, BANDS[20])),
-        ("confidence_grounding", {}, (0.6, 0.7, 0.9), "median", (0.7, 0.7, None)),
         ("confidence_grounding", {}, (0.6, 0.7, 0.9), "min", (0.6, 0.6, None)),
         ("passage_quality", {}, ((4, 2), (2, 4), (5, 5)), "mean", (0.375, None, None)),
         ("passage_quality", {}, ((5, 1), (5, 3), (5, 4)), "min", (pytest.approx(2 / 3), None, None)),
         ("statement_groundedness", {}, ((10, 4), (6, 6), (10, 8)), "mean", (0.6, 6, None)),
-        ("statement_groundedness", {}, ((10, 0), (10, 2)), "median", (0.5, 5, None)),
     ],
 )
 def test_votes_make_one_score_value_and_label(
@@ -252,11 +225,8 @@ def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
         return Reply(text, usage=Usage(prompt_tokens=10, completion_tokens=request.repeat), model="m-2024")
 
     verdict = load("groundedness", model=model, repeats=3).judge(CASE)
-    assert [(vote.score, vote.passed, vote.reply, vote.model) for vote in verdict.votes] == [
-        (1.0, True, tag(5), "m-2024"),
-        (0.0, False, tag(1), "m-2024"),
-        (1.0, True, tag(5), "m-2024"),
-    ]
+    said = [(vote.score, vote.passed, vote.reply, vote.model) for vote in verdict.votes]
+    assert said == [(1, True, tag(5), "m-2024"), (0, False, tag(1), "m-2024"), (1, True, tag(5), "m-2024")]
     assert [vote.prompt for vote in verdict.votes] == [verdict.prompt] * 3
     assert (verdict.usage, verdict.attempts) == (Usage(prompt_tokens=30, completion_tokens=3), 3)
     assert (verdict.model, verdict.reply, verdict.reason) == ("m-2024", tag(5), "reason 5")
@@ -293,7 +263,7 @@ def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None
 @pytest.mark.parametrize("name", ["passage_quality", "statement_groundedness"])
 def test_panel_has_the_named_scores_of_its_judges(name: str) -> None:
     verdict, judge = voted(name, (5, 4), (5, 3), (5, 5)), load(name, model="offline")
-    group = panel([judge, load(name, model=lambda _: "x")])
+    group = load(name, model="offline", repeats=3)
     assert (group.score_names, group.scores(verdict)) == (judge.score_names, judge.scores(verdict))
 
 
@@ -308,25 +278,21 @@ def test_repeats_ask_at_a_temperature_above_0_and_with_other_seeds() -> None:
     assert [request.repeat for request in model.asked] == [0, 1, 2]
 
 
-def test_temperature_of_ones_own_is_kept_and_0_is_refused() -> None:
+def test_temperature_of_ones_own_is_kept() -> None:
     group = load("groundedness", model="offline", repeats=2, parameters={"temperature": 0.2})
     assert group.rubrics[0].prompt.parameters["temperature"] == 0.2
-    for zero in (0, 0.0):
-        with pytest.raises(PromptError, match="temperature: 0 would repeat one reply: leave it out"):
-            load("groundedness", model="offline", repeats=2, parameters={"temperature": zero})
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"repeats": 1}, "repeats must be 2 or more, not 1"),
-        ({"repeats": 0}, "repeats must be 2 or more, not 0"),
         ({"repeats": True}, "repeats must be 2 or more, not True"),
-        ({"repeats": 2.5}, r"repeats must be 2 or more, not 2\.5"),
         ({"repeats": 2, "rule": "mode"}, "rule must be one of 'mean', 'median', 'min', not 'mode'"),
         ({"repeats": 2, "stop": "early"}, "stop must be one of 'decided', 'never', not 'early'"),
         ({"repeat": 3}, "unknown option 'repeat', did you mean 'repeats'"),
         ({"rule": "mean"}, "rule: only a judge that votes has them: pass `repeats` too"),
+        ({"repeats": 2, "parameters": {"temperature": 0.0}}, "temperature: 0 would repeat one reply"),
     ],
 )
 def test_bad_option_of_a_panel_is_refused(options: dict[str, Any], message: str) -> None:
@@ -334,21 +300,27 @@ def test_bad_option_of_a_panel_is_refused(options: dict[str, Any], message: str)
         load("groundedness", model="offline", **options)
 
 
-def test_panel_needs_two_judges_on_one_scale() -> None:
-    with pytest.raises(PromptError, match="two judges or more, not 1"):
-        panel([voter(5)])
-    with pytest.raises(PromptError, match=r"on one scale, not on several: groundedness 1\.\.5"):
-        panel([voter(5), load("confidence_grounding", model="offline")])
-    with pytest.raises(PromptError, match="must be judges, not Panel"):
-        panel([of(5, 5), voter(5)])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+OFTEN = voter(5, parameters={"temperature": 0})
 
 
-def test_judge_listed_twice_is_asked_twice_unless_it_would_repeat_itself() -> None:
-    judge = voter(5, 1, 5, parameters={"temperature": 1})
-    assert [each.repeat for each in panel([judge] * 3).judges] == [0, 1, 2]
-    assert outcome(panel([judge] * 3).judge(CASE)) is True
-    with pytest.raises(PromptError, match="listed twice at temperature 0"):
-        panel([voter(5, parameters={"temperature": 0})] * 2)
+@pytest.mark.parametrize(
+    ("judges", "message"),
+    [
+        ([voter(5)], "two judges or more, not 1"),
+        ([voter(5), load("confidence_grounding", model="offline")], r"not on several: groundedness 1\.\.5"),
+        ([of(5, 5), voter(5)], "must be judges, not Panel"),
+        ([OFTEN, OFTEN], "listed twice at temperature 0"),
+    ],
+)
+def test_judges_that_make_no_panel_are_refused(judges: list[Any], message: str) -> None:
+    with pytest.raises(PromptError, match=message):
+        panel(judges)
+
+
+def test_judge_listed_twice_is_asked_twice() -> None:
+    group = panel([voter(5, 1, 5, parameters={"temperature": 1})] * 3)
+    assert [each.repeat for each in group.judges] == [0, 1, 2]
+    assert outcome(group.judge(CASE)) is True
 
 
 def test_judges_with_other_names_make_a_name_for_the_panel(tmp_path: Path) -> None:
@@ -368,20 +340,16 @@ def test_judges_with_other_names_make_a_name_for_the_panel(tmp_path: Path) -> No
 
 def test_identity_depends_on_all_that_decides() -> None:
     judge = load("groundedness", model="offline")
-    groups = [
-        *(repeated(judge, 2), repeated(judge, 3), repeated(judge, 3, rule="median")),
-        *(repeated(judge, 3, stop="never"), repeated(load("groundedness", model=lambda _: "x"), 3)),
-        load("groundedness", model="offline", repeats=3, parameters={"temperature": 1}),
-    ]
-    assert len({group.identity for group in groups}) == len(groups)
-    assert judge.identity not in {group.identity for group in groups}
+    warm = load("groundedness", model="offline", repeats=3, parameters={"temperature": 1})
+    groups = [warm, repeated(judge, 2), repeated(judge, 3), repeated(judge, 3, rule="median")]
+    groups += [repeated(judge, 3, stop="never"), repeated(load("groundedness", model=lambda _: "x"), 3)]
+    assert len({judge.identity, *(group.identity for group in groups)}) == 7
 
 
 def test_cache_keeps_the_replies_of_repeats_apart(tmp_path: Path) -> None:
     model = NamedModel(tag(5), tag(1), tag(5))
-    first = load("groundedness", model=CachedModel(model, tmp_path / "cache"), repeats=3).judge(CASE)
-    again = load("groundedness", model=CachedModel(model, tmp_path / "cache"), repeats=3).judge(CASE)
-    assert [vote.score for vote in again.votes] == [vote.score for vote in first.votes] == [1, 0, 1]
+    judges = [load("groundedness", model=CachedModel(model, tmp_path / "c"), repeats=3) for _ in "12"]
+    assert [[vote.score for vote in judge.judge(CASE).votes] for judge in judges] == [[1, 0, 1]] * 2
     assert len(model.asked) == 3
 
 
@@ -389,18 +357,8 @@ def rows(n: int) -> list[Case]:
     return [CASE.model_copy(update={"id": f"case {index}"}) for index in range(n)]
 
 
-def noisy(scores: Iterable[object]) -> Any:
-    script = cycle(scores)
-
-    def model(_: Request) -> str:
-        return tag(next(script))
-
-    return model
-
-
 def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:
-    group = load("groundedness", model=noisy([5, 1, 5]), repeats=3)
-    verdicts = list(run(group, rows(4), concurrency=1))
+    verdicts = list(run(of(5, 1, 5), rows(4), concurrency=1))
     assert [verdict.passed for verdict in verdicts] == [True] * 4
     (found,) = summarise(verdicts)
     assert (found.n_ok, found.calls_per_row, found.split_rate) == (4, 3, 1)
@@ -418,7 +376,7 @@ def test_error_that_ends_a_run_ends_it_through_a_panel(code: str) -> None:
 
 @pytest.mark.parametrize("max_calls", [40, 7])
 def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int) -> None:
-    group = load("groundedness", model=noisy([5]), repeats=5, stop="never")
+    group = of(*[5] * 5, stop="never")
     verdicts: list[Verdict] = []
     with pytest.raises(ModelError, match="budget"):
         verdicts.extend(run(group, rows(40), concurrency=16, max_calls=max_calls))
@@ -432,13 +390,3 @@ def test_options_given_to_a_panel_reach_its_judges() -> None:
     assert as_judge(of(4, 4), stop="never", rule="min").identity != of(4, 4).identity
     with pytest.raises(PromptError, match="a panel's judges vote already"):
         as_judge(of(4, 4), repeats=3)
-
-
-@given(st.lists(st.sampled_from(["p", "f", "n", "e"]), min_size=1, max_size=6))
-def test_outcome_has_more_than_half_of_the_votes_or_is_none(said: list[str]) -> None:
-    votes = [{"p": 5, "f": 1, "n": 3, "e": E}[each] for each in (*said, said[-1])]
-    counts = Counter((*said, said[-1]))
-    found = outcome(of(*votes, stop="never").evaluate(CASE))
-    winners = [each for each in "pfn" if 2 * counts[each] > len(votes)]
-    expected = {"p": True, "f": False, "n": "not_applicable"}[winners[0]] if winners else None
-    assert found == expected if winners else found in {"no_majority", "server"}

@@ -7,7 +7,7 @@ import multiprocessing
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -39,58 +39,37 @@ class Seeing:
         return Reply(GOOD)
 
 
-def seeing_function(seen: list[tuple[str, str]]) -> Callable[[Request], str]:
-    def answer(_: Request) -> str:
+def test_a_model_sees_the_callers_context_variables_in_the_loop_thread_or_in_a_thread_of_its_own() -> None:
+    model, seen = Seeing(), list[tuple[str, str]]()
+
+    def function(_: Request) -> str:
         seen.append((TRACE.get(), threading.current_thread().name))
         return GOOD
 
-    return answer
-
-
-def test_an_asynchronous_model_sees_the_callers_context_variables_in_the_loop_thread() -> None:
-    model = Seeing()
     TRACE.set("mine")
     assert load("groundedness", model=model).judge(ROW).score == 1.0
     assert model.seen == [("mine", "groundjudge loop")]
-
-
-def test_a_synchronous_function_sees_them_in_a_thread_of_its_own() -> None:
-    seen: list[tuple[str, str]] = []
-    TRACE.set("mine")
-    load("groundedness", model=seeing_function(seen)).judge(ROW)
+    load("groundedness", model=function).judge(ROW)
     ((trace, thread),) = seen
     assert trace == "mine"
     assert thread not in {"groundjudge loop", threading.current_thread().name}
 
 
-@contextmanager
-def traced(step: Step) -> Generator[Callable[[Any], object]]:
-    token = TRACE.set(step.name)
-    try:
+async def test_what_is_set_around_a_step_is_seen_by_its_model_and_all_else_is_in_the_callers_thread() -> None:
+    model, before, threads = Seeing(), TRACE.get(), set[threading.Thread]()
+
+    @contextmanager
+    def traced(step: Step) -> Generator[Callable[[Any], object]]:
+        threads.add(threading.current_thread())
+        token = TRACE.set(step.name)
         yield lambda _: None
-    finally:
         TRACE.reset(token)
 
-
-async def test_what_is_set_around_a_step_is_seen_by_its_model_and_by_nothing_after_it() -> None:
-    model, before = Seeing(), TRACE.get()
     judge: Judge = load("groundedness", model=model)
     judge.judge(ROW, traced)
     await judge.ajudge(ROW, traced)
     assert [trace for trace, _ in model.seen] == ["groundjudge.call"] * 2
-    assert TRACE.get() == before
-
-
-def test_steps_that_call_no_model_run_in_the_callers_thread() -> None:
-    threads: list[threading.Thread] = []
-
-    @contextmanager
-    def watched(_: Step) -> Generator[Callable[[Any], object]]:
-        threads.append(threading.current_thread())
-        yield lambda _: None
-
-    load("groundedness", model=ScriptedModel(GOOD)).judge(ROW, watched)
-    assert {*threads} == {threading.current_thread()}
+    assert (TRACE.get(), threads) == (before, {threading.current_thread()})
 
 
 def test_a_judge_that_is_called_synchronously_in_the_loop_thread_says_what_to_call() -> None:
@@ -141,9 +120,7 @@ def test_an_error_that_ends_a_loop_reaches_the_caller_and_the_loop_lives_on(erro
 
 
 def test_closing_a_loop_thread_cancels_what_runs_in_it() -> None:
-    cancelled = threading.Event()
-    started = threading.Event()
-    thread = LoopThread("test")
+    cancelled, started, thread = threading.Event(), threading.Event(), LoopThread("test")
 
     async def never() -> None:
         started.set()
@@ -152,15 +129,11 @@ def test_closing_a_loop_thread_cancels_what_runs_in_it() -> None:
         finally:
             cancelled.set()
 
-    def wait() -> None:
-        with suppress(CancelledError):
-            thread.run(never)
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    assert started.wait(60)
-    thread.close()
-    waiting.join(60)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(thread.run, never)
+        assert started.wait(60)
+        thread.close()
+        assert isinstance(waiting.exception(60), CancelledError)
     assert cancelled.is_set()
 
 
@@ -177,14 +150,13 @@ def test_a_forked_process_has_a_loop_thread_of_its_own() -> None:
 
 
 def test_a_program_that_judges_synchronously_ends_cleanly() -> None:
-    program = (
-        "import sys\n"
-        "from groundjudge import load\n"
-        "from groundjudge.models.openai import OpenAIModel\n"
-        "from command_line import ROW\n"
-        "judge = load('groundedness', model=OpenAIModel('m', base_url=sys.argv[1]))\n"
-        "print(judge.judge(ROW).score)\n"
-    )
+    program = """
+import sys
+from groundjudge import load
+from groundjudge.models.openai import OpenAIModel
+from command_line import ROW
+print(load("groundedness", model=OpenAIModel("m", base_url=sys.argv[1])).judge(ROW).score)
+"""
     with StandIn([GOOD]) as server:
         done = run_program(program, server.url)
     assert done == (0, "1.0\n", "")

@@ -17,7 +17,7 @@ from typing import Any
 
 import openai
 import pytest
-from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses
+from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses, refusing
 
 from groundjudge import Case, Reply
 from groundjudge.errors import ModelError
@@ -66,28 +66,16 @@ def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
         yield [model_at(server, max_retries=0), *(OpenAIModel("m", client=each) for each in clients)]
 
 
-@pytest.fixture(autouse=True)
-def no_openai_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 # What is sent, and what it becomes
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
-        PARAMETERS,
-        {"top_k": 3, "min_p": 0.1, "temperature": 0},
+        {"top_k": 3, "chat_template_kwargs": {"enable_thinking": False}, "temperature": 0},
         {"response_format": {"type": "json_object"}, "seed": 1, "stop": ["a"]},
-        {"chat_template_kwargs": {"enable_thinking": False}},
-        {"max_completion_tokens": 5, "reasoning_effort": "low"},
-        {"extra_body": {"a": 1}},
-        {"timeout": 3, "extra_headers": {"a": "b"}},
-        {"provider": {"order": ["a"]}, "n": 1},
-        {"self": 1},
+        {"extra_body": {"a": 1}, "timeout": 3, "extra_headers": {"a": "b"}},
+        {"provider": {"order": ["a"]}, "n": 1, "self": 1},
     ],
 )
 def test_request_is_sent_unchanged(parameters: dict[str, Any]) -> None:
@@ -97,18 +85,10 @@ def test_request_is_sent_unchanged(parameters: dict[str, Any]) -> None:
     assert server.bodies == [{"model": "m", "messages": MESSAGES, **parameters}] * len(models)
 
 
-PARTS = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
 OUTCOMES: list[tuple[Answer, Reply | str]] = [
     (Text("fine"), Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in")),
-    (Text("grüße 東京", usage=None), Reply("grüße 東京", "stop", None, "stand-in")),
-    (Text("fi", "length", None), Reply("fi", "length", None, "stand-in")),
+    (Text("東京", "length", None), Reply("東京", "length", None, "stand-in")),
     (Text(None, refusal="I won't", usage=None), Reply("", "stop", None, "stand-in", "I won't")),
-    (Text(message=PARTS, usage=None), Reply("ab", "stop", None, "stand-in")),
-    (
-        Text(message={"reasoning_content": "hm", "content": "a"}, usage=None),
-        Reply("a", "stop", None, "stand-in"),
-    ),
-    (Raw(b'{"choices": [{"message": {"content": "a"}}]}'), Reply("a")),
     (
         Raw(b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3}, "model": 4}'),
         Reply("a", usage=Usage(prompt_tokens=3)),
@@ -119,7 +99,6 @@ OUTCOMES: list[tuple[Answer, Reply | str]] = [
     (Status(429, "You exceeded your quota", "insufficient_quota"), "quota: exceeded"),
     (Status(404, "no such model"), "not_found: no such model"),
     (Status(422, "what?"), "bad_request: what?"),
-    (Status(400, "context too long"), "bad_request: context too long"),
     (Status(400, body=[{"error": {"message": "no"}}]), "bad_request: 400: no"),
     (Status(400, body={"error": "no"}), "bad_request: 400: no"),
     (Status(400, body={"detail": "no"}), "bad_request: no"),
@@ -146,19 +125,13 @@ HTML = b"<!DOCTYPE html><html><body>Sign in</body></html>"
 PAGES = {
     "HTML": (Raw(HTML, "text/html"), "Sign in"),
     "HTML, called JSON": (Raw(HTML), "Sign in"),
-    "HTML of an unknown type": (Raw(HTML, "application/octet-stream"), "Sign in"),
-    "empty": (Raw(b"", "text/plain"), "no reason"),
-    "empty, called JSON": (Raw(b""), "no reason"),
-    "plain text": (Raw(b"upstream is down", "text/plain"), "upstream is down"),
+    "empty": (Raw(b""), "no reason"),
     "no text": (Raw(b"\xff\xfe\xfa"), "not a chat completion"),
     "half of a completion": (Raw(b'{"choices": [{"mess'), "choices"),
     "too deep": (Raw(b"[" * 100_000), "not a chat completion"),
-    "a JSON list": (Raw(b"[]"), "[]"),
     "a JSON text": (Raw(b'"maintenance"'), "maintenance"),
-    "a JSON number": (Raw(b"3"), "3"),
     "null": (Raw(b"null"), "not a chat completion"),
     "no choices": (Raw(b"{}"), "{}"),
-    "empty choices": (Raw(b'{"choices": []}'), "choices"),
     "no message": (Raw(b'{"choices": [{"message": null}]}'), "choices"),
     "an error": (Raw(b'{"error": {"message": "upstream"}}'), "upstream"),
 }
@@ -170,10 +143,7 @@ def test_status_200_without_a_completion_is_a_server_error(
 ) -> None:
     """As every server error, it is sent again, also where a given client takes it for a success."""
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
-    with (
-        StandIn([answer]) as server,
-        openai.OpenAI(base_url=server.url, api_key="k") as client,
-    ):
+    with StandIn([answer]) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
         for model in (model_at(server), OpenAIModel("m", client=client)):
             server.requests.clear()
             error = error_of(model)
@@ -190,10 +160,9 @@ def test_status_200_without_a_completion_is_a_server_error(
 
 TRANSIENT: list[tuple[Answer, str]] = [
     (Status(429, retry_after=SOON), "rate_limited"),
-    *((Status(status, retry_after=SOON), "server") for status in (500, 503, 409)),
+    *((Status(status, retry_after=SOON), "server") for status in (500, 409)),
     (Status(408, retry_after=SOON), "timeout"),
-    (Cut(), "connection"),
-    (Hang(), "timeout"),
+    *((Cut(), "connection"), (Hang(), "timeout")),
 ]
 
 
@@ -216,47 +185,33 @@ def test_transient_error_is_retried_max_retries_times(
 
 
 @pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
-@pytest.mark.parametrize("max_retries", [0, 1, 3])
-@pytest.mark.parametrize(
-    "status", [429, *(pytest.param(each, marks=pytest.mark.soak) for each in (500, 408))]
-)
-def test_retries_of_a_client_and_of_the_library_do_not_multiply(
-    kind: Any, max_retries: int, status: int
-) -> None:
-    with StandIn([Status(status, retry_after=SOON)]) as server:
+@pytest.mark.parametrize("max_retries", [0, 3])
+def test_retries_of_a_client_and_of_the_library_do_not_multiply(kind: Any, max_retries: int) -> None:
+    with StandIn([Status(429, retry_after=SOON)]) as server:
         client = kind(base_url=server.url, api_key="k", max_retries=max_retries)
         with pytest.raises(ModelError) as caught:
             ask_sync(OpenAIModel("m", client=client, max_retries=7))
     assert (len(server.requests), caught.value.retries) == (1 + max_retries, max_retries)
 
 
-@pytest.mark.parametrize(
-    ("answers", "least"),
-    [([Status(429, retry_after=0.1), "fine"], 0.1), ([Status(500)] * 2 + ["fine"], 0.06)],
-)
-def test_wait_is_as_long_as_retry_after_or_doubles(
-    answers: list[Answer], least: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_is_as_long_as_retry_after_or_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.02)
-    with StandIn(answers) as server:
+    with StandIn([Status(429, retry_after=0.1), Status(500), Status(500), "fine"]) as server:
         start = time.monotonic()
-        ask(model_at(server))
-    assert time.monotonic() - start >= least
+        ask(model_at(server, max_retries=3))
+    assert time.monotonic() - start >= 0.1 + 0.04 + 0.08
 
 
-def test_retry_after_of_more_than_a_minute_is_not_waited_for() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=300), usegmt=True)
-    for retry_after in (300, date):
-        with StandIn([Status(429, retry_after=retry_after)]) as server:
-            error = error_of(model_at(server))
-        assert error.retry_after == pytest.approx(300, abs=5)
-        assert len(server.requests) == 1
+TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
 
-@pytest.mark.parametrize("retry_after", [0, -5, "nan", "inf", "soon", ""])
-def test_meaningless_retry_after_is_ignored(retry_after: float | str) -> None:
-    with StandIn([Status(500, retry_after=retry_after)]) as server:
-        assert not error_of(model_at(server, max_retries=0)).retry_after
+@pytest.mark.parametrize(
+    ("said", "seconds"), [(300, 300), (TOMORROW, 86_400), (-5, 0), ("nan", None), ("soon", None)]
+)
+def test_retry_after_is_seconds_or_a_date_and_ignored_if_meaningless(said: Any, seconds: Any) -> None:
+    with StandIn([Status(429, retry_after=said)]) as server:
+        error = error_of(model_at(server, max_retries=0))
+    assert error.retry_after == (pytest.approx(seconds, rel=0.05) if seconds else seconds)
 
 
 def test_parameters_that_are_not_json_are_an_error() -> None:
@@ -288,7 +243,6 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
         ([refuses("temperature")], {"top_p": 1, "max_tokens": 100}),
         ([refuses("max_tokens", NEW)], {"temperature": 0, "top_p": 1, NEW: 100}),
         ([refuses("max_tokens")], {"temperature": 0, "top_p": 1}),
-        ([refuses("max_tokens", NEW), refuses("temperature")], {"top_p": 1, NEW: 100}),
         ([refuses("max_tokens", NEW), refuses(NEW)], {"temperature": 0, "top_p": 1}),
         ([ANTHROPIC], {"temperature": 0, "max_tokens": 100}),
         ([Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}),
@@ -331,17 +285,11 @@ def test_other_bad_request_changes_no_parameter(answer: Answer, n_requests: int)
     assert {name: server.bodies[-1][name] for name in PARAMETERS} == PARAMETERS
 
 
-def refuses_temperature(body: dict[str, Any]) -> Answer:
-    return refuses("temperature") if "temperature" in body else "fine"
-
-
 async def test_concurrent_first_calls_all_learn_the_refusal_and_it_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with (
-        StandIn(refuses_temperature, latency=0.05) as server,
-        caplog.at_level(logging.WARNING, "groundjudge"),
-    ):
+    caplog.set_level(logging.WARNING, "groundjudge")
+    with StandIn(refusing({"temperature": refuses("temperature")}, "fine"), latency=0.05) as server:
         model = model_at(server)
         replies = await asyncio.gather(*(model.acomplete(request()) for _ in range(10)))
         assert [reply.text for reply in replies] == ["fine"] * 10
@@ -356,16 +304,15 @@ async def test_concurrent_first_calls_all_learn_the_refusal_and_it_is_logged_onc
 # Where the endpoint is
 
 
-def test_missing_endpoint_is_an_error_only_at_the_first_request() -> None:
-    error = error_of(OpenAIModel("m"))
+def test_endpoint_and_key_come_from_the_environment_at_the_first_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = OpenAIModel("m")
+    error = error_of(model)
     assert error.code == "no_endpoint"
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "client"):
         assert name in error.message
-
-
-def test_endpoint_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with StandIn() as server:
-        model = OpenAIModel("m")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "secret\n")
         ask(model)
@@ -384,19 +331,13 @@ def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
 
 # Event loops and threads
 
-LOOPS = ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI")
 
-
-@pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("kind", ["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"])
 def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> None:
     azure = "Azure" in kind
     with StandIn() as server:
-        where = (
-            {"azure_endpoint": server.root, "api_version": "2025-01-01"}
-            if azure
-            else {"base_url": server.url}
-        )
-        client = getattr(openai, kind)(api_key="k", **where)
+        there = {"azure_endpoint": server.root, "api_version": "2025-01-01"}
+        client = getattr(openai, kind)(api_key="k", **(there if azure else {"base_url": server.url}))
         model = OpenAIModel("m", client=client)
 
         async def in_first_loop() -> Reply:

@@ -13,16 +13,14 @@ from command_line import ROW
 from scripted_model import ScriptedModel
 from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
 
-from groundjudge import Choices, PromptError, Reply, ReplyError, Scale, Usage, load_rubric, run
+from groundjudge import PromptError, Reply, ReplyError, Usage, load_rubric, run
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.unsupported_parameters import negotiated
-from groundjudge.replies import Banded, Tags
+from groundjudge.replies import Banded, Json, Tags
 from groundjudge.types import Judge, Request
 
 PROSE = "It looks fine to me."
 GOOD = '{"reasoning": "r", "score": 0.5}'
-FIVE = Scale(worst=1, best=5, integer=True)
-LABELS = Choices({"supported": 1, "not supported": 0, "cannot tell": None})
 NO_SCHEMA = Status(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported")
 NO_JSON = Status(400, "This response_format type is unavailable now")
 
@@ -49,21 +47,10 @@ def test_first_request_is_free_text_and_the_second_carries_the_schema() -> None:
     assert (verdict.score, verdict.attempts) == (0.5, 2)
     first, second = server.bodies
     assert "response_format" not in first
+    schema = Json().schema(load_rubric("confidence_grounding").scale)
     assert second["response_format"] == {
         "type": "json_schema",
-        "json_schema": {
-            "name": "verdict",
-            "strict": True,
-            "schema": {
-                "type": "object",
-                "properties": {
-                    "reasoning": {"type": "string"},
-                    "score": {"type": "number", "minimum": 0, "maximum": 1},
-                },
-                "required": ["reasoning", "score"],
-                "additionalProperties": False,
-            },
-        },
+        "json_schema": {"name": "verdict", "strict": True, "schema": schema},
     }
     assert second["messages"][-2:][0] == {"role": "assistant", "content": PROSE}
 
@@ -74,15 +61,13 @@ def test_first_request_is_free_text_and_the_second_carries_the_schema() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        pytest.param({}, [None, SCHEMA], id="by default"),
-        pytest.param({"structured": "reask"}, [None, SCHEMA], id="reask"),
-        pytest.param({"structured": "always"}, [SCHEMA, OBJECT], id="always"),
-        pytest.param({"structured": "never"}, [None, None], id="never"),
-        pytest.param({"max_reasks": 0}, [None], id="without a re-ask"),
-        pytest.param({"max_reasks": 3}, [None, SCHEMA, OBJECT, None], id="from the schema to text"),
-        pytest.param({"max_reasks": 2, "structured": "always"}, [SCHEMA, OBJECT, None], id="always, to text"),
-        pytest.param({"reply": Tags()}, [None, None], id="a format that is not JSON"),
-        pytest.param({"reply": Banded(), "structured": "always"}, [None, None], id="never JSON"),
+        ({"structured": "reask"}, [None, SCHEMA]),
+        ({"structured": "never"}, [None, None]),
+        ({"max_reasks": 0}, [None]),
+        ({"max_reasks": 3}, [None, SCHEMA, OBJECT, None]),
+        ({"max_reasks": 2, "structured": "always"}, [SCHEMA, OBJECT, None]),
+        ({"reply": Tags()}, [None, None]),
+        ({"reply": Banded(), "structured": "always"}, [None, None]),
     ],
 )
 def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expected: list[str | None]) -> None:
@@ -94,8 +79,7 @@ def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expecte
 
 @pytest.mark.parametrize("structured", ["reask", "always", "never"])
 @pytest.mark.parametrize(
-    "own",
-    [{"type": "json_object"}, {"type": "text"}, {"type": "json_schema", "json_schema": {"name": "own"}}],
+    "own", [{"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "o"}}]
 )
 def test_response_format_of_the_users_own_is_not_touched(structured: Any, own: dict[str, Any]) -> None:
     with StandIn([PROSE]) as server:
@@ -105,17 +89,10 @@ def test_response_format_of_the_users_own_is_not_touched(structured: Any, own: d
     assert [body["response_format"] for body in server.bodies] == [own] * 4
 
 
-def test_truncated_reply_is_asked_for_again_with_the_same_response_format() -> None:
-    with StandIn([PROSE, Text('{"reasoning": "r', "length"), GOOD]) as server:
-        assert judge_at(server).judge(ROW).score == 0.5
-    assert kinds(server.bodies) == [None, SCHEMA, SCHEMA]
-
-
 def test_unknown_way_is_refused() -> None:
     wrong: Any = "sometimes"
-    with pytest.raises(PromptError, match="'reask', 'always', 'never'") as caught:
+    with pytest.raises(PromptError, match=r"bad_structured: .*'reask', 'always', 'never'"):
         load_rubric("confidence_grounding", structured=wrong)
-    assert caught.value.code == "bad_structured"
 
 
 # Endpoints that refuse it
@@ -139,51 +116,28 @@ REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
 @pytest.mark.parametrize(
     ("refusals", "expected", "told"),
     [
-        pytest.param({SCHEMA: NO_SCHEMA}, REFUSED_SCHEMA, ["sent as json_object"], id="the schema"),
-        pytest.param({SCHEMA: NO_SCHEMA, OBJECT: NO_JSON}, REFUSED_JSON, ["left out"], id="JSON as well"),
-        pytest.param(
-            {"response_format": refuses("response_format")}, REFUSED_JSON, ["left out"], id="the parameter"
-        ),
-        pytest.param(
-            {"response_format": Status(400, "This model does not support response format `json_schema`")},
-            REFUSED_JSON,
-            ["left out"],
-            id="in other words",
-        ),
-        pytest.param(
-            {SCHEMA: Status(400, "Unknown name \"strict\" at 'generation_config.response_schema'")},
-            REFUSED_SCHEMA,
-            ["sent as json_object"],
-            id="a keyword of the schema",
-        ),
-        pytest.param(
-            {SCHEMA: Status(400, "Unable to generate parser: JSON schema error at #: unrecognized type x")},
-            REFUSED_SCHEMA,
-            ["sent as json_object"],
-            id="of llama.cpp",
+        ({SCHEMA: NO_SCHEMA}, REFUSED_SCHEMA, "sent as json_object"),
+        ({SCHEMA: NO_SCHEMA, OBJECT: NO_JSON}, REFUSED_JSON, "left out"),
+        ({"response_format": refuses("response_format")}, REFUSED_JSON, "left out"),
+        *(
+            ({SCHEMA: Status(400, words)}, REFUSED_SCHEMA, "sent as json_object")
+            for words in (
+                "Unknown name \"strict\" at 'generation_config.response_schema'",
+                "Unable to generate parser: JSON schema error at #: unrecognized type x",
+            )
         ),
     ],
 )
 def test_refused_response_format_is_loosened_in_the_same_reask(
-    refusals: Mapping[str, Status],
-    expected: list[str | None],
-    told: list[str],
-    caplog: pytest.LogCaptureFixture,
+    refusals: Mapping[str, Status], expected: list[str | None], told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with (
-        StandIn(refusing_after_prose(refusals)) as server,
-        caplog.at_level(logging.WARNING, "groundjudge"),
-    ):
+    with StandIn(refusing_after_prose(refusals)) as server, caplog.at_level(logging.WARNING, "groundjudge"):
         judge = judge_at(server)
         verdicts = [judge.judge(ROW) for _ in range(2)]
     assert kinds(server.bodies) == expected, "what the endpoint refuses is remembered"
-    for verdict in verdicts:
-        assert (verdict.score, verdict.attempts, verdict.usage) == (
-            0.5,
-            2,
-            Usage(prompt_tokens=20, completion_tokens=10),
-        )
-    assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [*told]
+    spent = Usage(prompt_tokens=20, completion_tokens=10)
+    assert [(verdict.score, verdict.attempts, verdict.usage) for verdict in verdicts] == [(0.5, 2, spent)] * 2
+    assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [told]
 
 
 def test_refused_parameter_beside_the_schema_is_left_out_alone() -> None:
@@ -205,31 +159,24 @@ def test_concurrent_refusals_of_the_schema_all_try_json_object() -> None:
 # Endpoints that ignore it
 
 
-def ignored(port: int, change: str) -> str:
-    return f"m at 127.0.0.1:{port} ignores parameters: from now on response_format is {change}"
-
-
 def test_ignored_response_format_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
     with StandIn([PROSE]) as server, caplog.at_level(logging.WARNING, "groundjudge"):
         judge = judge_at(server)
         for _ in range(4):
             assert judge.evaluate(ROW).error
     assert kinds(server.bodies) == [None, SCHEMA, None, OBJECT, None, None, None, None]
+    ignored = f"m at 127.0.0.1:{server.port} ignores parameters: from now on response_format is"
     assert [record.getMessage() for record in caplog.records] == [
-        ignored(server.port, "sent as json_object"),
-        ignored(server.port, "left out"),
+        f"{ignored} {change}" for change in ("sent as json_object", "left out")
     ]
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(f"Certainly:\n```json\n{GOOD}\n```", id="JSON in a fence"),
-        pytest.param(f"<think>Hm.</think>{GOOD}", id="reasoning before JSON"),
-        pytest.param('{"reasoning": "r", "score": 7}', id="a score off the scale"),
-        pytest.param(Text('{"reasoning": "r', "length"), id="cut off"),
-        pytest.param(Text("I cannot judge that.", "content_filter"), id="declined"),
-        pytest.param("", id="empty"),
+        f"Certainly:\n```json\n{GOOD}\n```",
+        '{"reasoning": "r", "score": 7}',
+        *(Text("{", "length"), Text("I cannot judge that.", "content_filter"), ""),
     ],
 )
 def test_response_format_that_may_have_been_honoured_is_not_given_up(answer: Answer) -> None:
