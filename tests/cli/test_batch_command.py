@@ -86,7 +86,7 @@ ANSWERS: dict[int, Any] = {
     6: Missing(),
 }
 CODES = {"1": "no_verdict", "2": "expired", "3": "bad_request", "4": "truncated", "5": "server"}
-LATER = {1: unreadable_once, 3: Status(400, "too long")}
+LATER: dict[int, Any] = {1: unreadable_once, 3: Status(400, "too long")}
 
 
 @pytest.mark.soak

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -160,7 +160,7 @@ def test_a_terminal_shows_the_table_and_a_bar_and_lines_only_if_asked(
 
 
 @contextmanager
-def small_files() -> Iterator[None]:
+def small_files() -> Generator[None]:
     """No file that this process writes exceeds 3,000 bytes, as on a disk that is nearly full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
