@@ -31,20 +31,7 @@ TEXTS = st.text(
 )
 GRADES = [
     GOOD.replace("5", grade)
-    for grade in (
-        "9" * 5000,
-        "NaN",
-        "1e999",
-        "5e0",
-        "-5",
-        "٥",
-        "5\x00",
-        "5\ud83d",
-        "<S2>5",
-        "",
-        "3",
-        "4 or 5",
-    )
+    for grade in ("9" * 5000, *"NaN|1e999|5e0|-5|٥|5\x00|5\ud83d|<S2>5||3|4 or 5".split("|"))
 ]
 SCALARS = st.one_of(
     st.none(),
@@ -64,22 +51,16 @@ ANYTHING = st.recursive(
 )
 
 MESSAGE = ("choices", 0, "message")
+OF_MESSAGES = ("content", "refusal", "role", "tool_calls", "reasoning_content", "audio")
 COMPLETION_PATHS = (
-    *(("choices",), ("choices", 0), MESSAGE, ("model",), ("id",), ("object",), ("created",), ("error",)),
-    *(
-        (*MESSAGE, name)
-        for name in ("content", "refusal", "role", "tool_calls", "reasoning_content", "audio")
-    ),
+    *((name,) for name in ("choices", "model", "id", "object", "created", "error", "usage")),
+    *(MESSAGE[:2], MESSAGE, *((*MESSAGE, name) for name in OF_MESSAGES)),
     *(("choices", 0, name) for name in ("finish_reason", "logprobs", "index")),
-    *(("usage", *name) for name in ((), ("prompt_tokens",), ("completion_tokens",), ("total_tokens",))),
+    *(("usage", name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")),
 )
-ROW_PATHS = tuple(
-    (name,)
-    for name in (
-        *("id", "query", "context", "response", "reference", "conversation", "messages", "metadata"),
-        *("inputs", "outputs", "judges", "label", "documents", "tool_calls"),
-    )
-)
+FIELDS = """id query context response reference conversation messages metadata inputs outputs judges label
+    documents tool_calls"""
+ROW_PATHS = tuple((name,) for name in FIELDS.split())
 
 
 def as_json(value: object) -> bytes:
@@ -108,107 +89,54 @@ def almost(draw: st.DrawFn, right: Any, paths: Sequence[Sequence[Any]]) -> Any:
     return right
 
 
+ERROR_KEYS = st.sampled_from(["error", "message", "detail", "code", "type", "param"])
 BODIES = st.one_of(
     almost(completion(GOOD), COMPLETION_PATHS).map(as_json),
     almost(completion(GOOD), COMPLETION_PATHS).map(as_json),
     ANYTHING.map(as_json),
-    st.dictionaries(st.sampled_from(["error", "message", "detail", "code", "type", "param"]), ANYTHING).map(
-        as_json
-    ),
+    st.dictionaries(ERROR_KEYS, ANYTHING).map(as_json),
     st.binary(max_size=40),
-    st.sampled_from([b"", b"<html>503 of 5", *(ODD[name].encode() for name in ODD)]),
+    st.sampled_from([b"", b"<html>503 of 5", *(odd.encode() for odd in ODD.values())]),
 )
 
-STATUS_LINES = st.one_of(
-    st.sampled_from(
-        [200, 200, 200, 201, 202, 204, 206, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503]
-    ),
-    st.integers(100, 599),
-    st.sampled_from(
-        [
-            b"HTTP/1.1 999 X",
-            b"HTTP/1.1 099 X",
-            b"HTTP/1.1 200",
-            b"HTTP/1.0 200 OK",
-            b"HTTP/2 200",
-            b"HTTP/1.1 20 OK",
-            b"HTTP/1.1 -200 OK",
-            b"HTTP/1.1 200 \xff\x1b[31m",
-            b"ICY 200 OK",
-            b"",
-            b"HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 200 OK",
-        ]
-    ),
+STATUSES = "200 200 200 201 204 206 400 401 402 403 404 408 409 413 422 429 500 502 503"
+ODD_LINES = (
+    b"HTTP/1.1 999 X|HTTP/1.1 099 X|HTTP/1.1 200|HTTP/1.0 200 OK|HTTP/2 200|HTTP/1.1 20 OK|HTTP/1.1 -200 OK|"
+    b"HTTP/1.1 200 \xff\x1b[31m|ICY 200 OK||HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 200 OK"
 )
-LONGEST_LINE = b"a" * 70_000
+STATUS_LINES = st.one_of(
+    st.sampled_from([*map(int, STATUSES.split())]),
+    st.integers(100, 599),
+    st.sampled_from(ODD_LINES.split(b"|")),
+)
+LONG = b"a" * 70_000
 HEADER_VALUES: Mapping[bytes, Sequence[bytes]] = {
-    b"Retry-After": (
-        *(
-            b"0",
-            b"-1",
-            b"0.001",
-            b"1e-320",
-            b"1e400",
-            b"nan",
-            b"inf",
-            b"-inf",
-            b"59",
-            b"61",
-            b"9" * 5000,
-            b"1_0",
-            b"",
-        ),
-        *(
-            b"Fri, 31 Dec 9999 23:59:59 GMT",
-            b"Mon, 99 Foo 0000",
-            b"Thu, 01 Jan 1970 00:00:00 -9999",
-            b"\xff\x00",
-        ),
-        *("٣".encode(), b"0x10", b"1, 2", b"Fri, 31 Dec 99999999999999999999 23:59:59 +99999999999"),
-    ),
-    b"Retry-After-Ms": (b"nan", b"-1", b"1e999", b"", b"1"),
-    b"X-Should-Retry": (b"true", b"false", b"\x00"),
-    b"Content-Type": (
-        *(
-            b"application/json",
-            b"application/json; charset=utf-16",
-            b"text/html; charset=no-such",
-            b"text/event-stream",
-        ),
-        *(
-            b"",
-            b"application/problem+json",
-            b"application/json; charset=\xff",
-            b"text/plain; charset=base64",
-            LONGEST_LINE,
-        ),
-    ),
-    b"Content-Encoding": (b"gzip", b"deflate", b"br", b"zstd", b"identity", b"gzip, gzip", b"x", b""),
-    b"Transfer-Encoding": (b"chunked", b"gzip, chunked", b"identity", b"x"),
-    b"Location": (
-        b"/v1/chat/completions",
-        b"",
-        b"file:///etc/passwd",
-        b"http://[",
-        b"http://127.0.0.1:1/",
-        b"\xff",
-        b"//",
-    ),
+    b"Retry-After": [
+        *b"0|-1|0.001|1e-320|1e400|nan|inf|-inf|59|61|1_0||0x10|1, 2|\xff\x00".split(b"|"),
+        *b"Fri, 31 Dec 9999 23:59:59 GMT|Mon, 99 Foo 0000|Thu, 01 Jan 1970 00:00:00 -9999".split(b"|"),
+        *("٣".encode(), b"9" * 5000, b"Fri, 31 Dec 99999999999999999999 23:59:59 +99999999999"),
+    ],
+    b"Retry-After-Ms": b"nan|-1|1e999||1".split(b"|"),
+    b"X-Should-Retry": b"true|false|\x00".split(b"|"),
+    b"Content-Type": [
+        *(b"", b"application/json", b"text/event-stream", b"application/problem+json"),
+        *(b"text/html; charset=" + name for name in (b"utf-16", b"\xff", b"base64", b"no-such")),
+        LONG,
+    ],
+    b"Content-Encoding": b"gzip|deflate|br|zstd|identity|gzip, gzip|x|".split(b"|"),
+    b"Transfer-Encoding": b"chunked|gzip, chunked|identity|x".split(b"|"),
+    b"Location": b"/v1/chat/completions||file:///etc/passwd|http://[|http://127.0.0.1:1/|\xff|//".split(b"|"),
     b"Set-Cookie": (b"a=b", b"a=\xff; Expires=Foo; Max-Age=" + b"9" * 400, b"=" * 5000),
-    b"X-Odd": (b"\x00", b"\xff", LONGEST_LINE, b"a\r\n folded"),
-    b"Connection": (b"keep-alive", b"close", b"upgrade"),
+    b"X-Odd": (b"\x00", b"\xff", LONG, b"a\r\n folded"),
+    b"Connection": b"keep-alive|close|upgrade".split(b"|"),
     b"X\x00": (b"a",),
     b"": (b"no name",),
 }
 HEADERS = st.lists(
-    st.sampled_from([*HEADER_VALUES]).flatmap(
-        lambda name: st.tuples(st.just(name), st.sampled_from(HEADER_VALUES[name]))
-    ),
+    st.sampled_from([(name, value) for name in HEADER_VALUES for value in HEADER_VALUES[name]]),
     max_size=3,
 )
-LENGTHS = st.sampled_from(
-    [None, None, None, None, b"", b"0", b"1", b"-1", b"x", b"9" * 30, b"100000", b"5, 5", b"+3", "٣".encode()]
-)
+LENGTHS = st.sampled_from([*[None] * 4, *b"|0|1|-1|x|100000|5, 5|+3".split(b"|"), b"9" * 30, "٣".encode()])
 
 
 def chunked(body: bytes) -> bytes:

@@ -135,16 +135,13 @@ def test_what_is_no_regular_file_is_written_to(tmp_path: Path, write: Callable[[
     ("held", "asked", "is_same"),
     [
         ("v.jsonl", "v.jsonl", True),
-        ("v.jsonl", "ABSOLUTE/v.jsonl", True),
         ("v.jsonl", "sub/../v.jsonl", True),
-        ("v.jsonl", "link", True),
         ("link", "v.jsonl", True),
         ("link", "link to link", True),
         ("v.jsonl", "other folder/v.jsonl", True),
         ("v.jsonl", "w.jsonl", False),
         ("v.jsonl", "sub/v.jsonl", False),
         ("v.jsonl", ".v.jsonl.lock", False),
-        ("link", "sub/link", False),
     ],
 )
 def test_a_locked_file_is_refused_under_all_its_names(  # noqa: PLR0913  a row of the table
@@ -166,7 +163,7 @@ def test_a_locked_file_is_refused_under_all_its_names(  # noqa: PLR0913  a row o
     names = names_in(tmp_path)
     refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
     with locked(Path(held), IN_USE):
-        with refused, locked(Path(asked.replace("ABSOLUTE", str(tmp_path))), IN_USE):
+        with refused, locked(Path(asked), IN_USE):
             pass
         assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
     assert names_in(tmp_path) == names
@@ -189,29 +186,6 @@ def test_a_lock_ends_with_an_error(tmp_path: Path, error: type[BaseException]) -
     with locked(tmp_path / "file", IN_USE):
         pass
     assert not names_in(tmp_path)
-
-
-@pytest.mark.parametrize("content", [None, b"", b"123\n"])
-def test_what_a_killed_process_leaves_locks_nothing(tmp_path: Path, content: bytes | None) -> None:
-    program = """
-import os, signal, sys
-from pathlib import Path
-from groundjudge.files import locked, replaced
-path = Path(sys.argv[1])
-with locked(path, ValueError()), replaced(path) as file:
-    file.write(b"half")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-    path = tmp_path / "file"
-    assert run_program(program, str(path))[0] < 0
-    if content is not None:
-        (tmp_path / ".file.lock").write_bytes(content)
-    with locked(path, IN_USE):
-        replace(path)
-    assert path.read_bytes() == b"new"
-    (left,) = names_in(tmp_path) - {"file"}
-    assert left.startswith(".file.")
-    assert left.endswith(".part")
 
 
 def test_a_planted_link_is_not_taken_for_a_lock(tmp_path: Path) -> None:
@@ -244,9 +218,28 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
     assert not names_in(tmp_path)
 
 
-@pytest.mark.parametrize("way", ["locked(path, ValueError())", "replaced(path)"])
-def test_a_folder_that_cannot_be_written_to_is_named(way: str) -> None:
-    program = f"""
+def test_what_a_killed_process_leaves_locks_nothing(tmp_path: Path) -> None:
+    program = """
+import os, signal, sys
+from pathlib import Path
+from groundjudge.files import locked, replaced
+path = Path(sys.argv[1])
+with locked(path, ValueError()), replaced(path) as file:
+    file.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = tmp_path / "file"
+    assert run_program(program, str(path))[0] < 0
+    (tmp_path / ".file.lock").write_bytes(b"123\n")
+    with locked(path, IN_USE):
+        replace(path)
+    assert path.read_bytes() == b"new"
+    (left,) = names_in(tmp_path) - {"file"}
+    assert (left.startswith(".file."), left.endswith(".part")) == (True, True)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named() -> None:
+    program = """
 import os, sys
 import filelock, tempfile  # while this user may still read them
 from pathlib import Path
@@ -254,12 +247,13 @@ from groundjudge.files import locked, replaced
 path = Path(sys.argv[1], "file")
 if not os.geteuid():  # which may write to any folder
     os.setuid(65534)
-try:
-    with {way}:
-        pass
-except OSError as error:
-    print(error.strerror, error.filename)
+for way in (locked(path, ValueError()), replaced(path)):
+    try:
+        with way:
+            pass
+    except OSError as error:
+        print(error.strerror, error.filename)
 """
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
-        assert run_program(program, folder)[:2] == (0, f"Permission denied {folder}\n")
+        assert run_program(program, folder)[:2] == (0, f"Permission denied {folder}\n" * 2)

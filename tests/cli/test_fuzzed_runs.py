@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -30,6 +30,7 @@ JUDGE = "groundedness"
 KNOWN_ID = "the row that is right"
 KNOWN = json.dumps({"id": KNOWN_ID, **ROW}).encode()
 GOOD_ENDPOINT = [good_reply(GOOD)]
+PACES = "FIRST_WAIT LONGEST_WAIT FIRST_PAUSE LONGEST_PAUSE SETTLING LONGEST_OUTAGE"
 NUMBERS = count()
 EXAMPLES = int(os.environ.get("GROUNDJUDGE_FUZZ", "200"))
 """How many runs are made of each kind in the long tests."""
@@ -38,7 +39,7 @@ EXAMPLES = int(os.environ.get("GROUNDJUDGE_FUZZ", "200"))
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[RawEndpoint]:
     with RawEndpoint() as running, pytest.MonkeyPatch.context() as patch:
-        for name in (
+        for pace in (
             "FIRST_WAIT",
             "LONGEST_WAIT",
             "FIRST_PAUSE",
@@ -46,11 +47,9 @@ def endpoint() -> Iterator[RawEndpoint]:
             "SETTLING",
             "LONGEST_OUTAGE",
         ):
-            patch.setattr(pacing, name, 0.002)
-        patch.setattr(
-            "groundjudge.cli.options.as_model",
-            partial(OpenAIModel, base_url=running.url, max_retries=0, timeout=2),
-        )
+            patch.setattr(pacing, pace, 0.002)
+        model = partial(OpenAIModel, base_url=running.url, max_retries=0, timeout=2)
+        patch.setattr("groundjudge.cli.options.as_model", model)
         yield running
 
 
@@ -117,7 +116,8 @@ def check_jsonl(
     assert known == [1.0][: len(rows)]
 
 
-def check_table(endpoint: RawEndpoint, cases: bytes, suffix: str, script: Sequence[RawReply]) -> None:
+def check_table(endpoint: RawEndpoint, table: tuple[bytes, str], script: Sequence[RawReply]) -> None:
+    cases, suffix = table
     first = check_run(endpoint, cases, [script, GOOD_ENDPOINT], suffix=suffix)
     again = check_run(endpoint, cases, [GOOD_ENDPOINT], suffix=suffix)
     ids = [Counter(each.case_id for each in verdicts) for verdicts in (first, again)]
@@ -126,91 +126,40 @@ def check_table(endpoint: RawEndpoint, cases: bytes, suffix: str, script: Sequen
 
 OPTIONS = st.sampled_from(
     [
-        *(
-            (),
-            ("--weighted",),
-            ("--repeats", "3"),
-            ("--repeats", "2", "--stop", "never"),
-            ("--concurrency", "1"),
-        ),
-        *(("--structured", "always"), ("--structured", "never"), ("--empty-response", "not_applicable")),
+        option.split()
+        for option in (
+            *("", "--weighted", "--repeats 3", "--repeats 2 --stop never", "--concurrency 1"),
+            *("--structured always", "--structured never", "--empty-response not_applicable"),
+        )
     ]
 )
-SCRIPTS = st.lists(st.lists(replies(), min_size=1, max_size=4), min_size=1, max_size=2)
-TABLES = st.one_of(
-    st.tuples(
-        st.one_of(
-            st.binary(max_size=60),
-            st.lists(LINES, max_size=3).map(lambda rows: b"[" + b",".join(rows) + b"]"),
-        ),
-        st.just(".json"),
-    ),
-    st.tuples(
-        st.one_of(
-            st.binary(max_size=60),
-            st.lists(
-                st.sampled_from(
-                    [
-                        b"id,response,context,query\n",
-                        b"id,id\n",
-                        b"1,a,b,c\n",
-                        b'"',
-                        b",",
-                        b"\n",
-                        b"\r",
-                        b"\xff",
-                        b"\x00",
-                        b'"[1"", ]"',
-                        b"[]",
-                    ]
-                )
-            ).map(b"".join),
-        ),
-        st.sampled_from([".csv", ".tsv"]),
-    ),
-    st.tuples(st.binary(max_size=60), st.sampled_from([".parquet", ".jsonl.gz"])),
-)
+REPLIES = st.lists(replies(), min_size=1, max_size=4)
+CELLS = b"""id,response,context,query\n|id,id\n|1,a,b,c\n|"|,|\n|\r|\xff|\x00|"[1"", ]"|[]"""
+TABLES: Mapping[str, st.SearchStrategy[bytes]] = {
+    ".json": st.lists(LINES, max_size=3).map(lambda rows: b"[" + b",".join(rows) + b"]"),
+    ".csv": st.lists(st.sampled_from(CELLS.split(b"|"))).map(b"".join),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[bytes, str]:
+    """The bytes of a file of cases, and its suffix."""
+    suffix = draw(st.sampled_from([*TABLES, ".tsv", ".parquet", ".jsonl.gz"]))
+    return draw(st.one_of(st.binary(max_size=60), TABLES.get(suffix, TABLES[".csv"]))), suffix
+
 
 CHECKS: list[Any] = [*HealthCheck]
 few = settings(max_examples=6, derandomize=True, suppress_health_check=CHECKS)
 # Runs are too slow to be made smaller one by one: what failed is printed as it was.
 many = settings(max_examples=EXAMPLES, suppress_health_check=CHECKS, phases=[Phase.reuse, Phase.generate])
+fuzzed_run = given(st.lists(LINES, max_size=4), st.lists(REPLIES, min_size=1, max_size=2), OPTIONS)
+fuzzed_table = given(tables(), REPLIES)
 
-
-@few
-@given(st.lists(LINES, max_size=4), SCRIPTS, OPTIONS)
-def test_a_fuzzed_run_ends_with_a_line_for_each_row(
-    endpoint: RawEndpoint, lines: list[bytes], scripts: list[list[RawReply]], options: tuple[str, ...]
-) -> None:
-    check_jsonl(endpoint, lines, scripts, options)
-
-
-@few
-@given(TABLES, st.lists(replies(), min_size=1, max_size=2))
-def test_a_fuzzed_table_ends_alike_after_any_replies(
-    endpoint: RawEndpoint, table: tuple[bytes, str], script: list[RawReply]
-) -> None:
-    check_table(endpoint, *table, script)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(7200)
-@many
-@given(st.lists(LINES, max_size=4), SCRIPTS, OPTIONS)
-def test_many_fuzzed_runs_end_with_a_line_for_each_row(
-    endpoint: RawEndpoint, lines: list[bytes], scripts: list[list[RawReply]], options: tuple[str, ...]
-) -> None:
-    check_jsonl(endpoint, lines, scripts, options)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(7200)
-@many
-@given(TABLES, st.lists(replies(), min_size=1, max_size=2))
-def test_many_fuzzed_tables_end_alike_after_any_replies(
-    endpoint: RawEndpoint, table: tuple[bytes, str], script: list[RawReply]
-) -> None:
-    check_table(endpoint, *table, script)
+test_a_fuzzed_run_ends_with_a_line_for_each_row = few(fuzzed_run(check_jsonl))
+test_a_fuzzed_table_ends_alike_after_any_replies = few(fuzzed_table(check_table))
+long = pytest.mark.timeout(7200)
+test_many_fuzzed_runs_end_with_a_line_for_each_row = pytest.mark.soak(long(many(fuzzed_run(check_jsonl))))
+test_many_fuzzed_tables_end_alike_after_any_replies = pytest.mark.soak(long(many(fuzzed_table(check_table))))
 
 
 @pytest.mark.soak

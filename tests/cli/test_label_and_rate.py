@@ -168,16 +168,6 @@ def test_the_report_shows_the_true_rate(command: Invoke) -> None:
     assert '"rate":{"judge":"groundedness","rows":300,' in Path("report.html").read_text()
 
 
-def test_an_earlier_draw_is_not_lost_by_accident(command: Invoke) -> None:
-    command(*LABEL)
-    before = read_sample("label.sample.json")
-    result = command(*LABEL, "--seed", "9")
-    assert (result.exit_code, "label.sample.json already exists" in result.stderr) == (2, True)
-    assert read_sample("label.sample.json") == before
-    assert command(*LABEL, "--seed", "9", "--overwrite").exit_code == 0
-    assert read_sample("label.sample.json") != before
-
-
 @pytest.fixture
 def langsmith(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     with StandIn() as server:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import COMMAND, Invoke, verdicts_in
+from command_line import Invoke, verdicts_in
 from standin_judges import standin
 from standin_openai import StandIn, Text
 
@@ -157,27 +153,3 @@ def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch
             len(message["content"].encode()) for seen in server.requests for message in seen.body["messages"]
         )
     assert int(row[4].replace(",", "")) == pytest.approx(sent / 4, rel=0.02)
-
-
-@pytest.mark.soak
-def test_killed_probe_is_resumed_without_asking_again(tmp_path: Path, cases: Path) -> None:
-    out = tmp_path / "probe.jsonl"
-    options = f"--judge {JUDGE} --model m --cases {cases} --out {out} --concurrency 2".split()
-    with StandIn([Text(GOOD)], latency=0.05) as server:
-        run = [*COMMAND, "probe", *options]
-        environment = {**os.environ, "OPENAI_BASE_URL": server.url}
-        killed = subprocess.Popen(run, env=environment, stdout=subprocess.DEVNULL)  # noqa: S603  this very Python
-        while not out.exists() or out.read_bytes().count(b"\n") < 5:
-            assert killed.poll() is None
-            time.sleep(0.005)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
-        n_kept, n_asked = out.read_bytes().count(b"\n"), len(server.requests)
-        resumed = subprocess.run(  # noqa: S603  this very Python
-            [*run, "--resume"], env=environment, capture_output=True, text=True, check=True
-        )
-        n_trials = out.read_bytes().count(b"\n")
-        assert len(server.requests) - n_asked == n_trials - n_kept
-    assert n_kept < n_trials
-    assert len({verdict.case_id for verdict in verdicts_in(out.read_text())}) == n_trials
-    assert f"{n_kept} verdicts reused" in resumed.stdout

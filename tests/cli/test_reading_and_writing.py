@@ -6,49 +6,61 @@ import csv
 import io
 import json
 import resource
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_line import GOOD, ROW, FileOf, Invoke, run_command, several_on_a_terminal, verdicts_in
+from command_line import GOOD, ROW, FileOf, Invoke, several_on_a_terminal, verdicts_in
 from scripted_model import ScriptedModel
+from verdict_files import write_rows
 
 RUN = ("--judge", "groundedness", "--model", "offline")
 RESPONSE = "Die Fähre fährt um neun."
 """What has other bytes in every encoding."""
 
+LONG = " " * 200_000
+"""Longer than Python lets a cell be by itself."""
+
 
 def text_of(rows: list[dict[str, str]], suffix: str) -> str:
     """Rows as the text of a file."""
-    if suffix == "jsonl":
-        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    if suffix == "json":
-        return json.dumps(rows, ensure_ascii=False)
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    if suffix.startswith("json"):
+        return "\n".join(lines) if suffix == "jsonl" else f"[{','.join(lines)}]"
     text = io.StringIO()
-    table = csv.DictWriter(text, [*ROW], delimiter="\t" if suffix == "tsv" else ",")
+    table = csv.DictWriter(text, [*rows[0]], delimiter="\t" if suffix == "tsv" else ",")
     table.writeheader()
     table.writerows(rows)
     return text.getvalue()
 
 
-ROWS = [{**ROW, "context": RESPONSE, "response": RESPONSE}] * 2
 SUFFIXES = ["jsonl", "json", "csv", "tsv"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_rows_in_an_encoding_that_is_named_are_judged(command: Invoke, suffix: str) -> None:
-    for encoding in ("cp1252", "utf-16", "utf-16-le", "utf-32", "mac-roman", "utf-8-sig", "UTF8"):
-        Path(f"c.{suffix}").write_bytes(text_of(ROWS, suffix).encode(encoding))
-        result = command("run", f"c.{suffix}", *RUN, "--encoding", encoding)
-        found = result.exit_code, [one.score for one in verdicts_in(result.stdout)]
-        assert found == (0, [1.0, 1.0]), encoding
+def test_rows_are_read_from_files_and_stdin_in_the_encoding_that_is_named(
+    command: Invoke, suffix: str
+) -> None:
+    rows = [{**ROW, "context": RESPONSE, "response": RESPONSE, "note": LONG}] * 3
+    for encoding in ("cp1252", "utf-16", "utf-8-sig"):
+        data = text_of(rows, suffix).encode(encoding)
+        for name in (f"c.{suffix}", "c.txt"):
+            Path(name).write_bytes(data)
+        for name, options, n in ((f"c.{suffix}", (), 3), ("c.txt", ("--limit", "2"), 2), ("-", (), 3)):
+            read = (*options, *([] if suffix in name else ["--format", suffix]), "--encoding", encoding)
+            result = command("run", name, *RUN, *read, given=data)
+            found = [(one.case_id, one.score) for one in verdicts_in(result.stdout)]
+            assert found == [(f"row {place + 1}", 1.0) for place in range(n)], (encoding, result.stderr)
+            estimated = command("estimate", name, *RUN[:2], *read, given=data).stdout
+            assert estimated.splitlines()[1].split()[:2] == ["groundedness", str(n)]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_in_another_encoding_is_refused_before_a_row_is_judged(command: Invoke, suffix: str) -> None:
     # The first row can be read in all of them but UTF-16.
     rows, model = [ROW, {**ROW, "response": "Fähre"}], ScriptedModel(GOOD)
-    for encoding in ("cp1252", "utf-16", "utf-16-le", "gb18030"):
+    for encoding in ("cp1252", "utf-16", "utf-16-le"):
         Path(f"c.{suffix}").write_bytes(text_of(rows, suffix).encode(encoding))
         result = command("run", f"c.{suffix}", "--judge", "groundedness", "--model", "m", model=model)
         assert (result.exit_code, result.stdout, len(model.asked)) == (2, "", 0), encoding
@@ -57,97 +69,50 @@ def test_a_file_in_another_encoding_is_refused_before_a_row_is_judged(command: I
         assert encoding == "utf-16-le" or "encoding with --encoding, such as cp1252" in result.stderr
 
 
-def test_the_line_that_is_not_utf_8_is_named(command: Invoke) -> None:
-    Path("c.csv").write_bytes("query,response\nq,r\nq,é\n".encode("cp1252"))
-    result = command("run", "c.csv", *RUN)
-    assert "c.csv is not in utf-8: invalid continuation byte on line 3; save it as UTF-8" in result.stderr
+@pytest.fixture
+def files(command: Invoke) -> None:
+    """Rows with labels, verdicts on them, rows for a probe, and a table in an encoding that is not UTF-8."""
+    responses = [ROW["response"], "At 10."] * 6
+    rows = [{**ROW, "id": str(n), "response": r, "label": str(n % 2)} for n, r in enumerate(responses)]
+    probed = [{**row, "expect": expect} for row, expect in zip(rows[:2], ("pass", "fail"), strict=True)]
+    write_rows("c.jsonl", rows)
+    write_rows("p.jsonl", probed)
+    Path("c.csv").write_bytes(text_of([*rows, {**rows[0], "id": "9", "query": "é"}], "csv").encode("cp1252"))
+    assert command("run", "c.jsonl", *RUN, "--out", "v.jsonl").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "c.csv", *RUN),
-        ("estimate", "c.csv", "--judge", "groundedness"),
-        ("show", "groundedness", "--cases", "c.csv"),
-        ("probe", *RUN, "--cases", "c.csv"),
-        ("report", "v.jsonl", "--cases", "c.csv"),
-        ("report", "v.jsonl", "--labels", "c.csv"),
-        ("agree", "v.jsonl", "--labels", "c.csv"),
-        ("calibrate", "v.jsonl", "--labels", "c.csv"),
-        ("compare", "v.jsonl", "v.jsonl", "--labels", "c.csv"),
-        ("batch", "write", "c.csv", *RUN, "-o", "requests.jsonl"),
-        ("batch", "submit", "c.csv", *RUN, "-o", "v2.jsonl"),
-    ],
-    ids=" ".join,
-)
-def test_every_command_checks_the_encoding_of_its_rows(command: Invoke, arguments: tuple[str, ...]) -> None:
-    rows = [{**ROW, "id": str(number), "label": str(number % 2)} for number in range(4)]
-    with Path("good.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, [*rows[0]])
-        table.writeheader()
-        table.writerows(rows)
-    command("run", "good.csv", *RUN, "-o", "v.jsonl")
-    Path("c.csv").write_bytes(Path("good.csv").read_bytes() + "9,é,é,é,1\n".encode("cp1252"))
-    result = command(*arguments)
-    assert result.exit_code == 2
-    assert "c.csv is not in utf-8" in result.stderr
-    unknown = command(*arguments, "--encoding", "klingon")
-    assert "--encoding: there is no encoding 'klingon'" in unknown.stderr
-    assert "not in" not in command(*arguments, "--encoding", "cp1252").stderr
-
-
-@pytest.mark.parametrize("name", ["klingon", "hex", "", "utf-8\0"])
-def test_what_is_no_encoding_of_text_is_refused(command: Invoke, file_of: FileOf, name: str) -> None:
-    result = command("run", file_of(ROW), *RUN, "--encoding", name)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "there is no encoding" in result.stderr
+@pytest.mark.usefixtures("files")
+def test_every_command_checks_the_encoding_of_its_rows(command: Invoke) -> None:
+    for line in (
+        *("run c.csv RUN", "estimate c.csv --judge groundedness", "show groundedness --cases c.csv"),
+        *("probe RUN --cases c.csv", "report v.jsonl --cases c.csv", "report v.jsonl --labels c.csv"),
+        *("agree v.jsonl --labels c.csv", "calibrate v.jsonl --labels c.csv"),
+        *("compare v.jsonl v.jsonl --labels c.csv", "batch write c.csv RUN -o requests.jsonl"),
+        "batch submit c.csv RUN -o v2.jsonl",
+    ):
+        arguments = line.replace("RUN", " ".join(RUN)).split()
+        result = command(*arguments)
+        message = "c.csv is not in utf-8: invalid continuation byte on line 14; save it as UTF-8"
+        assert (result.exit_code, message in result.stderr) == (2, True), line
+        for name in ("klingon", "hex", "", "utf-8\0") if line.startswith("show") else ("klingon",):
+            unknown = command(*arguments, "--encoding", name)
+            assert (unknown.exit_code, "there is no encoding" in unknown.stderr) == (2, True), line
+        assert "not in" not in command(*arguments, "--encoding", "cp1252").stderr
 
 
 def test_a_pipe_in_another_encoding_ends_the_run_with_one_line(command: Invoke) -> None:
-    data = text_of(ROWS, "csv").encode("utf-16")[:-1]
+    data = text_of([ROW], "csv").encode("utf-16")[:-1]
     result = command("run", "-", *RUN, "--format", "csv", "--encoding", "utf-16", given=data)
     assert result.exit_code in {1, 2}
     assert isinstance(result.exception, SystemExit)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_limit_judges_the_first_rows(command: Invoke, suffix: str) -> None:
-    Path(f"c.{suffix}").write_text(text_of([ROW] * 3, suffix))
-    for limit, judged in ((1, 1), (2, 2), (9, 3)):
-        result = command("run", f"c.{suffix}", *RUN, "--limit", str(limit))
-        ids = [one.case_id for one in verdicts_in(result.stdout)]
-        assert ids == [f"row {number + 1}" for number in range(judged)]
-        estimated = command("estimate", f"c.{suffix}", "--judge", "groundedness", "--limit", str(limit))
-        assert ["groundedness", str(judged)] in [line.split()[:2] for line in estimated.stdout.splitlines()]
-
-
-def test_a_run_without_the_limit_continues_the_one_with_it(command: Invoke, file_of: FileOf) -> None:
-    path = file_of(*[ROW] * 5)
-    command("run", path, *RUN, "-o", "v.jsonl", "--limit", "2")
-    assert "2 verdicts reused, 3 new" in command("run", path, *RUN, "-o", "v.jsonl", "--resume").stdout
-    assert "out-of" not in command("run", path, *RUN, "--limit", "0").stderr
-    assert command("run", path, *RUN, "--limit", "0").exit_code == 2
-
-
-WRITE = ("batch", "write", "c.jsonl", "--judge", "groundedness", "--model", "m")
-
-
-@pytest.fixture
-def files(command: Invoke) -> None:
-    """Rows with labels, verdicts on them, and rows for a probe."""
-    rows = [{**ROW, "response": r, "label": n % 2} for n, r in enumerate([ROW["response"], "At 10."] * 6)]
-    Path("c.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    probed = [
-        {**ROW, "id": "a", "expect": "pass"},
-        {**ROW, "id": "b", "response": "At 10.", "expect": "fail"},
-    ]
-    Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in probed))
-    command("run", "c.jsonl", *RUN, "--out", "v.jsonl")
-
-
 @pytest.mark.usefixtures("files")
-def test_requests_of_a_batch_are_limited(command: Invoke) -> None:
-    command(*WRITE, "-o", "r.jsonl", "--limit", "2")
+def test_a_limit_is_kept_to_and_a_run_without_it_continues_the_one_with_it(command: Invoke) -> None:
+    command("run", "c.jsonl", *RUN, "-o", "o.jsonl", "--limit", "2")
+    assert "2 verdicts reused, 10 new" in command("run", "c.jsonl", *RUN, "-o", "o.jsonl", "--resume").stdout
+    assert command("run", "c.jsonl", *RUN, "--limit", "0").exit_code == 2
+    command("batch", "write", "c.jsonl", *RUN[:2], "--model", "m", "-o", "r.jsonl", "--limit", "2")
     assert len(Path("r.jsonl").read_text().splitlines()) == 2
 
 
@@ -158,7 +123,7 @@ WRITING: dict[str, Sequence[str]] = {
     "calibrate": ("calibrate", "v.jsonl", "--labels", "c.jsonl", "-o"),
     "probe": ("probe", *RUN, "--cases", "p.jsonl", "-o"),
     "card": ("probe", *RUN, "--cases", "p.jsonl", "--card"),
-    "batch": (*WRITE, "-o"),
+    "batch": ("batch", "write", "c.jsonl", "--judge", "groundedness", "--model", "m", "-o"),
 }
 
 
@@ -194,17 +159,21 @@ def test_a_terminal_shows_the_table_and_a_bar_and_lines_only_if_asked(
         assert ('"case_id"' in seen, "counted, but not kept" in seen, "20/20" in seen) == found
 
 
-def small_files() -> None:
-    """Let no file of this process exceed 3,000 bytes, as on a disk that is nearly full."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+@contextmanager
+def small_files() -> Generator[None]:
+    """No file that this process writes exceeds 3,000 bytes, as on a disk that is nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_names_the_file_and_how_to_go_on(invoke: Invoke, file_of: FileOf, tmp_path: Path) -> None:
-    path, out = file_of(*[ROW] * 20), tmp_path / "v.jsonl"
-    result = run_command("run", path, *RUN, "--out", out, preexec_fn=small_files)
-    assert result.returncode == 1
-    kept = f"the finished verdicts are in {out}, continue with --resume"
-    assert result.stderr == f"groundjudge: stopped: {out}: File too large; {kept}\n"
+def test_a_full_disk_names_the_file_and_how_to_go_on(command: Invoke, file_of: FileOf) -> None:
+    run, out = ("run", file_of(*[ROW] * 20), *RUN, "--out", "v.jsonl"), Path("v.jsonl")
+    with small_files():
+        result = command(*run)
+    kept = "v.jsonl: File too large; the finished verdicts are in v.jsonl, continue with --resume"
+    assert (result.exit_code, result.stderr) == (1, f"groundjudge: stopped: {kept}\n")
     assert 0 < out.stat().st_size <= 3000
-    assert invoke("run", path, *RUN, "--out", out, "--resume").exit_code == 0
+    assert command(*run, "--resume").exit_code == 0
     assert len(verdicts_in(out.read_text())) == 20

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from command_line import GOOD, ROW, Invoke, on_a_terminal, several_on_a_terminal
+from command_line import GOOD, ROW, Invoke, several_on_a_terminal
 from make_verdicts import labelled, verdict
 from scripted_model import ScriptedModel
 from syntax_tree import tree_of
@@ -155,25 +155,20 @@ READ = (
     "agree v.jsonl --labels l.jsonl",
     "agree v.jsonl --labels n.jsonl --judge groundedness --group group",
     "agree v.jsonl --labels n.jsonl --threshold none-X.json",
-    "agree v.jsonl --labels none-X.jsonl",
     "compare v.jsonl vX.jsonl",
     "compare v.jsonl v.jsonl --labels n.jsonl --judge groundedness",
     "calibrate v.jsonl --labels n.jsonl --judge jX",
     "rate v.jsonl --labels n.jsonl --random --judge groundedness",
-    "rate v.jsonl --labels n.jsonl --random --judge three",
     "label n.jsonl v.jsonl --judge groundedness --n 10 --out X.html",
-    "label c.jsonl v.jsonl --n 4",
     "report vX.jsonl --cases n.jsonl --out X.html",
     "judges p.prompty",
     "show groundedness --cases n.jsonl",
     "show groundedness --cases c.jsonl --case X",
-    "estimate none-X.jsonl",
     "probe --judge groundedness --model m --cases p.jsonl",
     "run n.jsonl --model m --judge groundedness --out vX.jsonl",
     "run n.jsonl --model m --judge groundedness --out xX.jsonl --resume",
     "run n.jsonl --model m --judge groundedness --out X/o.jsonl",
     "run x.jsonl --model m --judge groundedness --out o.jsonl",
-    "run none-X.jsonl --model m",
     "batch write c.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch read vX.jsonl --cases n.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch status X",
@@ -233,12 +228,6 @@ def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
         drawn = COLOURS.sub("", shown).replace("\r\n", "\n")
         check(drawn)
         assert "1b[2J" in drawn
-
-
-def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
-    status, shown = on_a_terminal("run", f"--{HOSTILE}")
-    assert status == 2
-    check(COLOURS.sub("", shown).replace("\r\n", "\n"))
 
 
 WRITTEN = {

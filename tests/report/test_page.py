@@ -6,11 +6,9 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 from make_verdicts import error, labelled, panel_verdict, verdict, vote
@@ -208,11 +206,3 @@ def test_page_has_no_url_and_no_code_that_parses_html_or_fetches() -> None:
 def test_same_verdicts_give_the_same_page() -> None:
     verdicts = [verdict("a", 1.0), verdict("b", 0.0, judge="two")]
     assert report(verdicts) == report(verdicts)
-
-
-def test_wheel_contains_the_files_of_the_page() -> None:
-    builder = WheelBuilder(str(Path(__file__).parents[2]))
-    files = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {
-        f"groundjudge/report/{name}" for name in ("shell.html", "page.html", "page.css", "page.js")
-    } <= files
