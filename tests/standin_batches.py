@@ -691,7 +691,8 @@ def result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
 
 def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
     """Anthropic's result of a request."""
-    match answer if _is_valid(params) else Status(400):
+    answer = answer if _is_valid(params) else Status(400)
+    match answer:
         case Unanswered("expired"):
             return {"type": "expired"}
         case Unanswered() | Missing():
