@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from command_line import ROW, Invoke, verdicts_in
 from standin_batches import GOOD, BatchStandIn, LineAnswer, Script
-from stepped_commands import MODULES, PROCESSES, run_quietly
+from stepped_commands import Steps
 from typer.testing import Result
 
 from groundjudge import Verdict
@@ -75,7 +75,7 @@ class BatchCommands:
     model: str = OPENAI
     options: tuple[str, ...] = ("--judge", "groundedness")
     patience: tuple[str, ...] = ("--listed-within", "0.3")
-    collect_options: tuple[str, ...] = field(default=("--wait", "--every", "0.01"))
+    collect_options: tuple[str, ...] = ("--wait", "--every", "0.01")
 
     @property
     def cases(self) -> Path:
@@ -105,14 +105,9 @@ class BatchCommands:
     def collect(self, *more: str) -> Result:
         return self.invoke(*self.to_collect, *more)
 
-    def start(self, arguments: list[str], at_most: int) -> ForkServerProcess:
+    def start(self, arguments: list[str]) -> ForkServerProcess:
         """A command in a process of its own, at a provider whose batches hold few requests."""
-        PROCESSES.set_forkserver_preload(["batch_commands", "langchain_anthropic", *MODULES])
-        process = PROCESSES.Process(
-            target=run_quietly, args=(arguments, environment(self.server), at_most), daemon=True
-        )
-        process.start()
-        return process
+        return Steps(self.folder, environment(self.server)).start(arguments)
 
     def verdicts(self) -> list[Verdict]:
         return verdicts_in(self.out.read_text())

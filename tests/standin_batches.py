@@ -1,6 +1,6 @@
 """A stand-in for the batch APIs of OpenAI and Anthropic: real HTTP on the loopback interface.
 
-    with BatchStandIn(lambda body: "fine", max_lines=10) as server:
+    with BatchStandIn(lambda body: "fine") as server:
         openai.OpenAI(base_url=server.url, api_key="k").batches.create(...)
         anthropic.Anthropic(base_url=server.root, api_key="k").messages.batches.create(...)
 
@@ -40,7 +40,7 @@ Call: TypeAlias = Literal[
 """The names of the calls. `content` downloads a file, `results` those of Anthropic, `files` lists files, and
 `chat` asks online."""
 
-End: TypeAlias = Literal["completed", "failed", "expired"]
+End: TypeAlias = Literal["completed", "failed"]
 """How a batch ends that nobody cancels."""
 
 Moment: TypeAlias = Literal["before", "midway", "after"]
@@ -49,29 +49,14 @@ Moment: TypeAlias = Literal["before", "midway", "after"]
 STAGES: Mapping[End, tuple[str, ...]] = {
     "completed": ("in_progress", "finalizing", "completed"),
     "failed": ("failed",),
-    "expired": ("in_progress", "finalizing", "expired"),
 }
 """What follows "validating", one stage for each poll."""
 
 DAY = 86_400
-FINAL = {"completed", "failed", "expired", "cancelled"}
+FINAL = {"completed", "failed", "cancelled"}
 
-KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
-    504: "timeout_error",
-    529: "overloaded_error",
-}
+KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
 """Anthropic's types of errors by status."""
-
-UNANSWERED = {
-    "expired": "This request could not be executed before the completion window expired.",
-    "cancelled": "This request could not be executed before the batch was cancelled.",
-}
 
 
 @dataclass(frozen=True)
@@ -207,11 +192,8 @@ class BatchStandIn:
 
     Attributes:
         script: from the body of a request to what becomes of it, in a batch or online.
-        max_lines: the most requests in a batch.
-        max_bytes: the largest file, or the largest body with Anthropic's requests.
         ends: how the first batch ends, the second, and so on; the last is repeated.
         ahead: the seconds by which the server's clock is ahead.
-        share_done: the share of the requests of a batch that expires or is cancelled that are answered.
         hidden_for: in how many listings a new batch does not appear yet.
         late_for: at how many polls a batch that has ended announces results that are not all there.
         late_share: the share of the results that are there meanwhile.
@@ -227,11 +209,8 @@ class BatchStandIn:
     """
 
     script: Script = lambda _: GOOD
-    max_lines: int = 50_000
-    max_bytes: int = 200 * 2**20
     ends: Sequence[End] = ("completed",)
     ahead: float = 0.0
-    share_done: float = 0.5
     hidden_for: int = 0
     late_for: int = 0
     late_share: float = 0.0
@@ -367,12 +346,9 @@ class BatchStandIn:
 
     def _shuffled(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
         """What became of each request of a batch that has ended, in an order of its own."""
-        unanswered = {"expired": Unanswered("expired"), "cancelled": Unanswered("cancelled")}
-        n_done = len(batch.requests)
-        if batch.status in unanswered:
-            n_done = int(n_done * self.share_done)
+        n_done = len(batch.requests) // (2 if batch.status == "cancelled" else 1)
         found = [
-            (custom_id, self.script(body) if at < n_done else unanswered[batch.status])
+            (custom_id, self.script(body) if at < n_done else Unanswered("cancelled"))
             for at, (custom_id, body) in enumerate(batch.requests.items())
         ]
         random.Random(batch.number).shuffle(found)  # noqa: S311  not a secret
@@ -412,9 +388,8 @@ class BatchStandIn:
         kind = "msgbatch" if "messages" in request.path else "batch"
         own = [batch for batch in reversed(self.batches.values()) if batch.id.startswith(f"{kind}-")]
         visible = [batch for batch in own if batch.hidden_for <= 0]
-        if not {"after", "after_id"} & request.query.keys():
-            for batch in own:
-                batch.hidden_for -= 1
+        for batch in own:
+            batch.hidden_for -= 1
         return visible
 
     def _there(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
@@ -432,15 +407,13 @@ class BatchStandIn:
         uploaded, purpose = form["file"], str(form["purpose"])
         assert isinstance(uploaded, web.FileField)
         content = uploaded.file.read()
-        if len(content) > self.max_bytes:
-            return _failed(request, Status(400, "The file is too large.", "file_too_large"))
         file_id = self.upload(uploaded.filename, content, purpose)
         return web.json_response(_file_object(self.files[file_id]))
 
     async def _list_files(self, request: web.Request) -> web.StreamResponse:
         purpose = request.query.get("purpose")
         listed = [file for file in self.files.values() if purpose in {None, file.purpose}]
-        return web.json_response(_page([*map(_file_object, listed)], request))
+        return web.json_response(_page([*map(_file_object, listed)]))
 
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         file = self.files.pop(request.match_info["id"], None)
@@ -463,10 +436,8 @@ class BatchStandIn:
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        file = self.files.get(body["input_file_id"])
-        if file is None or file.purpose != "batch":
-            return _failed(request, Status(400, "input_file_id: no such file with the purpose batch"))
-        requests, errors = read_lines(file.content, body["endpoint"], self.max_lines)
+        file = self.files[body["input_file_id"]]
+        requests, errors = read_lines(file.content, body["endpoint"], 50_000)
         batch = self._new_batch("batch", requests)
         batch.endpoint, batch.input_file_id = body["endpoint"], file.id
         batch.metadata, batch.errors = body.get("metadata"), errors
@@ -475,7 +446,7 @@ class BatchStandIn:
         return web.json_response(_batch_object(batch))
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(_page([*map(_batch_object, self._visible(request))], request))
+        return web.json_response(_page([*map(_batch_object, self._visible(request))]))
 
     async def _retrieve(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["id"] not in self.batches:
@@ -520,18 +491,17 @@ class BatchStandIn:
     # --- Anthropic ----------------------------------------------------------------------------
 
     async def _create_messages(self, request: web.Request) -> web.StreamResponse:
-        content = await request.read()
-        listed: list[dict[str, Any]] = json.loads(content)["requests"]
-        fault = _fault_of_messages([str(each.get("custom_id", "")) for each in listed], self.max_lines)
-        if fault or len(content) > self.max_bytes:
-            return _failed(request, Status(400, fault or "the request is too large"))
+        listed: list[dict[str, Any]] = (await request.json())["requests"]
+        names = [str(each["custom_id"]) for each in listed]
+        if len(set(names)) < len(names) or not all(
+            re.fullmatch("[a-zA-Z0-9_-]{1,64}", each) for each in names
+        ):
+            return _failed(request, Status(400, "requests.custom_id: must be unique and match the pattern"))
         batch = self._new_batch("msgbatch", {each["custom_id"]: each["params"] for each in listed})
         return web.json_response(self._message_batch(batch))
 
     async def _list_messages(self, request: web.Request) -> web.StreamResponse:
-        shown = [self._message_batch(batch) for batch in self._visible(request)]
-        page = _page(shown, request, cursor="after_id")
-        return web.json_response(page)
+        return web.json_response(_page([*map(self._message_batch, self._visible(request))]))
 
     async def _retrieve_messages(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["id"] not in self.batches:
@@ -542,8 +512,6 @@ class BatchStandIn:
 
     async def _results(self, request: web.Request) -> web.StreamResponse:
         batch = self._batch(request)
-        if batch.status not in FINAL:
-            return _failed(request, Status(404, "the batch has not ended, so it has no results yet"))
         lines = "".join(
             json.dumps({"custom_id": custom_id, "result": _result(batch.requests[custom_id], answer)}) + "\n"
             for custom_id, answer in self._there(batch)
@@ -589,66 +557,17 @@ def read_lines(
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     """The bodies in a file of requests by custom_id, and what is wrong with the file."""
     requests: dict[str, dict[str, Any]] = {}
-    errors: list[dict[str, Any]] = []
     lines = [line for line in content.decode().split("\n") if line]
-
-    def wrong(code: str, message: str, line: int | None = None, param: str | None = None) -> None:
-        errors.append({"code": code, "message": message, "line": line, "param": param})
-
-    if not lines:
-        wrong("empty_file", "The batch file is empty.")
-    if len(lines) > max_lines:
-        wrong("too_many_tasks", f"The batch contains too many requests: at most {max_lines} are allowed.")
-    for number, line in enumerate(lines, 1):
-        fault = _fault_of_line(line, endpoint, requests)
-        if fault:
-            wrong(*fault[:2], number, fault[2])
-        else:
-            parsed = json.loads(line)
-            requests[parsed["custom_id"]] = parsed["body"]
-    return requests, errors
-
-
-def _fault_of_line(
-    line: str, endpoint: str, before: Mapping[str, Mapping[str, Any]]
-) -> tuple[str, str, str | None] | None:
-    """The code, the message and the parameter of what is wrong with a line of requests."""
-    try:
+    faults = [] if 0 < len(lines) <= max_lines else [f"There are {len(lines)} requests."]
+    for line in lines:
         parsed = json.loads(line)
-    except ValueError:
-        return "invalid_json_line", "This line is not parseable as valid JSON.", None
-    if {*parsed} != {"custom_id", "method", "url", "body"}:
-        return "invalid_request", f"The keys are {sorted(parsed)}.", None
-    first = next(iter(before.values()), parsed["body"])
-    custom_id, body, path = parsed["custom_id"], parsed["body"], parsed["url"].removeprefix("/v1")
-    is_ours = parsed["method"] == "POST" and path == endpoint.removeprefix("/v1")
-    faults = [
-        (custom_id in before, "duplicate_custom_id", "the custom_id is a duplicate", "custom_id"),
-        (not is_ours, "invalid_url", f"the URL must be {endpoint}", "url"),
-        (
-            not (body.get("messages") and body.get("model")),
-            "missing_required_parameter",
-            "model and messages are required",
-            "body",
-        ),
-        (
-            first.get("model") != body.get("model"),
-            "mismatched_model",
-            "all requests of a batch must be for one model",
-            "body.model",
-        ),
-    ]
-    return next(((code, message, param) for is_so, code, message, param in faults if is_so), None)
-
-
-def _fault_of_messages(custom_ids: Sequence[str], max_lines: int) -> str:
-    """What is wrong with a list of requests to Anthropic; "" if nothing is."""
-    odd = [each for each in custom_ids if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", each)]
-    if odd:
-        return f"requests.custom_id: {odd[0]!r} should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'"
-    if len(set(custom_ids)) < len(custom_ids):
-        return "requests: custom_id must be unique"
-    return "" if 0 < len(custom_ids) <= max_lines else f"requests: 1 to {max_lines} are allowed"
+        custom_id, body = parsed["custom_id"], parsed["body"]
+        ours = {"custom_id": custom_id, "method": "POST", "url": endpoint, "body": body}
+        is_like_the_first = body["model"] == next(iter(requests.values()), body)["model"]
+        if custom_id in requests or parsed != ours or not body["messages"] or not is_like_the_first:
+            faults.append(f"This line is none of a batch: {line}")
+        requests[custom_id] = body
+    return requests, [{"code": "invalid_request", "message": fault} for fault in faults]
 
 
 def tokens_of(batch: Batch) -> int:
@@ -717,13 +636,10 @@ def _anthropic_error(answer: Status) -> Any:
     return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": None}
 
 
-def _page(listed: list[dict[str, Any]], request: web.Request, cursor: str = "after") -> dict[str, Any]:
-    """The page of a list that follows what the cursor points to."""
-    after, limit = request.query.get(cursor), int(request.query.get("limit", 20))
-    start = 1 + next((at for at, each in enumerate(listed) if each["id"] == after), -1)
-    data = listed[start : start + limit]
-    ids = {"first_id": data[0]["id"] if data else None, "last_id": data[-1]["id"] if data else None}
-    return {"object": "list", "data": data, "has_more": len(listed) > start + limit, **ids}
+def _page(listed: list[dict[str, Any]]) -> dict[str, Any]:
+    """A list as its only page."""
+    ids = [each["id"] for each in listed] or [None]
+    return {"object": "list", "data": listed, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
 
 
 def _file_object(file: UploadedFile) -> dict[str, Any]:
@@ -762,7 +678,7 @@ def result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
     """A line of OpenAI's output file or error file."""
     line: dict[str, Any] = {"id": f"batch_req_{custom_id}", "custom_id": custom_id}
     if isinstance(answer, Unanswered):
-        error = {"code": f"batch_{answer.why}", "message": UNANSWERED[answer.why]}
+        error = {"code": f"batch_{answer.why}", "message": f"The batch was {answer.why} before this request."}
         return {**line, "response": None, "error": error}
     if isinstance(answer, Status):
         status, body = answer.status, error_of(answer)
@@ -775,9 +691,7 @@ def result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
 
 def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
     """Anthropic's result of a request."""
-    wrong = _fault_of_params(params)
-    if wrong:
-        answer = Status(400, wrong)
+    answer = answer if _is_valid(params) else Status(400)
     match answer:
         case Unanswered("expired"):
             return {"type": "expired"}
@@ -785,22 +699,17 @@ def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
             return {"type": "canceled"}
         case Status():
             return {"type": "errored", "error": _anthropic_error(answer)}
-        case str() | Text():
-            text = answer if isinstance(answer, Text) else Text(answer)
-            return {"type": "succeeded", "message": _message_of(params, text)}
+        case Text():
+            return {"type": "succeeded", "message": _message_of(params, answer)}
+        case str():
+            return {"type": "succeeded", "message": _message_of(params, Text(answer))}
 
 
-def _fault_of_params(params: Mapping[str, Any]) -> str:
-    """What Anthropic's API finds wrong with the parameters of a request; "" if nothing is."""
-    missing = [name for name in ("model", "messages", "max_tokens") if not params.get(name)]
-    if missing:
-        return f"{missing[0]}: Field required"
-    known = {"model", "messages", "max_tokens", "system", "temperature", "top_p", "top_k", "stop_sequences"}
-    unknown = params.keys() - known - {"metadata", "thinking", "output_config", "service_tier"}
-    if unknown:
-        return f"{min(unknown)}: Extra inputs are not permitted"
-    roles = [message["role"] for message in params["messages"]]
-    return "" if {*roles} <= {"user", "assistant"} else "messages: Unexpected role 'system'"
+def _is_valid(params: Mapping[str, Any]) -> bool:
+    """Whether Anthropic's API takes the parameters of a request."""
+    roles = {message["role"] for message in params["messages"]}
+    taken = {"model", "messages", "max_tokens", "system", "temperature", "top_p"}
+    return params.keys() <= taken and bool(params["max_tokens"]) and roles <= {"user", "assistant"}
 
 
 def _message_of(params: Mapping[str, Any], answer: Text) -> dict[str, Any]:

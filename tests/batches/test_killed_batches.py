@@ -1,207 +1,155 @@
-"""Commands that are killed at each step, over and over: each row has one verdict, nothing is paid twice."""
+"""Commands that are killed at a call, over and over: each row has one verdict, nothing is paid twice."""
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
-from multiprocessing.context import ForkServerProcess
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from batch_commands import ANTHROPIC, OPENAI, BatchCommands, by_number, environment, rows
-from command_line import Invoke
-from standin_batches import BatchStandIn, Call, Moment, Part, Stop, Unanswered
+from batch_commands import ANTHROPIC, OPENAI, BatchCommands, by_number
+from standin_batches import Call, Moment, Part, Stop, Unanswered
+from stepped_commands import status_of
 
-from groundjudge.batches.anthropic import AnthropicBatches
-from groundjudge.batches.openai import OpenAIBatches
-
+pytest_plugins = ["batch_servers"]
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(300)]
 
-KILLS = 5
+KILLS = 3
 AT_MOST = 2
-N_ROWS = 14
+N_ROWS = 10
 """Enough for a part more than there are kills, and one to spare."""
+ALL = {str(number): 1.0 for number in range(N_ROWS)}
 
 
-@pytest.fixture
-def run(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchCommands]:
+def begun(batches: Any, model: str) -> BatchCommands:
     """The commands of a run of several batches."""
-    with BatchStandIn() as server:
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
-        for provider in (OpenAIBatches, AnthropicBatches):
-            monkeypatch.setattr(provider, "max_requests", AT_MOST)
-        commands = BatchCommands(server, invoke, tmp_path)
-        commands.write_cases(rows(N_ROWS))
-        yield commands
+    run: BatchCommands = batches(N_ROWS, model=model, at_most=AT_MOST)
+    return run
 
 
 def kill(
     run: BatchCommands, arguments: list[str], stop: Stop, until: Callable[[], bool] = lambda: True
 ) -> None:
     """Run a command, and kill it once it is held; what it asked for then does not take effect later."""
-    running = run.start(arguments, AT_MOST)
+    running = run.start(arguments)
     stop.wait()
     while not until():
         assert running.is_alive()
         time.sleep(0.01)
     running.kill()
-    assert ended(running) == -signal.SIGKILL
+    assert status_of(running) == -signal.SIGKILL
     stop.cut()
 
 
-def ended(running: ForkServerProcess) -> int | None:
-    """The exit status of a command, once it has ended."""
-    running.join(60)
-    return running.exitcode
-
-
-class Step(NamedTuple):
-    """Where a command is killed: at which call, at which moment of it, and at which one of those calls."""
-
-    call: Call
-    moment: Moment
-    nth: int = 1
-
-
-def check(run: BatchCommands) -> None:
+def check(run: BatchCommands, *more: str, n_paid: int = N_ROWS) -> None:
     """Let the commands end, and check that each row has one verdict and each request was paid once."""
-    assert run.submit().exit_code == 0
-    collected = run.collect()
+    collected = run.collect(*more)
     assert collected.exit_code == 0, collected.output
-    assert run.results() == {str(number): 1.0 for number in range(N_ROWS)}
-    assert {*run.server.paid().values()} == {1}
-    assert sum(run.server.paid().values()) == N_ROWS
-    assert len(run.server.batches) == N_ROWS / AT_MOST
+    assert run.results() == ALL
+    assert sum(run.server.paid().values()) == n_paid
     assert not run.server.uploads()
 
 
-@pytest.mark.parametrize(
-    ("model", "step"),
-    [
-        (OPENAI, Step("upload", "before")),
-        (OPENAI, Step("upload", "after")),
-        (OPENAI, Step("upload", "before", 2)),
-        (OPENAI, Step("create", "before")),
-        (OPENAI, Step("create", "after")),
-        (OPENAI, Step("create", "before", 2)),
-        (OPENAI, Step("list", "before")),
-        (ANTHROPIC, Step("create", "before")),
-        (ANTHROPIC, Step("create", "after")),
-    ],
-)
-def test_submit_is_killed(run: BatchCommands, model: str, step: Step) -> None:
-    run.model = model
-    if step.call == "list":  # it looks for a batch whose answer was lost before
-        kill(run, run.to_submit, run.server.stop("create", "after"))
-    for _ in range(KILLS):
-        kill(run, run.to_submit, run.server.stop(*step))
-    check(run)
+# From the commands of a run to the arguments of the command that is killed.
 
 
-@pytest.mark.parametrize(
-    ("model", "step"),
-    [
-        (OPENAI, Step("retrieve", "before")),
-        (OPENAI, Step("retrieve", "after", 4)),
-        (OPENAI, Step("content", "before")),
-        (OPENAI, Step("content", "midway")),
-        (OPENAI, Step("content", "after")),
-        (OPENAI, Step("content", "before", 2)),
-        (OPENAI, Step("delete", "before")),
-        (OPENAI, Step("delete", "after")),
-        (OPENAI, Step("files", "before", 2)),
-        (ANTHROPIC, Step("results", "before")),
-        (ANTHROPIC, Step("results", "midway")),
-        (ANTHROPIC, Step("results", "before", 2)),
-    ],
-)
-def test_collect_is_killed(run: BatchCommands, model: str, step: Step) -> None:
-    run.model = model
+def submit(run: BatchCommands) -> list[str]:
+    return run.to_submit
+
+
+def collect(run: BatchCommands) -> list[str]:
     assert run.submit().exit_code == 0
-    for _ in range(KILLS):
-        kill(run, run.to_collect, run.server.stop(*step))
-    check(run)
+    return run.to_collect
 
 
-@pytest.mark.parametrize(
-    ("model", "step"),
-    [
-        (OPENAI, Step("upload", "after")),
-        (OPENAI, Step("create", "before")),
-        (OPENAI, Step("create", "after")),
-        (OPENAI, Step("content", "midway")),
-        (OPENAI, Step("delete", "after")),
-        (OPENAI, Step("retrieve", "after", 3)),
-        (ANTHROPIC, Step("create", "before")),
-        (ANTHROPIC, Step("create", "after")),
-        (ANTHROPIC, Step("results", "midway")),
-    ],
-)
-def test_a_run_with_a_limit_is_killed(run: BatchCommands, model: str, step: Step) -> None:
-    """The next batch is sent when one has ended: by `collect`, which is killed while it sends or fetches."""
-    run.model, run.options = model, (*run.options, "--max-requests", str(AT_MOST))
-    if step.call == "create":
-        kill(run, run.to_submit, run.server.stop(*step))
-    assert run.submit().exit_code == 0
-    for _ in range(KILLS):
-        kill(run, run.to_collect, run.server.stop(*step))
-    check(run)
-    assert run.server.most_open == 1
+def collect_with_a_limit(run: BatchCommands) -> list[str]:
+    """It sends the next batch when one has ended."""
+    run.options = (*run.options, "--max-requests", str(AT_MOST))
+    return collect(run)
 
 
-@pytest.mark.parametrize(
-    ("model", "step"),
-    [
-        (OPENAI, Step("retrieve", "after", 5)),
-        (OPENAI, Step("content", "midway")),
-        (OPENAI, Step("content", "after", 2)),
-        (ANTHROPIC, Step("retrieve", "after", 5)),
-        (ANTHROPIC, Step("results", "midway")),
-    ],
-)
-@pytest.mark.parametrize("late_share", [0.0, 0.5])
-def test_a_command_that_waits_for_results_is_killed(
-    run: BatchCommands, model: str, step: Step, late_share: float
-) -> None:
-    """Results are late, and downloads are cut besides."""
-    run.model, run.server.late_for, run.server.late_share = model, 3, late_share
-    assert run.submit().exit_code == 0
-    for _ in range(3):
-        kill(run, run.to_collect, run.server.stop(*step))
-        run.server.fail("content" if model == OPENAI else "results", Part(0.5))
-    check(run)
+def collect_late_results(run: BatchCommands) -> list[str]:
+    run.server.late_for, run.server.late_share = 3, 0.5
+    return collect(run)
 
 
-@pytest.mark.parametrize("step", [Step("upload", "after"), Step("create", "before"), Step("create", "after")])
-def test_a_command_that_sends_what_was_refused_is_killed(run: BatchCommands, step: Step) -> None:
+def send_again_what_was_refused(run: BatchCommands) -> list[str]:
     run.server.ends = ["failed", "failed", "failed", "completed"]
-    assert run.submit().exit_code == 0
+    return collect_again(run)
+
+
+def send_again_what_expired(run: BatchCommands) -> list[str]:
+    run.server.script = by_number(dict.fromkeys(range(0, N_ROWS, 2), Unanswered("expired")))
+    return collect_again(run)
+
+
+def collect_again(run: BatchCommands) -> list[str]:
+    collect(run)
     assert run.collect().exit_code == 1
-    for _ in range(2):
-        kill(run, [*run.to_collect, "--finish", "batch"], run.server.stop(*step))
-    finished = run.collect("--finish", "batch")
-    assert finished.exit_code == 0, finished.output
-    assert run.results() == {str(number): 1.0 for number in range(N_ROWS)}
-    assert {*run.server.paid().values()} == {1}
-    assert not run.server.uploads()
+    run.server.script = by_number({})
+    return [*run.to_collect, "--finish", "batch"]
 
 
-@pytest.mark.parametrize("n_bytes_lost", [0, 1, 40])
-def test_collect_is_killed_while_it_writes_verdicts(run: BatchCommands, n_bytes_lost: int) -> None:
-    middle = N_ROWS // 2
-    run.server.script = by_number({middle: Unanswered("expired")})
-    assert run.submit().exit_code == 0
+@pytest.mark.parametrize(
+    ("command", "model", "call", "moment", "nth"),
+    [
+        (submit, OPENAI, "upload", "after", 1),
+        (submit, OPENAI, "create", "before", 1),
+        (submit, OPENAI, "create", "after", 1),
+        (submit, OPENAI, "list", "before", 1),
+        (submit, ANTHROPIC, "create", "after", 1),
+        (collect, OPENAI, "retrieve", "after", 4),
+        (collect, OPENAI, "content", "midway", 1),
+        (collect, OPENAI, "content", "after", 1),
+        (collect, OPENAI, "delete", "after", 1),
+        (collect, ANTHROPIC, "results", "midway", 1),
+        (collect_with_a_limit, OPENAI, "create", "before", 1),
+        (collect_with_a_limit, OPENAI, "create", "after", 1),
+        (collect_with_a_limit, OPENAI, "retrieve", "after", 3),
+        (collect_with_a_limit, ANTHROPIC, "create", "after", 1),
+        (collect_late_results, OPENAI, "retrieve", "after", 5),
+        (collect_late_results, OPENAI, "content", "midway", 1),
+        (collect_late_results, ANTHROPIC, "results", "midway", 1),
+        (send_again_what_was_refused, OPENAI, "upload", "after", 1),
+        (send_again_what_was_refused, OPENAI, "create", "after", 1),
+        (send_again_what_expired, OPENAI, "create", "after", 1),
+        (send_again_what_expired, OPENAI, "content", "midway", 1),
+    ],
+)
+def test_a_command_is_killed_at_a_call(  # noqa: PLR0913, PLR0917  a row of the table
+    batches: Any,
+    command: Callable[[BatchCommands], list[str]],
+    model: str,
+    call: Call,
+    moment: Moment,
+    nth: int,
+) -> None:
+    run = begun(batches, model)
+    arguments = command(run)
+    if call == "list":  # it looks for a batch whose answer was lost before
+        kill(run, arguments, run.server.stop("create", "after"))
     for _ in range(KILLS):
-        stop = run.server.stop("chat")
-        kill(run, [*run.to_collect, "--finish", "online"], stop, until=lambda: len(lines(run)) >= middle)
+        kill(run, arguments, run.server.stop(call, moment, nth))
+        if command is collect_late_results:  # downloads are cut besides
+            run.server.fail("content" if model == OPENAI else "results", Part(0.5))
+    if command is submit:
+        assert run.submit().exit_code == 0
+    finish = ("--finish", "batch") if "--finish" in arguments else ()
+    n_again = N_ROWS // 2 if command is send_again_what_expired else 0
+    check(run, *finish, n_paid=N_ROWS + n_again)
+    assert run.server.most_open == 1 or command is not collect_with_a_limit
+
+
+@pytest.mark.parametrize("n_bytes_lost", [0, 40])
+def test_collect_is_killed_while_it_writes_verdicts(batches: Any, n_bytes_lost: int) -> None:
+    run, middle = begun(batches, OPENAI), N_ROWS // 2
+    run.server.script = by_number({middle: Unanswered("expired")})
+    arguments = [*collect(run), "--finish", "online"]
+    for _ in range(KILLS):
+        kill(run, arguments, run.server.stop("chat"), until=lambda: len(lines(run)) >= middle)
         run.out.write_bytes(run.out.read_bytes()[: -n_bytes_lost or None])
-    finished = run.collect("--finish", "online")
-    assert finished.exit_code == 0, finished.output
-    assert run.results() == {str(number): 1.0 for number in range(N_ROWS)}
-    assert {*run.server.paid().values()} == {1}
+    check(run, "--finish", "online")
     assert len(run.server.chats) == 1  # the calls that were cut never took effect
 
 
@@ -209,58 +157,21 @@ def lines(run: BatchCommands) -> list[bytes]:
     return run.out.read_bytes().splitlines() if run.out.exists() else []
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        Step("upload", "after"),
-        Step("create", "before"),
-        Step("create", "after"),
-        Step("content", "midway"),
-        Step("retrieve", "after"),
-    ],
-)
-def test_a_second_round_is_killed(run: BatchCommands, step: Step) -> None:
-    failed = range(0, N_ROWS, 2)
-    run.server.script = by_number(dict.fromkeys(failed, Unanswered("expired")))
-    assert run.submit().exit_code == 0
-    assert run.collect().exit_code == 1
-    run.server.script = by_number({})
-    for _ in range(3):
-        kill(run, [*run.to_collect, "--finish", "batch"], run.server.stop(*step))
-    finished = run.collect("--finish", "batch")
-    assert finished.exit_code == 0, finished.output
-    assert run.results() == {str(number): 1.0 for number in range(N_ROWS)}
-    assert sorted(run.server.paid().values()) == [1] * (N_ROWS - len(failed)) + [2] * len(failed)
-
-
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
-def test_a_batch_that_is_created_after_its_command_was_killed_is_found(
-    run: BatchCommands, model: str
-) -> None:
-    run.model, run.patience = model, ("--listed-within", "60")
+def test_a_batch_that_is_created_after_its_command_was_killed_is_found(batches: Any, model: str) -> None:
+    run = begun(batches, model)
+    run.patience = ("--listed-within", "60")
     stop = run.server.stop("create", nth=2)
-    running = run.start(run.to_submit, AT_MOST)
+    running = run.start(run.to_submit)
     stop.wait()
     running.kill()
-    assert ended(running) == -signal.SIGKILL
+    assert status_of(running) == -signal.SIGKILL
     looking = run.server.stop("list")
-    again = run.start(run.to_submit, AT_MOST)
+    again = run.start(run.to_submit)
     looking.wait()
     stop.go_on()  # the provider was slow
     while len(run.server.batches) < 2:
         time.sleep(0.01)
     looking.go_on()
-    assert ended(again) == 0
-    check(run)
-
-
-def test_a_second_command_is_refused_while_one_is_running(run: BatchCommands) -> None:
-    stop = run.server.stop("create")
-    running = run.start(run.to_submit, AT_MOST)
-    stop.wait()
-    for refused in (run.submit(), run.collect(), run.invoke("batch", "status", run.out)):
-        assert refused.exit_code == 2
-        assert "in_use" in refused.output or "another" in refused.output
-    stop.go_on()
-    assert ended(running) == 0
+    assert status_of(again) == 0
     check(run)

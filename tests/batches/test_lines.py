@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,12 +16,11 @@ from scripted_model import ScriptedModel
 from standin_batches import COMPLETIONS, LineAnswer, Unanswered, read_lines, result_line
 from standin_openai import Status, Text, logprobs_of
 
-from groundjudge import Case, CaseError, ModelError, Reply, Usage, load_rubric, names
+from groundjudge import Case, CaseError, ModelError, Reply, Usage, load, names
 from groundjudge.batches.lines import read_result, request_line
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.replay import PendingRequest, replay
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.types import Judge
 
 PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
 
@@ -42,9 +41,6 @@ assistant."},{"role": "user", "content": "Hello world!"}], "max_completion_token
 """The first line of the requests there."""
 
 
-rubric_of = cache(load_rubric)
-
-
 class Named(ScriptedModel):
     """A model of a name that is never asked."""
 
@@ -54,7 +50,7 @@ class Named(ScriptedModel):
 
 
 def pending_of(name: str, **row: Any) -> list[PendingRequest]:
-    judge = Judge(rubric_of(name), Named("m"))
+    judge = load(name, model=Named("m"))
     return [*replay(judge, Case.from_mapping(row or ALL_FIELDS), lambda _: None)[1]]
 
 
@@ -96,12 +92,8 @@ def test_a_line_names_the_path_of_the_endpoint(endpoint: str, path: str) -> None
 def test_a_line_of_requests_has_the_form_of_vllms_documentation() -> None:
     documented = json.loads(VLLM_REQUEST)
     model, (pending,) = Named(documented["body"]["model"]), pending_of("groundedness")
-    request = pending.request.__class__(
-        tuple(documented["body"]["messages"]),
-        {"max_completion_tokens": 1000},
-        pending.request.rubric,
-        pending.request.case,
-    )
+    messages = tuple(documented["body"]["messages"])
+    request = replace(pending.request, messages=messages, parameters={"max_completion_tokens": 1000})
     assert json.loads(request_line(PendingRequest("request-1", model, request))) == documented
 
 
@@ -138,8 +130,6 @@ def of(answer: LineAnswer) -> str:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (of("a"), Reply("a", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in")),
-        (of(Text("", usage=None)), Reply("", "stop", None, "stand-in")),
         (
             of(Text("a", finish_reason="length", usage=(1, 2))),
             Reply("a", "length", Usage(prompt_tokens=1, completion_tokens=2), "stand-in"),
@@ -165,14 +155,12 @@ def test_the_probabilities_of_tokens_are_read() -> None:
     [
         (of(Status(400, "too long")), "bad_request", "400: too long"),
         (of(Status(429, "slow down")), "rate_limited", "429: slow down"),
-        (of(Status(500, "oops")), "server", "500: oops"),
-        (of(Status(401)), "auth", "401: the stand-in says no"),
-        (of(Unanswered("expired")), "expired", "before the completion window expired"),
-        (of(Unanswered("cancelled")), "cancelled", "before the batch was cancelled"),
+        (of(Unanswered("expired")), "expired", "m: The batch was expired before"),
+        (of(Unanswered("cancelled")), "cancelled", "m: The batch was cancelled before"),
         ('{"custom_id": "c", "error": {"code": "request_timeout", "message": "t"}}', "timeout", "m: t"),
         ('{"custom_id": "c", "error": {"code": "new"}}', "failed", "new"),
         ('{"custom_id": "c", "error": "out of memory"}', "failed", "out of memory"),
-        ('{"custom_id": "c", "response": null, "error": null}', "failed", "no reason"),
+        ('{"custom_id": "c", "response": null, "error": null}', "failed", "m: the endpoint gives no reason"),
         # vLLM's errors: a response without a body, and the reason beside it
         (of_status(400, None, "max_tokens is too large"), "bad_request", "400: max_tokens is too large"),
         (
@@ -180,11 +168,8 @@ def test_the_probabilities_of_tokens_are_read() -> None:
             "bad_request",
             "400: too long",
         ),
-        (of_status(200, {"choices": []}), "server", "not a chat completion"),
         (of_status(200, None), "server", "not a chat completion"),
-        (of_status(200, "<html>"), "server", "<html>"),
         (of_status(502, "<html>"), "server", "502: <html>"),
-        (of_status(500, {"choices": [{"message": {"content": "a"}}]}), "server", "500"),
     ],
 )
 def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -> None:
@@ -198,22 +183,13 @@ def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -
 @pytest.mark.parametrize(
     "line",
     [
-        *("", "{", "[]", "1", "null", "{}", '{"custom_id": 1}', '{"response": {}}', of("a")[:-20]),
-        *('{"custom_id": "r"}', '{"custom_id": "r", "result": 1}'),
+        *("", "[]", "1", '{"custom_id": "r"}', '{"response": {}}', '{"custom_id": "r", "result": 1}'),
         '{"custom_id": "r", "result": {"type": "succeeded", "message": {"content": [], "usage": 1}}}',
     ],
 )
 def test_a_line_that_is_no_result_is_refused(line: str) -> None:
     with pytest.raises(CaseError, match="unreadable_row"):
         read_result(line)
-
-
-@pytest.mark.parametrize(("model", "message"), [("m", "m: 500: oops"), ("", "500: oops")])
-def test_an_error_names_the_model_if_it_is_known(model: str, message: str) -> None:
-    line = '{"custom_id": "c", "response": {"status_code": 500, "body": {"error": {"message": "oops"}}}}'
-    _, error = read_result(line, model)
-    assert isinstance(error, ModelError)
-    assert error.message == message
 
 
 @given(where=st.integers(0, len(of("a")) - 1))

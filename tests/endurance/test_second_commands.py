@@ -7,7 +7,8 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.timeout(600)
 N_ROWS = 6
 ALL = [str(number) for number in range(N_ROWS)]
 OFFLINE = ("--judge", "groundedness", "--model", "offline")
+AT_AN_ENDPOINT = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
 
 
 def soak(*row: object) -> ParameterSet:
@@ -56,10 +58,15 @@ def begun(cases: Path, invoke: Invoke, tmp_path: Path) -> bytes:
     return b"".join(lines[:3]) + lines[3][:50]
 
 
+def lines_of(out: Path) -> list[str]:
+    """The whole lines of a file."""
+    lines = out.read_text().splitlines(keepends=True) if out.exists() else []
+    return [line for line in lines if line.endswith("\n")]
+
+
 def ids_in(out: Path) -> list[str]:
     """The ids of the rows that have a whole line."""
-    lines = out.read_text().splitlines(keepends=True) if out.exists() else []
-    return [str(each.case_id) for each in verdicts_in("".join(line for line in lines if line.endswith("\n")))]
+    return [str(each.case_id) for each in verdicts_in("".join(lines_of(out)))]
 
 
 def left_beside(out: Path) -> set[str]:
@@ -105,8 +112,11 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
         ("--resume", ("--resume",), 12),
         *(
             soak(first, second, 1)
-            for first in ("--resume", "--overwrite")
-            for second in (("--resume",), ("--overwrite",), ())
+            for first, second in (
+                ("--resume", ()),
+                ("--resume", ("--overwrite",)),
+                ("--overwrite", ("--resume",)),
+            )
         ),
     ],
 )
@@ -164,106 +174,98 @@ def until(happened: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize(
-    ("n_commands", "rounds", "seed"),
-    [
-        (2, 1, 1),
-        *(soak(n, 8, seed) for n in (2, 3, 4) for seed in (1, 2)),
-    ],
+@dataclass
+class Rounds:
+    """Several commands that begin at once on the same rows, and are killed, over and over."""
+
+    folder: Path
+    environ: Mapping[str, str]
+    endpoint: Endpoint
+    n_commands: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        self._chance = random.Random(self.seed)  # noqa: S311  not a secret
+        self.cases = self.folder / "cases.jsonl"
+
+    def write_cases(self, n_rows: int) -> None:
+        self.cases.write_text("".join(f"{json.dumps(row)}\n" for row in numbered_rows(n_rows)))
+
+    def killed(self, outs: Sequence[Path], *options: object, n_answers: int, n_left: int) -> list[str]:
+        """The statuses of the commands, of which all but so many end before they are killed."""
+        self.endpoint.allowed = n_answers + self._chance.randint(0, n_answers // 2)
+        commands = [("run", self.cases, *AT_AN_ENDPOINT, *options, "--out", out) for out in outs]
+        running = [Steps(self.folder, self.environ).start(each) for each in commands]
+        until(lambda: self.endpoint.allowed <= -2 * n_left)
+        until(lambda: sum(each.is_alive() for each in running) <= n_left)
+        time.sleep(self._chance.uniform(0, 0.05))
+        for each in running:
+            each.kill()
+        return sorted(str(status_of(each)) for each in running)
+
+
+@pytest.fixture
+def rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, int], Rounds]]:
+    endpoint = Endpoint()
+    with StandIn(endpoint) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield lambda n, seed: Rounds(tmp_path, {"OPENAI_BASE_URL": server.url}, endpoint, n, seed)
+
+
+several = pytest.mark.parametrize(
+    ("n_commands", "n_rounds", "seed"), [(2, 1, 1), *(soak(n, 6, seed) for n, seed in ((2, 1), (4, 2)))]
 )
+
+
+@several
 def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
     tmp_path: Path,
     invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
+    rounds: Callable[[int, int], Rounds],
     *,
     n_commands: int,
-    rounds: int,
+    n_rounds: int,
     seed: int,
 ) -> None:
     """All but one are refused, and what that one has written stays when it is killed."""
-    chance, endpoint = random.Random(seed), Endpoint()  # noqa: S311  not a secret
-    cases, out = tmp_path / "cases.jsonl", tmp_path / "v.jsonl"
-    n_rows = 5 * rounds
-    cases.write_text("".join(f"{json.dumps(row)}\n" for row in numbered_rows(n_rows)))
-    asked = (
-        "run",
-        cases,
-        "--judge",
-        "groundedness",
-        "--model",
-        "m",
-        "--concurrency",
-        "2",
-        "--out",
-        out,
-        "--resume",
-    )
-    with StandIn(endpoint) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
-        for _ in range(rounds):
-            before, endpoint.allowed = [*lines_of(out)], chance.randint(2, 4)
-            running = [steps.start(asked) for _ in range(n_commands)]
-            until(lambda: endpoint.allowed < 0)
-            while sum(each.is_alive() for each in running) > 1:
-                time.sleep(0.01)
-            time.sleep(chance.uniform(0, 0.05))
-            for each in running:
-                each.kill()
-            assert sorted(str(status_of(each)) for each in running) == ["-9", *["2"] * (n_commands - 1)]
-            assert [*lines_of(out)][: len(before)] == before
-        endpoint.allowed = 10 * n_rows
-        assert invoke(*asked).exit_code == 0
+    begun, out, n_rows = rounds(n_commands, seed), tmp_path / "v.jsonl", 5 * n_rounds
+    begun.write_cases(n_rows)
+    for _ in range(n_rounds):
+        before = lines_of(out)
+        ended = begun.killed([out] * n_commands, "--resume", n_answers=2, n_left=1)
+        assert ended == ["-9", *["2"] * (n_commands - 1)]
+        assert lines_of(out)[: len(before)] == before
+    begun.endpoint.allowed = 10 * n_rows
+    assert invoke("run", begun.cases, *AT_AN_ENDPOINT, "--resume", "--out", out).exit_code == 0
     assert Counter(ids_in(out)) == Counter(map(str, range(n_rows)))
-    assert max(endpoint.answered.values()) <= 2
-    assert endpoint.answered.total() - n_rows <= 2 * rounds  # those in flight at a kill
+    assert max(begun.endpoint.answered.values()) <= 2
+    assert begun.endpoint.answered.total() - n_rows <= 2 * n_rounds  # those in flight at a kill
 
 
-def lines_of(out: Path) -> Iterator[bytes]:
-    """The whole lines of a file."""
-    for line in out.read_bytes().splitlines(keepends=True) if out.exists() else []:
-        if line.endswith(b"\n"):
-            yield line
-
-
-@pytest.mark.parametrize(
-    ("n_commands", "rounds", "seed"),
-    [(2, 1, 1), *(soak(n, 6, seed) for n in (2, 3, 4) for seed in (1, 2))],
-)
+@several
 def test_several_runs_share_a_cache_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
     tmp_path: Path,
     invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
+    rounds: Callable[[int, int], Rounds],
     *,
     n_commands: int,
-    rounds: int,
+    n_rounds: int,
     seed: int,
 ) -> None:
     """A reply that somebody has a verdict of is never asked for again."""
-    chance, endpoint = random.Random(seed), Endpoint()  # noqa: S311  not a secret
-    cases, cache = tmp_path / "cases.jsonl", tmp_path / "c.db"
-    n_rows = 8 * rounds
-    cases.write_text("".join(f"{json.dumps(row)}\n" for row in numbered_rows(n_rows)))
-    run = ("run", cases, "--judge", "groundedness", "--model", "m", "--concurrency", "2", "--cache", cache)
-    with StandIn(endpoint) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
-        for number in range(rounds):
-            known, answered = kept_in(tmp_path), endpoint.answered.copy()
-            endpoint.allowed = chance.randint(4, 8)
-            outs = [tmp_path / f"{number}-{n}.jsonl" for n in range(n_commands)]
-            running = [steps.start([*run, "--out", out]) for out in outs]
-            until(lambda: endpoint.allowed <= -2 * n_commands)
-            time.sleep(chance.uniform(0, 0.05))
-            for each in running:
-                each.kill()
-            assert {status_of(each) for each in running} == {-9}
-            assert not known & {*map(str, endpoint.answered - answered)}
-        known = kept_in(tmp_path)
-        endpoint.allowed = n_rows - len(known)
-        assert known
-        assert invoke(*run, "--out", tmp_path / "last.jsonl").exit_code == 0
-    assert sorted(ids_in(tmp_path / "last.jsonl"), key=int) == [*map(str, range(n_rows))]
+    begun, last, n_rows = rounds(n_commands, seed), tmp_path / "last.jsonl", 8 * n_rounds
+    begun.write_cases(n_rows)
+    cache = ("--cache", tmp_path / "c.db")
+    for number in range(n_rounds):
+        known, answered = kept_in(tmp_path), begun.endpoint.answered.copy()
+        outs = [tmp_path / f"{number}-{n}.jsonl" for n in range(n_commands)]
+        assert {*begun.killed(outs, *cache, n_answers=4, n_left=n_commands)} == {"-9"}
+        assert not known & {*map(str, begun.endpoint.answered - answered)}
+    known = kept_in(tmp_path)
+    assert known
+    begun.endpoint.allowed = n_rows - len(known)
+    assert invoke("run", begun.cases, *AT_AN_ENDPOINT, *cache, "--out", last).exit_code == 0
+    assert sorted(ids_in(last), key=int) == [*map(str, range(n_rows))]
 
 
 def kept_in(folder: Path) -> set[str]:
@@ -279,17 +281,7 @@ def test_a_run_is_killed_at_each_step_with_its_cache(
     with StandIn([Text(GOOD)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         steps = Steps(folder, {"OPENAI_BASE_URL": server.url})
-        run = (
-            "run",
-            cases,
-            "--judge",
-            "groundedness",
-            "--model",
-            "m",
-            "--cache",
-            folder / "c.db",
-            "--overwrite",
-        )
+        run = ("run", cases, *AT_AN_ENDPOINT, "--cache", folder / "c.db", "--overwrite")
         n_asked = n_killed = 0
         for nth in count(1):
             folder.mkdir()

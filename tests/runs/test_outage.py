@@ -58,10 +58,7 @@ def number_in(body: dict[str, Any]) -> int:
     [
         (960, 16, False),
         (1, 1, True),
-        *(
-            pytest.param(*row, marks=pytest.mark.soak)
-            for row in ((960, 16, True), (960, 1, False), (3, 16, False), (1, 16, False))
-        ),
+        *(pytest.param(*row, marks=pytest.mark.soak) for row in ((960, 16, True), (3, 16, False))),
     ],
 )
 def test_a_closed_port_ends_the_run(closed: str, n_rows: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
@@ -116,13 +113,6 @@ def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str)
     assert {verdict.judge for verdict in found} <= {"alive"}
 
 
-@pytest.mark.soak
-def test_judges_at_the_same_url_are_at_one_endpoint(closed: str) -> None:
-    judges = [judge_named(name, at(closed)) for name in "abc"]
-    found, error = until_error(run(judges, rows(200), concurrency=6))
-    assert (found, error.code) == ([], "connection")
-
-
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
     with StandIn(lambda body: Hang() if number_in(body) == 0 else Cut()) as server:
         judging = run(judge_named("j", at(server.url)), rows(50), concurrency=4, deadline=0.7)
@@ -151,7 +141,7 @@ class Flaky:
         (10, 100, 8, False),
         *(
             pytest.param(*outage, concurrency, ordered, marks=pytest.mark.soak)
-            for outage in [(1, 40), (10, 100), (30, 7), (59, 30)]
+            for outage in [(1, 40), (59, 30)]
             for concurrency in [1, 8]
             for ordered in [False, True]
         ),

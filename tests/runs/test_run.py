@@ -128,9 +128,7 @@ async def test_slow_row_pauses_ordered_reading() -> None:
     assert ids([await first, *[verdict async for verdict in verdicts]]) == [str(n) for n in range(1000)]
 
 
-@pytest.mark.parametrize(
-    "n", [400, *(pytest.param(each, marks=pytest.mark.soak) for each in (2_000, 20_000))]
-)
+@pytest.mark.parametrize("n", [400, pytest.param(20_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # noqa: FBT001  a row of the table
     counted = Counted(n)
@@ -327,9 +325,7 @@ ONLY_B = [("b", "row 2", "ok")]
 NOT_A_ROW = [("", "row 2", "unreadable_row")]
 ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "mapping": ({"id": 9, "response": "1"}, both("9")),
-    "case": (Case(id="x", response="1"), both("x")),
     "no id": ({"response": "1"}, both("row 2")),
-    "blank id": ({"id": " ", "response": "1"}, both("row 2")),
     "id 0": ({"id": 0, "response": "1"}, both("0")),
     "case without id": (Case(response="1"), both("row 2")),
     "id with an unpaired surrogate": ({"id": "\ud800", "response": "1"}, both(REPLACED)),
@@ -337,7 +333,6 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "missing response": ({"query": "q"}, both("row 2", "no_response")),
     "CaseError": (UNREADABLE, NOT_A_ROW),
     "not a mapping": ("text", NOT_A_ROW),
-    "None": (None, NOT_A_ROW),
     "no case can be built: one verdict per judge": (
         {"id": "z", "answer": "1", "output": "2"},
         both("z", "alias_conflict"),
@@ -356,7 +351,6 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "judges in metadata of a Case": (Case(response="1", metadata={"judges": ["b"]}), ONLY_B),
     "known judge of another run": ({"response": "1", "judges": ["groundedness"]}, []),
     "empty list of judges": ({"response": "1", "judges": []}, []),
-    "empty string of judges": ({"response": "1", "judges": ""}, both("row 2")),
     "judges is None": ({"response": "1", "judges": None}, both("row 2")),
     "misspelt judge": (
         {"response": "1", "judges": ["b", "groundednes"]},
