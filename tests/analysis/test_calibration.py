@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from make_verdicts import PROMPT, joined, verdict
-from reference_figures import reference_figures
 from scripted_model import ScriptedModel
 
 from groundjudge import load
@@ -27,7 +26,7 @@ from groundjudge.analysis.calibration import (
     save_calibrations,
     splits,
 )
-from groundjudge.analysis.figures import reaches
+from groundjudge.analysis.figures import Sample, reaches
 from groundjudge.analysis.labels import Joined, LabelError
 
 CRITERIA: tuple[Criterion, ...] = ("balanced_accuracy", "accuracy", "f1", "kappa")
@@ -82,11 +81,12 @@ def test_separating_threshold_is_found_and_holds_on_held_out_rows(by: Criterion,
 def test_fitted_threshold_maximises_the_figure_on_its_own_rows(
     rows: list[tuple[int, bool]], by: Criterion
 ) -> None:
-    def reached(threshold: float) -> float:
-        found = reference_figures([(score / 10, score / 10 >= threshold, label) for score, label in rows])[by]
-        return -1.0 if found is None else float(found)
-
     scores, positive = np.array([score / 10 for score, _ in rows]), np.array([label for _, label in rows])
+
+    def reached(threshold: float) -> float:
+        sample = Sample(scores, scores >= threshold, np.arange(len(rows)), positive)
+        return float(np.nan_to_num(sample.values(Sample.agreement)[by], nan=-1.0))
+
     threshold = fit_threshold(scores, positive, by)
     assert 0 <= threshold <= 1
     assert reached(threshold) == pytest.approx(max(reached(step / 20) for step in range(21)))

@@ -34,8 +34,8 @@ from groundjudge.runs.verdict_file import last_of_each, read_verdicts
     [
         *((each, 1.0) for each in (True, 1, "1", "true", "Yes")),
         *((each, 0.0) for each in (0, " False ", "no")),
-    ]
-    + [(3, 3.0), ("2.5", 2.5), (None, None), ("  ", None)],
+        *((3, 3.0), ("2.5", 2.5), (None, None), ("  ", None)),
+    ],
 )
 def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
     assert number_of(value, "a") == number
