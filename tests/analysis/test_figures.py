@@ -180,6 +180,13 @@ def test_shares_of_independent_rows_have_wilsons_interval(right: int, wrong: int
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
+@pytest.mark.parametrize(("n", "group"), [(2, 1), (40, 20)])
+def test_no_figure_counts_more_rows_than_are_independent(n: int, group: int) -> None:
+    rows = sample([(1.0, True, True)] * n, [place // group for place in range(n)])
+    found, expected = intervals(rows)["accuracy"], wilson(1.0, n // group)
+    assert found.low == pytest.approx(expected.low, abs=0.001)
+
+
 @pytest.mark.parametrize("group", [1, 4])
 def test_a_perfect_judge_has_intervals_that_grow_with_the_dependence_of_rows(group: int) -> None:
     rows = [(float(place % 8 < 4), place % 8 < 4, place % 8 < 4) for place in range(80)]

@@ -146,7 +146,9 @@ def test_every_verdict_is_counted_exactly_once(
     rows: list[tuple[str, str, Any]], labels: dict[str, Any]
 ) -> None:
     verdicts = [
-        (error if isinstance(result, str) else verdict)(case_id, result, judge=judge)
+        error(case_id, result, judge=judge)
+        if isinstance(result, str)
+        else verdict(case_id, result, judge=judge)
         for case_id, judge, result in rows
     ]
     for found in join(verdicts, Labels(labels)):

@@ -130,7 +130,7 @@ HOURS = {"title": "Hours", "content": "Our shops open at 9 on weekdays."}
 SEATS = {"title": "Tool Result: seats", "content": "The evening cruise has 0 free seats."}
 NEWS = {"title": "News", "content": "The evening cruise has 3 free seats."}
 
-CONFIDENCE = [
+CONFIDENCE: list[tuple[Sequence[Mapping[str, str]], str, float, float]] = [
     ([ORDER, HOURS], "Your order A-1032 was shipped by DHL.", 0.8, 1),
     ([ORDER, HOURS], "Your order A-1055 was shipped by DHL.", 0, 0.4),
     ([NEWS], "The evening cruise has 3 free seats.", 0.8, 1),
@@ -413,7 +413,7 @@ LONG = [
 @pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize("text", ["😀", "}{", "\x00", HUGE, "没有。" * 500, *LONG])
 def test_no_text_is_too_odd(name: str, text: str) -> None:
-    assert judged(name, **case_of(name, text, text, text), answers=[text]).attempts == 1
+    assert judged(name, **case_of(name, text, text, text), answers=[text]).error is None
 
 
 LABELS = Choices({"yes": 1, "partly": 0.5, "no": 0, "unclear": None})
