@@ -12,7 +12,7 @@ from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.calibration import calibrate
 from groundjudge.analysis.comparison import compare
 from groundjudge.analysis.labels import LabelError, Labels, join
-from groundjudge.analysis.sample import draw, weighted
+from groundjudge.analysis.sample import LabelSample, draw, weighted
 
 NAMES = ("accuracy", "recall", "recall_not_grounded", "kappa", "roc_auc")
 
@@ -28,15 +28,14 @@ def population(n: int, seed: int = 0) -> tuple[list[Verdict], Labels]:
     return verdicts, Labels(truth)
 
 
-def sampled(verdicts: list[Verdict], labels: Labels, n: int, seed: int) -> Labels:
-    """The labels of n drawn rows, weighted."""
-    sample = draw(verdicts, n, seed=seed)
+def drawn_of(labels: Labels, sample: LabelSample) -> Labels:
+    """The labels of the drawn rows, weighted."""
     return weighted(Labels({each: labels.by_case[each] for each in sample.ids}), sample)
 
 
 def test_a_sample_of_all_rows_gives_the_figures_of_all_rows() -> None:
     verdicts, labels = population(200)
-    drawn = sampled(verdicts, labels, 200, 0)
+    drawn = drawn_of(labels, draw(verdicts, 200))
     (whole,), (found,) = agree(verdicts, labels), agree(verdicts, drawn)
     assert {name: each.value for name, each in found.figures.items()} == pytest.approx(
         {name: each.value for name, each in whole.figures.items()}
@@ -48,7 +47,7 @@ def test_a_sample_of_all_rows_gives_the_figures_of_all_rows() -> None:
 def test_rows_count_by_one_over_their_probability_everywhere() -> None:
     verdicts, labels = population(400)
     sample = draw(verdicts, 100)
-    drawn = weighted(Labels({each: labels.by_case[each] for each in sample.ids}), sample)
+    drawn = drawn_of(labels, sample)
     weights = {each: 1 / probability for each, probability in sample.probabilities.items()}
     # The same figures from rows that are repeated as often as they count, in tenths.
     times = {each: round(10 * weight) for each, weight in weights.items()}
@@ -80,8 +79,7 @@ def test_labels_in_words_are_weighted_too() -> None:
     verdicts = [in_words(f"c{place}", word, float(word == "good")) for place, word in enumerate(words)]
     people = {f"c{place}": "bad" if place % 8 == 0 else word for place, word in enumerate(words)}
     sample = draw(verdicts, 60)
-    drawn = weighted(Labels({each: people[each] for each in sample.ids}), sample)
-    (found,) = agree(verdicts, drawn)
+    (found,) = agree(verdicts, drawn_of(Labels(people), sample))
     assert found.labels is not None
     right = {each: people[each] == words[int(each[1:])] for each in sample.ids}
     weights = {each: 1 / probability for each, probability in sample.probabilities.items()}
@@ -105,8 +103,7 @@ def test_rows_of_a_drawn_group_are_resampled_together() -> None:
     verdicts, labels = population(600)
     groups = {each: f"g{int(each[1:]) // 6}" for each in labels.by_case}
     sample = draw(verdicts, 30, groups=groups)
-    people = weighted(Labels({each: labels.by_case[each] for each in sample.ids}), sample)
-    (found,) = agree(verdicts, people)
+    (found,) = agree(verdicts, drawn_of(labels, sample))
     assert (found.n, found.n_groups) == (180, 30)
 
 
@@ -118,7 +115,7 @@ def test_intervals_hold_the_figures_of_all_rows(n: int) -> None:
         verdicts, labels = population(1000, seed)
         (whole,), (found,) = (
             agree(verdicts, labels, resamples=2),
-            agree(verdicts, sampled(verdicts, labels, n, seed), resamples=400),
+            agree(verdicts, drawn_of(labels, draw(verdicts, n, seed=seed)), resamples=400),
         )
         for name in NAMES:
             figure, true = found.figures[name], whole.figures[name].value or 0.0

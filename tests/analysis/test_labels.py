@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,16 +32,16 @@ from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        (True, 1.0), (False, 0.0), (1, 1.0), (0, 0.0), ("1", 1.0), ("0", 0.0), ("true", 1.0),
-        (" False ", 0.0), ("Yes", 1.0), ("no", 0.0), (3, 3.0), ("2.5", 2.5),
-        (None, None), ("", None), ("  ", None),
+        *((each, 1.0) for each in (True, 1, "1", "true", "Yes")),
+        *((each, 0.0) for each in (0, " False ", "no")),
+        *((3, 3.0), ("2.5", 2.5), (None, None), ("  ", None)),
     ],
-)  # fmt: skip
+)
 def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
     assert number_of(value, "a") == number
 
 
-@pytest.mark.parametrize("value", ["maybe", "supported", "nan", float("inf"), [1], {"a": 1}])
+@pytest.mark.parametrize("value", ["maybe", "nan", float("inf"), [1]])
 def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
     with pytest.raises(LabelError, match="case 7") as caught:
         number_of(value, "case 7")
@@ -55,10 +54,8 @@ def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> 
         ("groundedness", 5, 1.0),
         ("groundedness", 2, 0.25),
         ("groundedness", 3, None),  # not applicable
-        ("groundedness", None, None),
         ("confidence_grounding", 0.8, 0.8),
         ("statement_groundedness", [9, 10], 0.9),  # the weakest decides
-        ("statement_groundedness", 7, 0.7),
         ("passage_quality", {"recall": 5, "precision": 3}, 2 / 3),  # 2 * 1 * 0.5 / 1.5
         ("knowledge_hallucination", 74, 0.74),
         ("somebody's own", 0.5, 0.5),
@@ -77,15 +74,19 @@ def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: s
         label_of({judge: value}, judge, "case 7")
 
 
-def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
+def rows_of(*labels: object) -> list[dict[str, Any]]:
+    """Rows on one case, all alike but for the label."""
+    return [{"id": "a", "label": label} for label in labels]
+
+
+def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata() -> None:
+    rows: list[dict[str, Any]] = [
         {"id": "a", "ok": 1, "claim": 7},
         {"id": 2, "metadata": {"ok": 0, "claim": 7}},
         {"ok": None, "claim": None},
         {"ok": "true"},
-    )
-    found = read_labels(path, "ok", "claim")
+    ]
+    found = read_labels("l.jsonl", "ok", "claim", rows)
     assert found == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
 
 
@@ -98,40 +99,35 @@ def test_labels_are_read_from_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "key", "group", "code"),
     [
-        ([{"id": "a", "label": 1}], "ok", None, "no_labels"),
-        ([{"id": "a", "label": 1}], "label", "claim", "no_labels"),
-        ([{"id": "a", "label": 1}, {"id": "a", "label": 0}], "label", None, "label_conflict"),
-        (["{"], "label", None, "unreadable_label"),
+        (rows_of(1), "ok", None, "no_labels"),
+        (rows_of(1), "label", "claim", "no_labels"),
+        (rows_of(1, "TRUE", 0), "label", None, "label_conflict"),
+        ([CaseError("unreadable_row", "row 1")], "label", None, "unreadable_label"),
     ],
 )
-def test_unusable_file_of_labels_raises(
-    tmp_path: Path, rows: list[Any], key: str, group: str | None, code: str
-) -> None:
+def test_unusable_file_of_labels_raises(rows: list[Any], key: str, group: str | None, code: str) -> None:
     with pytest.raises(LabelError) as caught:
-        read_labels(written(tmp_path, *rows), key, group)
+        read_labels("l.jsonl", key, group, rows)
     assert caught.value.code == code
 
 
-def test_verdicts_without_score_or_label_are_counted_by_reason() -> None:
+def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason() -> None:
+    scores = {"b": 0.0, "unlabelled": 0.5, "not applicable": None, "a": 1.0}
     verdicts = [
-        verdict("a", 1.0),
-        verdict("b", 0.0),
-        verdict("unlabelled", 0.5),
-        verdict("not applicable", None),
-        error("c", "timeout"),
-        error("d", "missing_field"),
-        error("e", "refused"),
+        verdict("a", 0.0),  # judged again
+        *(verdict(*each) for each in scores.items()),
+        *(error(case_id, "timeout") for case_id in "cde"),
         error("row 9", "unreadable_row", judge=""),
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
     assert [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled] == [
-        ("a", 1.0, 1.0),
         ("b", 0.0, 1.0),
+        ("a", 1.0, 1.0),
     ]
     assert one.counts == {
         "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
-        "n_unjudged": 1, "n_repeated": 0,
+        "n_unjudged": 1, "n_repeated": 1,
     }  # fmt: skip
     assert (two.counts["n_unjudged"], two.judge) == (5, "two")
 
@@ -160,12 +156,6 @@ def test_every_verdict_is_counted_exactly_once(
         assert len(found.labelled) + others == sum(judge == found.judge for _, judge, _ in rows)
 
 
-def test_last_of_several_verdicts_on_a_case_counts() -> None:
-    (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
-    assert [row.verdict.score for row in found.labelled] == [0.0, 1.0]
-    assert (found.counts["n_repeated"], found.counts["n_error"]) == (1, 0)
-
-
 def keyed(*keys: str) -> list[Verdict]:
     """Verdicts on a case, written in this order: with "!" errors; the letter is the key, "-" for none."""
     made = (
@@ -183,21 +173,13 @@ def keyed(*keys: str) -> list[Verdict]:
         (["k"], 0),
         (["k!", "k"], 1),
         (["k", "k!"], 0),  # a table that is appended to keeps no order
-        (["k", "k!", "k!"], 0),
         (["k!", "k", "k!"], 1),
         (["k!", "k!"], 1),
         (["k", "k"], 1),
-        (["k", "k!", "k"], 2),
-        (["k", "m"], 1),
-        (["k!", "m"], 1),
         (["k", "m!"], 1),  # the case or the judge was changed: there is no verdict on what it is now
-        (["k", "m!", "k"], 2),
         (["k", "m", "k!"], 2),
         (["k", "-!"], 0),
-        (["-", "-!"], 0),
         (["-", "k!"], 0),
-        (["-!", "k"], 1),
-        (["-!", "-"], 1),
     ],
 )
 def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
@@ -215,14 +197,12 @@ def test_verdicts_without_a_case_id_are_all_kept() -> None:
 
 
 def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -> None:
-    path = tmp_path / "verdicts.jsonl"
     good = verdict("a", 1.0)
-    path.write_text(f'{good.model_dump_json()}\n{{"judge": "one"}}\n{good.model_dump_json()[:40]}')
-    first, second, third = read_verdicts(path)
+    line = good.model_dump_json()
+    (tmp_path / "v.jsonl").write_text(f'{line}\n{{"judge": "one"}}\n{line[:40]}')
+    first, *others = read_verdicts(tmp_path / "v.jsonl")
     assert first == good
-    assert isinstance(second, CaseError)
-    assert "status" in second.message
-    assert isinstance(third, CaseError)
+    assert [one.code for one in others if isinstance(one, CaseError)] == ["unreadable_row"] * 2
 
 
 YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
@@ -235,17 +215,12 @@ def said(*pairs: tuple[str, float | None]) -> list[Verdict]:
     return [labelled(str(place), *pair) for place, pair in enumerate(pairs)]
 
 
-SHARES = {"yes": 0.9, "no": 0.1}
+SHARES, FINE = {"yes": 0.9, "no": 0.1}, {"bad": 0.0, "fine": 1.0}
 MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
-    (said(YES, NO, YES, NA), {"no": 0.0, "yes": 1.0, "cannot tell": None}),
-    (said(NA, YES, PARTLY), {"partly": 0.5, "yes": 1.0, "cannot tell": None}),
+    (said(NA, YES, NO, YES, PARTLY), {"no": 0.0, "partly": 0.5, "yes": 1.0, "cannot tell": None}),
     (said(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}),  # bands
-    ([], {}),
     # the score and not the value on the judge's scale
-    (
-        [verdict("a", 0.0, label="made up", value=1.0), verdict("b", 1.0, label="fine", value=0.0)],
-        {"made up": 0.0, "fine": 1.0},
-    ),
+    ([verdict("a", 0.0, label="bad", value=1.0), verdict("b", 1.0, label="fine", value=0.0)], FINE),
     # the value where the score is weighted by probabilities
     ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
     # of a panel those of its votes, which may be weighted too
@@ -253,10 +228,7 @@ MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
         [panel_verdict("a", vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0))],
         {"no": 0.0, "yes": 1.0},
     ),
-    (
-        [panel_verdict("a", *(vote("a", score, label="yes", value=1.0) for score in (0.9, 0.8)))],
-        {"yes": 1.0},
-    ),
+    ([panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))], {"yes": 1.0}),
     # a blank response and an error have none
     ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),
 ]
@@ -272,10 +244,8 @@ def test_labels_are_learnt_from_verdicts_by_rising_score(
 @pytest.mark.parametrize(
     ("outcomes", "threshold"),
     [
-        ([(0.5, True), (0.0, False)], 0.5),
         ([(1.0, True), (0.5, False)], 1.0),
         ([(1.0, True), (0.0, False)], None),  # does 0.5 pass?
-        ([(0.6, True), (0.4, False)], None),
         ([(0.6, True), (0.5, False)], 0.6),
         ([(0.0, False)], None),
         ([(0.5, True), (0.5, False)], None),  # two thresholds
@@ -289,7 +259,7 @@ def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
 
 
 def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
-    others = [labelled("b", "Yes", 0.0, judge="two"), labelled("c", *NO, judge="two")]
+    others = [labelled("b", "Yes", 0.0), labelled("c", *NO)]
     assert words_of([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
 
 
@@ -298,14 +268,8 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
     rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=(), threshold=0.7)
     assert words_in(rubric) == Words({"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7)
     assert words_in(load_rubric("confidence_grounding", scale=Scale(worst=0, best=1))).scores == {}
-    levels = {
-        "ungrounded": 0,
-        "incorrect": 0.25,
-        "incomplete": 0.75,
-        "grounded": 1,
-        "nothing_to_ground": None,
-    }
-    assert words_in(load_rubric("groundedness")) == Words(levels, 0.5)
+    scores = words_in(load_rubric("groundedness")).scores
+    assert (scores["incomplete"], scores["nothing_to_ground"]) == (0.75, None)
 
 
 @pytest.mark.parametrize(
@@ -313,14 +277,11 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
     [
         ("supported", 1.0, "supported"),
         ("SUPPORTED.", 1.0, "supported"),
-        (" **Not_Supported** ", 0.0, "not supported"),
         ("“partly-supported”", 0.5, "partly supported"),
-        ("Cannot tell", None, "cannot tell"),
         ("", None, None),
         ({"one": "Supported"}, 1.0, "supported"),
         ({"two": "Supported"}, None, None),
         (True, 1.0, None),
-        (3, 3.0, None),
         ("yes", 1.0, None),
     ],
 )
@@ -335,9 +296,7 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
     [
         (REVERSED, ["Yes", "No"], [0.0, 1.0]),
         (REVERSED, [True, False], [1.0, 0.0]),
-        (REVERSED, ["true", "0"], [1.0, 0.0]),
         (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
-        (Words({"1": 0.0, "0": 1.0}), ["0", "1"], [1.0, 0.0]),
         (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
     ],
 )
@@ -352,9 +311,7 @@ def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
     ("texts", "words", "unknown"),
     [
         (["supported", "mostly"], SUPPORT, "b: 'mostly' is not among the known labels of one"),
-        (["mostly"], SUPPORT, "a: 'mostly'"),
         (["supported", "yes"], SUPPORT, "b: 'yes'"),  # not 1 among labels
-        (["supported", "1"], SUPPORT, "b: '1'"),
         (["No", "Yes"], Words({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
         (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
         (["supported"], Words(), "a: the label 'supported' is neither a boolean nor a number"),
@@ -399,34 +356,23 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
     assert (len(one.paired), two.paired) == (3, ())
 
 
-def written(folder: Path, *rows: Any) -> Path:
-    path = folder / "labels.jsonl"
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
-    return path
-
-
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
         ([1, "1", True], 1),
         ([1.0, "true", 0], 1.0),
-        (["Good.", "good", "bad"], "Good."),
         ([1, 0], None),
         ([1, None, None], None),
         ([1, 1, None], 1),
         ([None, None], None),
-        ([1, "", ""], None),
     ],
 )
 def test_the_label_that_most_people_gave_counts(said: list[Any], expected: object) -> None:
-    rows = [{"id": "a", "label": label, "annotator": f"p{place}"} for place, label in enumerate(said)]
+    rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*said))]
     labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
     assert labels.by_case.get("a") == expected
     assert labels.seen == {"a", "b"}
 
 
-def test_one_person_may_write_a_label_in_two_ways_but_not_give_two() -> None:
-    rows: list[dict[str, Any]] = [{"id": "a", "label": 1}, {"id": "a", "label": "TRUE"}]
-    assert read_labels("l.jsonl", rows=rows).by_case == {"a": 1}
-    with pytest.raises(LabelError, match="'a' has two labels, 1 and 0: correct one, or say in `annotator`"):
-        read_labels("l.jsonl", rows=[*rows, {"id": "a", "label": 0}])
+def test_one_person_may_write_a_label_in_two_ways() -> None:
+    assert read_labels("l.jsonl", rows=rows_of(1, "TRUE")).by_case == {"a": 1}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from make_verdicts import error, verdict
+from make_verdicts import labelled as in_words
 
 from groundjudge import Verdict
 from groundjudge.analysis.labels import LabelError, Labels, read_labels
@@ -37,6 +38,12 @@ def labelled(sample: LabelSample, **others: Any) -> Labels:
     given = {case_id: int(TRUTH[case_id]) for case_id in sample.ids} | others
     known = {case_id: label for case_id, label in given.items() if label is not None}
     return Labels(known, samples=dict.fromkeys(sample.ids, sample.id))
+
+
+def of_random_rows() -> Labels:
+    """What people say of 80 rows that were drawn without regard to the judge."""
+    ids = random.Random(2).sample(sorted(TRUTH), 80)  # noqa: S311  no secret
+    return Labels({each: int(TRUTH[each]) for each in ids})
 
 
 def test_each_stratum_counts_by_its_size_with_half_a_row_of_each_kind_added() -> None:
@@ -161,8 +168,8 @@ def test_groups_are_estimated_as_a_whole() -> None:
 def test_labels_of_random_rows_correct_the_mean_of_the_scores(lam: float) -> None:
     verdicts = judged()
     scores = {one.case_id or "": one.score or 0.0 for one in verdicts}
-    ids = random.Random(2).sample(sorted(TRUTH), 80)  # noqa: S311  no secret
-    found = rate(verdicts, Labels({each: int(TRUTH[each]) for each in ids}), lam=lam).rate
+    ids = of_random_rows().by_case
+    found = rate(verdicts, of_random_rows(), lam=lam).rate
     # The scaled mean score of the rows without a label, and the mean error of the others.
     others = [lam * scores[each] for each in TRUTH if each not in ids]
     errors = [TRUTH[each] - lam * scores[each] for each in ids]
@@ -172,8 +179,7 @@ def test_labels_of_random_rows_correct_the_mean_of_the_scores(lam: float) -> Non
 
 def test_by_default_the_scores_count_as_much_as_narrows_the_interval_most() -> None:
     verdicts = judged()
-    ids = random.Random(2).sample(sorted(TRUTH), 80)  # noqa: S311  no secret
-    people = Labels({each: int(TRUTH[each]) for each in ids})
+    people = of_random_rows()
 
     def width(lam: float | None = None) -> float:
         found = rate(verdicts, people, lam=lam).rate
@@ -184,9 +190,7 @@ def test_by_default_the_scores_count_as_much_as_narrows_the_interval_most() -> N
 
 def test_the_interval_of_random_rows_is_wilsons_at_the_number_of_rows_that_vary_as_much() -> None:
     verdicts = judged()
-    ids = random.Random(2).sample(sorted(TRUTH), 80)  # noqa: S311  no secret
-    people = Labels({each: int(TRUTH[each]) for each in ids})
-    found = rate(verdicts, people).rate
+    found = rate(verdicts, of_random_rows()).rate
     low, high, value = found.low or 0, found.high or 0, found.value or 0
     assert value - low > high - value > 0  # towards one half, as Wilson's is
     assert 0.7 < (high - low) / (2 * Z * sqrt(value * (1 - value) / 80)) < 1.05
@@ -239,28 +243,25 @@ def test_two_people_are_compared_on_the_rows_that_both_labelled() -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"labels": {"other": 1}}, "outside_sample"),
+        ({"by_case": {"other": 1}}, "outside_sample"),
         ({"samples": {"c0": "another draw"}}, "outside_sample"),
         ({"by_case": {}}, "too_few_labels"),
         ({"sample": None}, "no_sample"),
-        ({"grades": True}, "bad_option"),
+        ({"grade": 3}, "bad_option"),
         ({"verdicts": 30}, "bad_option"),
-        ({"only": "passed"}, "too_few_labels"),
+        ({"stratum": 0}, "too_few_labels"),
     ],
 )
 def test_what_would_make_the_rate_wrong_is_refused(change: dict[str, Any], code: str) -> None:
     verdicts = judged()
     sample = draw(verdicts, 100)
     people = labelled(sample)
-    by_case = {**people.by_case, **change.get("labels", {})}
-    if "by_case" in change:
-        by_case = {}
-    if "grades" in change:
-        by_case = dict.fromkeys(by_case, 3)
-    if "only" in change:
-        passed = next(one for one in sample.strata if one.name == "passed")
-        by_case = {each: 1 for unit in passed.drawn for each in unit}
-        people = Labels(by_case, samples=dict.fromkeys(by_case, sample.id))
+    if "grade" in change:
+        change["by_case"] = dict.fromkeys(people.by_case, change["grade"])
+    if "stratum" in change:
+        change["by_case"] = {each: 1 for unit in sample.strata[0].drawn for each in unit}
+        people = Labels({}, samples=dict.fromkeys(change["by_case"], sample.id))
+    by_case = change.get("by_case", people.by_case)
     labels = Labels(by_case, samples={**people.samples, **change.get("samples", {})})
     with pytest.raises(LabelError) as caught:
         rate(verdicts[: change.get("verdicts", 400)], labels, change.get("sample", sample))
@@ -273,13 +274,8 @@ def test_labels_of_rows_that_were_not_judged_are_refused() -> None:
 
 
 def test_a_label_that_means_not_applicable_counts_as_grounded() -> None:
-    named = {1: ("bad", 0.0), 2: ("good", 1.0), 3: ("greeting", None)}
-    verdicts = [
-        verdict(
-            f"c{place}", named[place % 3 + 1][1], label=named[place % 3 + 1][0], value=named[place % 3 + 1][1]
-        )
-        for place in range(60)
-    ]
+    named = [("bad", 0.0), ("good", 1.0), ("greeting", None)]
+    verdicts = [in_words(f"c{place}", *named[place % 3]) for place in range(60)]
     sample = draw(verdicts, 60)
     words = {one.case_id or "": one.label for one in verdicts}
     found = rate(verdicts, Labels(words, samples=dict.fromkeys(words, sample.id)), sample)

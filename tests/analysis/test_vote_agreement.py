@@ -34,16 +34,12 @@ BIASED = [((1, 1, 0), 0)] * 20 + [((1, 1, 1), 1)] * 40 + [((0, 0, 0), 0)] * 38 +
 """Two members share a bias that the third does not have."""
 
 
-def test_accuracy_on_unanimous_and_on_split_rows() -> None:
+def test_a_panel_that_is_worse_than_its_best_member_is_found() -> None:
     found = measured(BIASED)
     assert (found.whole.n, found.unanimous.n, found.split.n) == (100, 78, 22)
     assert (found.whole.accuracy.value, found.unanimous.accuracy.value) == (0.8, 1.0)
     assert found.split.accuracy.value == pytest.approx(2 / 22)
     assert found.split.accuracy.low is not None
-
-
-def test_a_panel_that_is_worse_than_its_best_member_is_found() -> None:
-    found = measured(BIASED)
     members = [(one.name, one.n, one.accuracy.value) for one in found.members]
     assert members == [("a", 100, 0.8), ("b", 100, 0.8), ("c", 100, 0.98)]
     assert (found.finding, found.best.name) == ("worse", "c")
@@ -54,11 +50,9 @@ def test_a_panel_that_is_worse_than_its_best_member_is_found() -> None:
 @pytest.mark.parametrize(
     ("rows", "finding"),
     [
-        ([((1, 1, 0), 0)] * 4 + [((1, 1, 1), 1)] * 20, "no_difference"),  # p = 0.125
         ([((1, 1, 0), 0)] * 6 + [((1, 1, 1), 1)] * 20, "no_difference"),  # p = 0.031, times 3 members
         ([((1, 1, 0), 0)] * 7 + [((1, 1, 1), 1)] * 20, "worse"),  # p = 0.016, times 3 members
         ([((1, 1, 0), 0)] * 9 + [((1, 1, 0), 1)] * 9, "no_difference"),
-        ([((1, 1, 1), 0)] * 9 + [((0, 0, 0), 0)] * 9, "no_difference"),
         ([(votes, 1) for votes in ((1, 1, 0), (1, 0, 1), (0, 1, 1))] * 12, "better"),
     ],
 )
@@ -88,11 +82,8 @@ def test_a_vote_with_an_error_is_left_out_for_its_member_and_splits_the_row() ->
     found = measured([((1, 1, None), 1), ((0, 0, 0), 0)])
     assert [one.n for one in found.members] == [2, 2, 1]
     assert (found.unanimous.n, found.split.n) == (1, 1)
-
-
-def test_no_split_rows_have_no_accuracy() -> None:
-    found = measured([((1, 1), 1), ((0, 0), 1)])
-    assert (found.split.n, found.split.accuracy.value, found.unanimous.accuracy.value) == (0, None, 0.5)
+    whole = measured([((1, 1), 1), ((0, 0), 1)])
+    assert (whole.split.n, whole.split.accuracy.value, whole.unanimous.accuracy.value) == (0, None, 0.5)
 
 
 def test_a_threshold_measures_votes_as_well_as_the_panel() -> None:
@@ -107,7 +98,6 @@ MEMBERS: list[tuple[list[Mapping[str, object]], list[str]]] = [
     ([{"judge": "one"}, {"judge": "two", "prompt": OTHER}], ["one", "two"]),
     ([{"judge": "one", "model": "m"}, {"judge": "two", "model": "n"}], ["one, m", "two, n"]),
     ([{"prompt": PROMPT}, {"prompt": OTHER}], [f"sha:{'a' * 12}", f"sha:{'b' * 12}"]),
-    ([{"model": "m"}, {"model": "m"}, {"model": "n"}], ["m", "n"]),
 ]
 
 

@@ -125,7 +125,7 @@ def test_no_place_in_the_list_of_edits_hides_a_success(first: int) -> None:
     assert (card.family("neutral_edits").p, card.family("faults").p is not None) == (1.0, True)
 
 
-@pytest.mark.parametrize(("n_cases", "is_few"), [(1, True), (5, True), (6, False), (10, False)])
+@pytest.mark.parametrize(("n_cases", "is_few"), [(5, True), (6, False)])
 def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -> None:  # noqa: FBT001
     edits = probe(judge_of(fooled_by(*ATTACKS)), TEN[: 2 * n_cases]).card.edits
     found = {each.edit: each for each in edits if each.family == "attacks" and each.rate.n}
@@ -144,14 +144,7 @@ def test_padding_makes_a_response_longer_and_says_nothing() -> None:
 
 @pytest.mark.parametrize(
     "pairs",
-    [
-        [],
-        [(True, False)] * 6,
-        [(True, True)] * 3,
-        [(False, True), (True, False)],
-        [(False, False)] * 4,
-        [(True, False)] * 3 + [(False, True)] * 9 + [(True, True)] * 2,
-    ],
+    [[], [(True, False)] * 6, [(True, True)] * 3, [(True, False)] * 3 + [(False, True)] * 9],
 )
 def test_one_outcome_against_one_is_mcnemars_test(pairs: list[tuple[bool, bool]]) -> None:
     assert many_to_one(([one], other) for one, other in pairs) == mcnemar(pairs)
@@ -180,8 +173,10 @@ def test_worst_failures_are_missed_facts_and_successful_attacks() -> None:
     assert {each.trial.original.case.id for each in found.worst(5)} == {"a", "b"}
 
 
-def test_card_survives_being_written(tmp_path: Any) -> None:
-    found = probed(standin("obeys", TRUTH)).card
+def test_card_has_the_day_of_the_probe_and_survives_being_written(tmp_path: Any) -> None:
+    result = probed(standin("obeys", TRUTH))
+    found = result_of(result.plan, result.verdicts, judge_of(standin("obeys", TRUTH)), date(2031, 5, 2)).card
+    assert found.date == "2031-05-02"
     path = tmp_path / "card.json"
     path.write_text(found.model_dump_json())
     assert read_card(path) == found
@@ -198,14 +193,12 @@ def test_cards_are_compared_case_by_case() -> None:
     assert {each.p for each in compare(one, elsewhere)} == {None}
 
 
-UNLABELLED = "x: expect must be pass or fail (or label 1 or 0), not None"
 WRONG_CASES: list[tuple[list[Any], str, str]] = [
     ([], "no_cases", "no case is labelled pass"),
     (ROWS[:2], "nothing_fails", "no case is labelled fail"),
     (ROWS[2:], "nothing_passes", "no case is labelled pass"),
     ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
-    ([{"id": "x", "response": "r"}], "bad_case", UNLABELLED),
-    ([{"id": "x", "response": "r", "expect": "good"}], "bad_case", "not 'good'"),
+    ([{"id": "x", "response": "r", "expect": "good"}], "bad_case", "x: expect must be pass or fail"),
     ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
 ]
 
@@ -217,7 +210,7 @@ def test_cases_that_measure_nothing_are_refused(rows: list[Any], code: str, mess
     assert raised.value.code == code
 
 
-@pytest.mark.parametrize("label", [{"expect": "pass"}, {"label": 1}, {"label": True}, {"expect": True}])
+@pytest.mark.parametrize("label", [{"expect": "pass"}, {"label": 1}, {"expect": True}])
 def test_labels_are_read_in_any_usual_form(label: dict[str, Any]) -> None:
     (found,) = labelled([{"response": "r", **label}])
     assert found.is_right
@@ -273,16 +266,9 @@ def test_file_that_is_no_card_is_refused(tmp_path: Any) -> None:
         read_card(path)
 
 
-def test_card_has_the_day_of_the_probe() -> None:
-    found = probed(standin("knows_all", TRUTH))
-    today = result_of(found.plan, found.verdicts, judge_of(standin("knows_all", TRUTH)), date(2031, 5, 2))
-    assert today.card.date == "2031-05-02"
-
-
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
 def test_ids_of_the_cases_are_unique_and_both_languages_are_there(name: str) -> None:
     found = built_in_cases(load_rubric(name))
     assert len({each.case.id for each in found}) == len(found) == 30
     assert {each.case.metadata["language"] for each in found} == {"en", "zh"}
     assert {(each.is_right, each.is_canary) for each in found} >= {(True, True), (False, True)}
-    assert all(isinstance(each.case, Case) for each in found)

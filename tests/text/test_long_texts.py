@@ -9,10 +9,8 @@ from groundjudge.text.sentences import sentences
 from groundjudge.text.words import negated_at
 
 PIECES = [
-    "1",
     "1,",
-    "1.000",
-    "亿",
+    "1 000 ",
     "1亿2",
     "two hundred and ",
     "7:00 ",
@@ -21,13 +19,10 @@ PIECES = [
     "a'",
     "三",
     "ne a ",
-    "n't",
     "...",
     '!"',
     "\n",
     "2 ",
-    "123 ",
-    "1 000 ",
 ]
 LONG = 100_000
 
