@@ -375,10 +375,11 @@ def test_metadata_of_a_conversation_provides_agent_name_answers_and_inputs_of_a_
 ) -> None:
     (tmp_path / "on_topic.prompty").write_text(ON_TOPIC)
     metadata = {"agent_name": "Mira", "answers": ["I am Mira."], "topic": "dogs"}
-    for options, reply, shown in (
+    rows: list[tuple[dict[str, Any], str, list[str]]] = [
         ({}, IN_ROLE, ["<data-agent_name>\nMira\n", "I am Mira."]),
         ({"judge": tmp_path / "on_topic.prompty"}, GROUNDED, ["<data-topic>\ndogs\n"]),
-    ):
+    ]
+    for options, reply, shown in rows:
         metric = ConversationalKnowledgeHallucinationMetric(model=(model := ScriptedModel(reply)), **options)
         metric.measure(conversation("Who?", "Mira.", metadata=metadata))
         assert all(each in last_prompt(model) for each in shown)
@@ -393,7 +394,8 @@ def dialogue(*answers: Mapping[str, Any]) -> ConversationalTestCase:
     turns: list[Turn] = []
     for number, fields in enumerate(answers, 1):
         turns.append(Turn(role="user", content=f"Question {number}?"))
-        turns.append(Turn(**{"role": "assistant", "content": "At 9.", **fields}))
+        given: dict[str, Any] = {"role": "assistant", "content": "At 9.", **fields}
+        turns.append(Turn(**given))
     return ConversationalTestCase(turns=turns)
 
 

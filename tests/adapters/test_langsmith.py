@@ -422,8 +422,12 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
     replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
     outputs: Iterator[Body] = iter([*[ANSWERED] * 4, {}])
+
+    def target(_: dict[str, Any]) -> Body:
+        return next(outputs)
+
     rows = run(
-        lambda _: next(outputs),
+        target,
         *[(ASKED, None)] * 5,
         evaluators=[evaluator("groundedness", model=model)],
         max_concurrency=0,
