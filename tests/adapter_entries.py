@@ -58,7 +58,8 @@ def by_invoke(how: str, judge: AnyJudge, rows: Rows, **options: Any) -> list[Ver
     made = runnable(judge, **options)
 
     def judged(row: Exchange) -> Verdict:
-        return made.invoke(row.row) if how == "sync" else asyncio.run(made.ainvoke(row.row))  # type: ignore[arg-type]
+        verdict: Verdict = made.invoke(row.row) if how == "sync" else asyncio.run(made.ainvoke(row.row))
+        return verdict
 
     return [outcome(partial(judged, row)) for row in rows]
 

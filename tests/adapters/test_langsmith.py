@@ -450,7 +450,7 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
 
 def test_summary_takes_whatever_evaluator_takes() -> None:
     path, model = ROOT / "prompts" / "groundedness.prompty", ScriptedModel(TAGS.format(5))
-    judges = [path, str(path), load(path, model=model), load_rubric(path), "groundedness"]
+    judges: list[Any] = [path, str(path), load(path, model=model), load_rubric(path), "groundedness"]
     for each in judges:
         rows = local(returning(ANSWERED), (ASKED, None), evaluators=[evaluator(each, model=model)])
         assert summarised("groundedness", rows, each)["mean"].score == 1
