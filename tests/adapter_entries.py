@@ -54,16 +54,11 @@ def scores_of(judge: AnyJudge, verdict: Verdict) -> Mapping[str, tuple[Any, str]
 # --- LangChain ------------------------------------------------------------------------------------
 
 
-def by_invoke(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    made = runnable(judge, **options)
-    return [outcome(partial(made.invoke, row.row)) for row in rows]
-
-
-def by_ainvoke(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
+def by_invoke(how: str, judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     made = runnable(judge, **options)
 
     def judged(row: Exchange) -> Verdict:
-        verdict: Verdict = asyncio.run(made.ainvoke(row.row))
+        verdict: Verdict = made.invoke(row.row) if how == "sync" else asyncio.run(made.ainvoke(row.row))
         return verdict
 
     return [outcome(partial(judged, row)) for row in rows]
@@ -192,11 +187,9 @@ def by_measure(measure: Any, judge: AnyJudge, rows: Rows, **options: Any) -> lis
         check_metric(metric, metric.verdict, metric)
         assert metric.verdict.signature in str(metric.verbose_logs)
         if metric.verdict.error:
+            reply = metric.verdict.reply
             assert metric.reason == metric.error == metric.verdict.explanation
-            _, *replies = str(metric.verbose_logs).split("Reply:\n")
-            assert [each.startswith(metric.verdict.reply or "") for each in replies] == [True] * bool(
-                metric.verdict.reply
-            )
+            assert (f"Reply:\n{reply}" in str(metric.verbose_logs)) is bool(reply)
         weakest = {} if metric.verdict.weakest is None else {"weakest": metric.verdict.weakest}
         scores = {part.name: part.score for part in metric.verdict.parts}
         assert metric.score_breakdown == ({**scores, **weakest} or None)
@@ -211,20 +204,20 @@ def by_a_measure(metric: JudgeMetric, case: LLMTestCase) -> None:
 
 def by_deepeval_evaluate(run_async: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     metric, cases = JudgeMetric(judge=judge, **options), map(llm_test_case, rows)
-    shown = [
-        data
-        for (data,) in map(dict.values, results([metric], *cases, run_async=run_async, ignore_errors=True))
-    ]
-    verdicts = [verdict_in_logs(data.verbose_logs) for data in shown]
-    for data, verdict in zip(shown, verdicts, strict=True):
-        check_metric(metric, verdict, data)
+    shown = results([metric], *cases, run_async=run_async, ignore_errors=True)
+    verdicts = list[Verdict]()
+    for (data,) in map(dict.values, shown):
+        verdicts.append(verdict_in_logs(data.verbose_logs))
+        check_metric(metric, verdicts[-1], data)
     return verdicts
 
 
 def check_metric(metric: JudgeMetric, verdict: Verdict, shown: Any) -> None:
     """Check what a metric, or the data of one, shows of a verdict."""
     headline, *_ = metric.judge.scores(verdict)
-    assert shown.score == verdict.score
+    used = verdict.usage
+    tokens = (used.prompt_tokens, used.completion_tokens) if used else (None, None)
+    assert (shown.score, shown.input_tokens, shown.output_tokens) == (verdict.score, *tokens)
     if verdict.error:
         assert (shown.success, headline.explanation in shown.error) == (False, True)
     else:
@@ -278,13 +271,11 @@ def by_experiment(by: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[
     sent: dict[str, list[Body]] = {}
     for score in server.scores:
         sent.setdefault(score["traceId"], []).append(score)
+    names = ("name", "value", "dataType", "comment", "metadata")
     for item in run.item_results:
-        bodies = [
-            (one["name"], one["value"], one["dataType"], one.get("comment", ""))
-            for one in sent[item.trace_id]
-        ]
-        assert bodies == [(one.name, one.value, one.data_type, one.comment) for one in item.evaluations]
-        assert all(one["metadata"] == item.evaluations[0].metadata for one in sent[item.trace_id])
+        bodies = [tuple(map({"comment": "", **body}.get, names)) for body in sent[item.trace_id]]
+        shown = [(one.name, one.value, one.data_type, one.comment, one.metadata) for one in item.evaluations]
+        assert bodies == shown
     verdicts = [in_langfuse(item.evaluations, judge) for item in run.item_results]
     found = {verdict.case_id: verdict for verdict in verdicts}
     assert len(verdicts) == len(rows)
@@ -371,12 +362,9 @@ def in_result(result: Mapping[str, Any], judge: AnyJudge) -> Verdict:
     assert (result["pass"], result["score"], result["reason"]) == outcomes[verdict.status]
     assert result["namedScores"] == {name: score for name, (score, _) in scores_of(judge, verdict).items()}
     assert result["metadata"].get("graderError", False) is bool(verdict.error)
-    assert result["tokensUsed"] == {
-        "total": usage.total_tokens if usage else 0,
-        "prompt": usage.prompt_tokens if usage else 0,
-        "completion": usage.completion_tokens if usage else 0,
-        "numRequests": verdict.attempts,
-    }
+    counts = (usage.total_tokens, usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0, 0)
+    tokens = dict(zip(("total", "prompt", "completion"), counts, strict=True))
+    assert result["tokensUsed"] == {**tokens, "numRequests": verdict.attempts}
     return verdict
 
 
@@ -461,8 +449,8 @@ ENTRIES: dict[str, Entry] = {
 """One way through each adapter."""
 
 OTHER_ENTRIES: dict[str, Entry] = {
-    "langchain invoke": by_invoke,
-    "langchain ainvoke": by_ainvoke,
+    "langchain invoke": partial(by_invoke, "sync"),
+    "langchain ainvoke": partial(by_invoke, "async"),
     "langchain stream": by_stream,
     "langchain abatch": by_abatch,
     "langsmith aevaluate": partial(by_langsmith, by_aevaluate),

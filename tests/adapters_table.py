@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import formatter
 from any_options import load_any
 
-from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Verdict, names
+from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Usage, Verdict, names
 from groundjudge.types import AnyJudge, Request
 
 RAG: Mapping[str, Any] = {
@@ -35,7 +35,6 @@ PLAY: Mapping[str, Any] = {
     "response": "I keep the lighthouse.",
 }
 SENTENCES = [("It opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", 10.0)]
-CUT = "length"
 
 
 @dataclass(frozen=True)
@@ -87,39 +86,27 @@ def votes(*scores: object) -> tuple[str | ModelError, ...]:
     )
 
 
+USED = Usage(prompt_tokens=100, completion_tokens=10)
 TABLE = [
     *(Row("groundedness", formatter.tags(level, f"because {level}")) for level in range(1, 6)),
     Row("groundedness", formatter.tags(4, "an empty context"), {"context": []}),
-    Row("groundedness", formatter.tags(5, "<b>tags</b> & {braces} of its own")),
+    Row("groundedness", Reply(formatter.tags(5, "<b>tags</b> & {braces} of its own"), usage=USED)),
     Row("groundedness", "<S1>left open</S1><S2>4"),
-    Row("groundedness", "<S1>first</S1><S2>2</S2> <S1>second</S1><S2>5</S2>"),
-    Row("groundedness", "<think><S2>5</S2></think><S1>no</S1><S2>1</S2>"),
     Row("groundedness", "<S2>9</S2>"),
     Row("groundedness", "<S2>4.5</S2>"),
     Row("groundedness", "<S2>good</S2>"),
     Row("groundedness", "<S2>3 or 4</S2>"),
-    Row("groundedness", "Looks good to me."),
+    Row("groundedness", Reply("Looks good to me.", usage=USED)),
     Row("groundedness", ""),
-    Row("groundedness", "I'm sorry, but I can't help with that."),
     Row("groundedness", Reply("", refusal="No.")),
-    Row("groundedness", Reply("<S2>4</S2>", finish_reason="content_filter")),
-    Row("groundedness", Reply("<S1>this resp", finish_reason=CUT)),
-    Row("groundedness", Reply("<S1>complete</S1><S2>4</S2>", finish_reason=CUT)),
+    Row("groundedness", Reply("<S1>this resp", finish_reason="length")),
     Row("groundedness", Reply("<S2>4</S2>", finish_reason="abort")),
     Row("groundedness", "", {"response": " "}),
     Row("groundedness", "", {"context": None}),
     *(Row("groundedness", ModelError(code, f"{code}: message of the endpoint")) for code in ENDPOINT_CODES),
-    *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0, 0.3, 0.5, 1)),
-    Row(
-        "confidence_grounding",
-        formatter.json_object(0.9, "a greeting"),
-        {"context": [], "response": "Hi there!"},
-    ),
+    *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0.3, 0.5)),
     Row("confidence_grounding", "{'reasoning': 'repaired', 'score': 0.8,}"),
-    Row("confidence_grounding", '{"score": 1.7}'),
-    Row("confidence_grounding", '{"score": 0.5 or 0.6}'),
     Row("confidence_grounding", '{"score": null}'),
-    Row("confidence_grounding", "", {"response": ""}),
     Row(
         "statement_groundedness",
         formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)]),
@@ -129,45 +116,28 @@ TABLE = [
         formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)]),
     ),
     Row("statement_groundedness", formatter.scorecard(SENTENCES)),
-    Row("statement_groundedness", formatter.scorecard(SENTENCES) + "\n\nStatement Sentence: No score."),
     Row("statement_groundedness", "Statement Sentence: A.\nScore: 5"),
-    Row("statement_groundedness", Reply(formatter.scorecard(SENTENCES), finish_reason=CUT)),
-    Row("statement_groundedness", "", {"context": []}),
     Row("passage_quality", formatter.adjacent((4, 0.7), (2, 0.5), "why")),
-    Row("passage_quality", formatter.adjacent((1, 1.0), (4, 0.0), "nothing of it")),
     Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (4 * 0.5)\nPRECISION_Formula: (5 * 1.0)"),
     Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (3 * 0.4)\nPRECISION_Formula: (5 * 1.0)"),
     Row("passage_quality", "RECALL_Formula: (2 * 1.0)"),
     Row("passage_quality", "", {"reference": None}),
     Row("passage_quality", "", {"response": None}),
-    *(
-        Row("knowledge_hallucination", formatter.banded(value, f"at {value}"))
-        for value in (0, 20, 55.5, 80, 100)
-    ),
+    *(Row("knowledge_hallucination", formatter.banded(value, f"at {value}")) for value in (20, 55.5)),
     Row("knowledge_hallucination", "Analysis: words differ\nLevel: severe\nScore: 72"),
-    Row("knowledge_hallucination", "Score: 101"),
     Row("knowledge_hallucination", formatter.banded(90, "no answers known"), {"answers": None}),
     Row("knowledge_hallucination", "", {"profile": " "}),
     *(Row("labels", f"<S1>so {label}</S1><S2>{label}</S2>") for label in OTHERS["labels"]["scale"].choices),
-    Row("labels", "<S2>Partly_supported.</S2>"),
     Row("labels", "<S2>mostly supported</S2>"),
-    Row("labels", "<S2>supported or unclear</S2>"),
-    Row("labels", "", {"response": " "}),
     Row("repeats", votes(5, 4, 1)),
-    Row("repeats", votes(5, 1, 4)),
-    Row("repeats", votes(1, 5, 2)),
+    Row("repeats", votes(2, 5, 2)),  # of which the mean would pass
     Row("repeats", votes(5, DOWN, 4)),
-    Row("repeats", votes(5, DOWN, 1)),
     Row("repeats", votes(5, 3, 1)),
     Row("repeats", votes(3, 5, 3)),
     Row("repeats", votes(DOWN, DOWN, DOWN)),
-    Row("repeats", votes(9, "?", DOWN)),
-    Row("repeats", votes(5, 5, 5), {"response": None}),
     Row("all repeats", votes(5, 5, 4, 1)),
     Row("all repeats", votes(5, 5, 1, 1)),
-    Row("all repeats", votes(5, 4, 3, 3)),
     Row("labels of repeats", votes("supported", "not supported", "supported")),
-    Row("labels of repeats", votes("not supported", "not supported", "supported")),
 ]
 
 

@@ -40,6 +40,10 @@ def verdict_in(feedback: Sequence[Feedback], judge: AnyJudge) -> Verdict:
     """The verdict in the metadata, after checking all feedback against it."""
     by_name = {one.name: one for one in feedback}
     verdict = Verdict.model_validate_json((by_name[judge.name].metadata or {})["groundjudge"])
+    usage, metadata = verdict.usage, by_name[judge.name].metadata or {}
+    tokens = {"Input": usage.prompt_tokens, "Output": usage.completion_tokens} if usage else {}
+    for side, number in tokens.items():
+        assert metadata[f"mlflow.assessment.judge{side}Tokens"] == str(number)
     shown = judge.scores(verdict)[: 1 if verdict.error else None]  # MLflow takes no list for a failure
     assert [*by_name] == [score.name for score in shown]
     for score in shown:

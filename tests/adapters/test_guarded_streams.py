@@ -100,9 +100,7 @@ class WritesToTheStream(AgentMiddleware):
 
 
 CHAINS = [function, lcel, whole_graph]
-NAMES = (
-    "model prompt parser guarded answer agent RunnableSequence RunnableLambda GenericFakeChatModel".split()
-)
+NAMES = "model prompt guarded RunnableSequence GenericFakeChatModel".split()
 DRAFTS = [("bad one", "good two"), ("bad one", "bad two")]
 
 

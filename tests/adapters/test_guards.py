@@ -36,6 +36,23 @@ from groundjudge.guard import NOTE, as_guard
 from groundjudge.types import Request
 
 JUDGE = "groundedness"
+
+
+Guarded = Callable[[Row, Seen, str], object]
+"""What an application with a guard sends, for a row of the table; the last argument is "sync" or "async"."""
+
+
+def run_agent(agent: Any, given: Any, how: str) -> Any:
+    """What a runnable of LangChain returns."""
+    return asyncio.run(agent.ainvoke(given)) if how == "async" else agent.invoke(given)
+
+
+def check_shown(row: Row, shown: object) -> None:
+    """Nothing that was rejected is in what an application keeps."""
+    for word in row.rejected:
+        assert word not in str(shown)
+
+
 agents.set_tracing_disabled(disabled=True)
 pytestmark = pytest.mark.usefixtures("current_event_loop")  # which pydantic-ai would leave open
 
@@ -81,7 +98,7 @@ def middleware(row: Row, seen: Seen, how: str) -> object:
     agent: Any = create_agent(
         chat(row), [hours], middleware=[GroundingMiddleware(JUDGE, **seen.options(row))]
     )
-    state = asyncio.run(agent.ainvoke(question(row))) if how == "async" else agent.invoke(question(row))
+    state = run_agent(agent, question(row), how)
     assert state["verdict"] == seen.outcomes[0].summary
     return state["messages"][-1].content
 
@@ -90,12 +107,12 @@ def chain(row: Row, seen: Seen, how: str) -> object:
     drafts = iter(row.drafts)
     runnable = guarded(RunnableLambda(lambda _: next(drafts)), JUDGE, **seen.options(row))
     given = {"query": QUERY, "context": [SOURCE] * row.uses_tool}
-    return asyncio.run(runnable.ainvoke(given)) if how == "async" else runnable.invoke(given)
+    return run_agent(runnable, given, how)
 
 
 def graph(row: Row, seen: Seen, how: str) -> object:
     agent = guarded(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))  # pyright: ignore[reportUnknownArgumentType]
-    state = asyncio.run(agent.ainvoke(question(row))) if how == "async" else agent.invoke(question(row))
+    state = run_agent(agent, question(row), how)
     said: list[BaseMessage] = state["messages"]
     assert len([each for each in said if each.type == "human"]) == 1 + len(row.turns) // 2
     return said[-1].content
@@ -129,8 +146,7 @@ def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
         result = asyncio.run(agent.run(QUERY, message_history=history))
     else:
         result = agent.run_sync(QUERY, message_history=history)
-    for word in row.rejected:
-        assert word not in str(result.all_messages())
+    check_shown(row, result.all_messages())
     assert result.all_messages()[-1].parts[0].content == result.output  # type: ignore[union-attr]
     return result.output
 
@@ -166,21 +182,19 @@ def openai_agent(row: Row, hooks: GroundingHooks | None = None) -> agents.Agent[
     return agents.Agent(name="clerk", model=model, tools=[openai_hours], output_guardrails=guardrails)
 
 
-def openai(row: Row, seen: Seen, how: str) -> object:
+def openai(row: Row, seen: Seen, how: str, agent: agents.Agent[Any] | None = None) -> object:
     asked: Any = [*({"role": role, "content": text} for role, text in row.turns)]
     asked.append({"role": "user", "content": QUERY})
-    given: Any = openai_agent(row), asked, JUDGE
-    run: Any = (
-        guarded_run_sync(*given, **seen.options(row))
-        if how == "sync"
-        else asyncio.run(guarded_run(*given, **seen.options(row)))
+    given: Any = agent or openai_agent(row), asked, JUDGE
+    options = seen.options(row)
+    run = (
+        guarded_run_sync(*given, **options) if how == "sync" else asyncio.run(guarded_run(*given, **options))
     )
-    for word in row.rejected:
-        assert word not in str(run.input_list)
+    check_shown(row, run.input_list)
     return run.final_output
 
 
-GUARDS: Sequence[Callable[[Row, Seen, str], object]] = [
+GUARDS: Sequence[Guarded] = [
     core,
     middleware,
     chain,
@@ -192,7 +206,7 @@ GUARDS: Sequence[Callable[[Row, Seen, str], object]] = [
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("guard", GUARDS)
-def test_same_decision_everywhere(guard: Callable[[Row, Seen, str], object], how: str) -> None:
+def test_same_decision_everywhere(guard: Guarded, how: str) -> None:
     for row in ROWS.values():
         seen = Seen()
         seen.check(row, guard(row, seen, how))
@@ -202,19 +216,13 @@ def raises(*_: object, **__: object) -> Any:
     raise LookupError
 
 
-FIELDS = {
-    "block": FALLBACK,
-    "allow": "good one",
-    "raise": LookupError,
-}
+FIELDS = {"block": FALLBACK, "allow": "good one", "raise": LookupError}
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("guard", GUARDS[1:])
 @pytest.mark.parametrize("on_error", FIELDS)
-def test_fields_that_cannot_be_found_follow_on_error(
-    on_error: str, guard: Callable[[Row, Seen, str], object], how: str
-) -> None:
+def test_fields_that_cannot_be_found_follow_on_error(on_error: str, guard: Guarded, how: str) -> None:
     row, seen = replace(ROWS["good"], options={"fields": raises, "on_error": on_error}), Seen()
     if on_error == "raise":
         with pytest.raises(LookupError):
@@ -225,13 +233,13 @@ def test_fields_that_cannot_be_found_follow_on_error(
 
 
 @pytest.mark.parametrize("guard", GUARDS[1:])
-def test_observing_never_stands_in_the_way(guard: Callable[[Row, Seen, str], object]) -> None:
+def test_observing_never_stands_in_the_way(guard: Guarded) -> None:
     options = {"mode": "observe", "on_error": "raise", "fields": raises}
     assert guard(replace(ROWS["good"], options=options), Seen(), "sync") == "good one"
 
 
 @pytest.mark.parametrize("guard", GUARDS[1:])
-def test_draft_is_blocked_if_the_fallback_cannot_be_made(guard: Callable[[Row, Seen, str], object]) -> None:
+def test_draft_is_blocked_if_the_fallback_cannot_be_made(guard: Guarded) -> None:
     with pytest.raises(GuardError, match="`fallback` gave LookupError"):
         guard(replace(ROWS["bad twice"], options={"fallback": raises}), Seen(), "sync")
 
@@ -242,9 +250,7 @@ class Answer(BaseModel):
     text: str
 
 
-def structured_middleware(
-    row: Row, seen: Seen, how: str, strategy: Any = ToolStrategy, tools: Sequence[Any] = ()
-) -> Any:
+def structured_middleware(row: Row, seen: Seen, how: str, strategy: Any = ToolStrategy) -> Any:
     said: list[AIMessage] = []
     for number, draft in enumerate(row.drafts):
         data = {"text": draft}
@@ -252,16 +258,10 @@ def structured_middleware(
         is_call = strategy is ToolStrategy
         said.append(AIMessage("", tool_calls=[call]) if is_call else AIMessage(json.dumps(data)))
     model, guard = Chat(messages=iter(said)), GroundingMiddleware(JUDGE, **seen.options(row))
-    agent: Any = create_agent(model, tools, middleware=[guard], response_format=strategy(Answer))
-    given = question(row)
-    state = asyncio.run(agent.ainvoke(given)) if how == "async" else agent.invoke(given)
-    for word in row.rejected:
-        assert word not in str(state)
+    agent: Any = create_agent(model, [hours], middleware=[guard], response_format=strategy(Answer))
+    state = run_agent(agent, question(row), how)
+    check_shown(row, state)
     return state["structured_response"] or state["messages"][-1].content
-
-
-def structured_beside_tools(row: Row, seen: Seen, how: str) -> Any:
-    return structured_middleware(row, seen, how, tools=[hours])
 
 
 def structured_by_the_provider(row: Row, seen: Seen, how: str) -> Any:
@@ -281,8 +281,7 @@ def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any =
     agent: Any = PydanticAgent(PydanticModel(answer), output_type=output_type, retries={"output": 2})
     agent.output_validator(grounded(JUDGE, **seen.options(row)))
     result = asyncio.run(agent.run(QUERY)) if how == "async" else agent.run_sync(QUERY)
-    for word in row.rejected:
-        assert word not in str(result.all_messages())
+    check_shown(row, result.all_messages())
     return result.output
 
 
@@ -293,13 +292,7 @@ def structured_as_text(row: Row, seen: Seen, how: str) -> Any:
 def structured_openai_agent(row: Row, seen: Seen, how: str) -> Any:
     drafts = [json.dumps({"text": draft}) for draft in row.drafts]
     agent = agents.Agent(name="clerk", model=Scripted(drafts), output_type=Answer)
-    if how == "async":
-        run = asyncio.run(guarded_run(agent, QUERY, JUDGE, **seen.options(row)))
-    else:
-        run = guarded_run_sync(agent, QUERY, JUDGE, **seen.options(row))
-    for word in row.rejected:
-        assert word not in str(run.input_list)
-    return run.final_output
+    return openai(row, seen, how, agent)
 
 
 def judge_of_data(request: Request) -> Reply:
@@ -333,7 +326,6 @@ STRUCTURED: Mapping[str, tuple[Row, object]] = {
     "guard",
     [
         structured_middleware,
-        structured_beside_tools,
         structured_by_the_provider,
         structured_pydantic_agent,
         structured_as_text,
@@ -341,9 +333,7 @@ STRUCTURED: Mapping[str, tuple[Row, object]] = {
     ],
 )
 @pytest.mark.parametrize("name", STRUCTURED)
-def test_structured_answers_are_judged_like_others(
-    name: str, guard: Callable[[Row, Seen, str], object], how: str
-) -> None:
+def test_structured_answers_are_judged_like_others(name: str, guard: Guarded, how: str) -> None:
     row, sent = STRUCTURED[name]
     row, seen = replace(row, options={"model": judge_of_data, **row.options}), Seen()
     assert guard(row, seen, how) == sent
@@ -407,7 +397,7 @@ async def test_output_guardrail_without_its_hooks_lets_nothing_out() -> None:
 
 
 @pytest.mark.parametrize("guard", GUARDS)
-def test_judge_sees_what_the_tools_returned(guard: Callable[[Row, Seen, str], object]) -> None:
+def test_judge_sees_what_the_tools_returned(guard: Guarded) -> None:
     """The source is in the prompt of each judgement, also after a note."""
     asked: list[str] = []
 
@@ -423,7 +413,7 @@ def test_judge_sees_what_the_tools_returned(guard: Callable[[Row, Seen, str], ob
 @pytest.mark.parametrize(("place", "fault"), PATHS)
 @pytest.mark.parametrize("guard", GUARDS)
 def test_no_key_in_what_a_guard_hands_over(
-    guard: Callable[[Row, Seen, str], object],
+    guard: Guarded,
     place: str,
     fault: str,
     monkeypatch: pytest.MonkeyPatch,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import product, takewhile
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any, TypedDict
 
 import pytest
 from chats import LANGCHAIN
+from command_line import run_program
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -53,7 +52,6 @@ from groundjudge import (
 from groundjudge.adapters.langchain import parser, prompt, runnable
 from groundjudge.models.lookup import LibraryModel
 from groundjudge.models.redaction import RedactedError
-from groundjudge.types import Model
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
@@ -116,18 +114,23 @@ class Answers(BaseChatModel):
     def _llm_type(self) -> str:
         return "answers"
 
+    def _waits(self) -> Iterator[float]:
+        """The seconds to wait, in parts."""
+        yield from (
+            0.001 for _ in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS))
+        )
+        yield GRACE if self.together else 0
+
     def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            for _millisecond in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
-                time.sleep(0.001)
-            time.sleep(GRACE if self.together else 0)
+            for seconds in self._waits():
+                time.sleep(seconds)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            for _millisecond in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
-                await asyncio.sleep(0.001)
-            await asyncio.sleep(GRACE if self.together else 0)
+            for seconds in self._waits():
+                await asyncio.sleep(seconds)
         return self._result(messages, number, bound)
 
     def _result(self, messages: list[BaseMessage], number: int, bound: Mapping[str, Any]) -> ChatResult:
@@ -135,9 +138,8 @@ class Answers(BaseChatModel):
         reply = self.reply_to(messages, number)
         if isinstance(reply, Exception):
             raise reply
-        return ChatResult(
-            generations=[ChatGeneration(message=AIMessage(reply) if isinstance(reply, str) else reply)]
-        )
+        message = AIMessage(reply) if isinstance(reply, str) else reply
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
     def reply_to(self, messages: list[BaseMessage], number: int) -> Any:  # noqa: ARG002  used by subclasses
         return self.replies[min(number, len(self.replies)) - 1]
@@ -234,11 +236,9 @@ def raised_by(judging: Runnable[Any, Any], row: Any) -> GroundjudgeError:
 def test_models_and_options_of_load_are_accepted() -> None:
     judge = load("groundedness", model=ScriptedModel(POOR), threshold=0.25)
     assert runnable(judge).invoke(ROW).passed
-    assert not runnable("groundedness", llm=lambda _: POOR, threshold=0.3).invoke(ROW).passed
     assert runnable(judge, llm=answers(GOOD)).invoke(ROW).score == 1
     with pytest.raises(ModelError, match="no_model"):
         runnable("groundedness")
-    assert not runnable(judge, threshold=0.3).invoke(ROW).passed
     with pytest.raises(TypeError, match="pass one of them"):
         runnable("groundedness", model=answers(GOOD), llm=answers(GOOD))
 
@@ -261,18 +261,16 @@ def runs_of(judging: Judging, method: str, row: Any) -> list[Any]:
     """The root runs that a tracer gets."""
     traces = Traces()
     config: Any = {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}}
-    try:
+
+    async def awaited() -> None:
+        await judging.ainvoke(row, config)
+
+    with suppress(GroundjudgeError):
         if method == "invoke":
             judging.invoke(row, config)
         else:
-            asyncio.run(_awaited(judging, row, config))
-    except GroundjudgeError:
-        pass
+            asyncio.run(awaited())
     return traces.runs
-
-
-async def _awaited(judging: Judging, row: Any, config: Any) -> None:
-    await judging.ainvoke(row, config)
 
 
 STEPS = ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
@@ -286,17 +284,12 @@ READ, NOT_READ = "ask call read", "ask call read!"
     [
         ([GOOD], READ),
         ([UNREADABLE, GOOD], f"{NOT_READ} {READ}"),
-        ([CUT_OFF, GOOD], f"{NOT_READ} {READ}"),
         ([UNREADABLE], f"{NOT_READ} {NOT_READ}"),
         ([TimeoutError()], "ask call!"),
     ],
 )
-@pytest.mark.parametrize("wrap", [None, LibraryModel])
-def test_trace_shows_each_step_of_each_attempt(
-    method: str, replies: list[Any], children: str, wrap: Callable[[Any], Any] | None
-) -> None:
-    llm = answers(*replies)
-    (judged,) = runs_of(runnable("groundedness", llm=wrap(llm) if wrap else llm), method, ROW)
+def test_trace_shows_each_step_of_each_attempt(method: str, replies: list[Any], children: str) -> None:
+    (judged,) = runs_of(runnable("groundedness", llm=answers(*replies)), method, ROW)
     assert judged.name == "groundedness"
     steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
     assert steps == [f"groundjudge.{step}" for step in children.split()]
@@ -340,10 +333,8 @@ JUDGES: Mapping[str, Callable[[], Any]] = {
     "a chat model": lambda: GenericFakeChatModel(messages=iter([GOOD])),
     "a chat model with retries": lambda: GenericFakeChatModel(messages=iter([GOOD])).with_retry(),
     "a model": lambda: ScriptedModel(Reply(GOOD)),
-    "a function": lambda: lambda _request: GOOD,  # pyright: ignore[reportUnknownLambdaType]
-    "asked again": lambda: GenericFakeChatModel(messages=iter(["?", GOOD])),
 }
-NODES = ("gate", "model", "prompt", "parser", "groundedness", "RunnableLambda", "llm")
+NODES = ("gate", "model", "prompt", "groundedness", "RunnableLambda")
 
 
 def graph(name: str, node: Any) -> Any:
@@ -412,17 +403,9 @@ async def test_events_have_the_names_of_the_steps_and_stream_the_model() -> None
 
 
 ERRORS: list[tuple[Exception, str]] = [
-    (HttpError(400), "bad_request"),
-    (HttpError(401), "auth"),
-    (HttpError(403), "auth"),
-    (HttpError(404), "not_found"),
-    (HttpError(408), "timeout"),
     (HttpError(429), "rate_limited"),
     (HttpError(429, code="insufficient_quota"), "quota"),
-    (HttpError(529), "server"),
     (TimeoutError("slow"), "timeout"),
-    (ConnectionRefusedError("no"), "connection"),
-    (type("APITimeoutError", (type("APIConnectionError", (Exception,), {}),), {})("slow"), "timeout"),
     (type("ConnectError", (Exception,), {})("no"), "connection"),
     (type("ServiceUnavailable", (Exception,), {"code": 503})("later"), "server"),
     (ValueError("what?"), "failed"),
@@ -519,18 +502,6 @@ async def test_rag_chain_is_judged(method: Method) -> None:
     assert verdict.score == 1
 
 
-def test_judges_run_in_parallel_and_in_assign() -> None:
-    llm = answers(GOOD)
-    judges: Runnable[Any, Any] = RunnableParallel(
-        strict=runnable("groundedness", llm=llm, threshold=1),
-        quotes=runnable("statement_groundedness", llm=answers(QUOTING)),
-    )
-    verdicts = judges.invoke(ROW)
-    assert (verdicts["strict"].passed, verdicts["quotes"].judge) == (True, "statement_groundedness")
-    output = rag().assign(verdict=runnable("groundedness", llm=llm)).invoke("When?")
-    assert (output["answer"].content, output["verdict"].score) == ("It opens at 9:00.", 1)
-
-
 # --- prompt | llm | parser ----------------------------------------------------------------------
 
 
@@ -590,21 +561,16 @@ def test_parser_with_a_case_checks_quotes() -> None:
 
 
 async def test_chat_model_works_as_the_model_of_a_judge() -> None:
-    model = LibraryModel(answers(COUNTED))
-    assert isinstance(model, Model)
-    judge = load("groundedness", model=model)
+    judge = load("groundedness", model=answers(COUNTED))
     assert judge.judge(ROW).usage == Usage(prompt_tokens=900, completion_tokens=40)
     assert (await judge.ajudge(ROW)).model == "answering-1-0613"
     assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
-    with pytest.raises(ModelError, match="rate_limited"):
-        load("groundedness", model=LibraryModel(answers(HttpError(429)))).judge(ROW)
 
 
 @pytest.mark.parametrize(
     ("llm", "name"),
     [
         (answers(GOOD), "Answers"),
-        (WithSettings(replies=(GOOD,)), "settings-1"),
         (WithSettings(replies=(GOOD,)).bind(stop=["x"]), "settings-1"),
     ],
 )
@@ -722,7 +688,6 @@ async def test_runnable_is_retried_and_replaced_like_any_other() -> None:
 
     spare = judging("groundedness", ScriptedModel(POOR))
     assert failing_once().with_retry(wait_exponential_jitter=False).invoke(ROW).score == 1
-    assert failing_once().with_fallbacks([spare]).invoke(ROW).score == 0.25
     assert (await failing_once().with_fallbacks([spare]).ainvoke(ROW)).score == 0.25
 
 
@@ -739,10 +704,10 @@ def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: s
     assert (shown.query, shown.response) == ("Where is it?", "In Köln.")
 
 
-@pytest.mark.parametrize("value", ["verdit", "ignore", "", None, True])
-def test_misspelt_on_error_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=f"on_error must be 'raise' or 'verdict', not {value!r}"):
-        judging("groundedness", on_error=value)
+def test_misspelt_on_error_is_refused() -> None:
+    for value in ("verdit", None):
+        with pytest.raises(ValueError, match=f"on_error must be 'raise' or 'verdict', not {value!r}"):
+            judging("groundedness", on_error=value)
 
 
 # --- blank responses in a chain of one's own ----------------------------------------------------
@@ -774,18 +739,6 @@ def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(name: str, emp
     assert model.asked == []
 
 
-def test_chain_returns_the_verdict_of_a_blank_response_by_a_fallback() -> None:
-    judge = load("groundedness", model=ScriptedModel(GOOD), empty_response="worst")
-    llm = RunnableLambda[Any, str](lambda _: GOOD)
-    chain = (prompt(judge) | llm | parser(judge)).with_fallbacks(
-        [RunnableLambda[Any, Verdict](lambda row: row["error"].verdict)],
-        exceptions_to_handle=(CaseError,),
-        exception_key="error",
-    )
-    given: list[Any] = [ROW, BLANK]
-    assert [verdict.score for verdict in chain.batch(given)] == [1, 0]
-
-
 def test_unreadable_case_gets_an_error_whatever_empty_response_is() -> None:
     rubric = load_rubric("statement_groundedness", empty_response="worst")
     error = raised_by(prompt(rubric), {"answer": "a", "result": "b"})
@@ -796,7 +749,6 @@ def test_unreadable_case_gets_an_error_whatever_empty_response_is() -> None:
 
 VERDICTS = {
     "with parts and quotes": judging("statement_groundedness").invoke(ROW),
-    "with tokens": judging("groundedness", ScriptedModel(Reply(GOOD, "stop"))).invoke(ROW),
     "not applicable": judging("groundedness", empty_response="not_applicable").invoke(BLANK),
     "an error": judging("groundedness", ScriptedModel("fine"), on_error="verdict").invoke(ROW),
 }
@@ -845,23 +797,14 @@ def test_strict_checkpoint_without_registration_keeps_the_data_of_a_verdict() ->
 # --- the package --------------------------------------------------------------------------------
 
 
-def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  runs this Python
-        [sys.executable, *arguments, *(["-c", code] if code else [])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.soak
 def test_example_runs_offline() -> None:
     example = Path(__file__).parents[2] / "examples" / "judge_inside_a_langchain_app.py"
-    done = python("", "-W", "error", str(example))
-    assert (done.stderr, done.returncode) == ("", 0)
-    shown = [
-        line.removeprefix("app: ").strip() for line in done.stdout.splitlines() if line.startswith("app:")
-    ]
+    status, printed, errors = run_program(
+        f"import runpy; runpy.run_path({str(example)!r}, run_name='__main__')"
+    )
+    assert (status, errors) == (0, "")
+    shown = [line.removeprefix("app: ").strip() for line in printed.splitlines() if line.startswith("app:")]
     assert shown == [
         "The library opens at 9:00 on weekdays.",
         "I am not sure. This is what I have found:",
@@ -872,13 +815,11 @@ def test_example_runs_offline() -> None:
 # Votes
 
 
-def voted(*scores: int) -> list[str]:
-    return [f"<S1>so</S1><S2>{score}</S2>" for score in scores]
-
-
 @pytest.mark.parametrize("method", ["invoke", "ainvoke"])
 def test_each_vote_is_a_child_run_with_its_steps_inside(method: str) -> None:
-    (judged,) = runs_of(runnable("groundedness", llm=answers(*voted(5, 1, 5)), repeats=3), method, ROW)
+    llm = answers(*(f"<S1>so</S1><S2>{score}</S2>" for score in (5, 1, 5)))
+    judge = runnable("groundedness", llm=llm, repeats=3)
+    (judged,) = runs_of(judge, method, ROW)
     assert [vote.name for vote in judged.child_runs] == [f"groundjudge.vote {number}" for number in (1, 2, 3)]
     for vote in judged.child_runs:
         assert [step.name for step in vote.child_runs] == STEPS
@@ -887,7 +828,7 @@ def test_each_vote_is_a_child_run_with_its_steps_inside(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["invoke", "ainvoke"])
 def test_failed_vote_is_a_failed_run_of_a_verdict(method: str) -> None:
-    llm = answers(voted(5)[0], TimeoutError(), voted(5)[0])
+    llm = answers(GOOD, TimeoutError(), GOOD)
     (judged,) = runs_of(runnable("groundedness", llm=llm, repeats=3, stop="never"), method, ROW)
     assert [bool(vote.error) for vote in judged.child_runs] == [False, True, False]
     assert judged.error is None
@@ -906,9 +847,7 @@ scale: {worst: 1, best: 5}
 """
 
 
-@pytest.mark.parametrize(
-    "name", ["topic", "json", "schema", "copy", "model_name", "model_config", "user-tier"]
-)
+@pytest.mark.parametrize("name", ["topic", "json", "model_config", "user-tier"])
 def test_schema_has_an_own_input_whatever_its_name(tmp_path: Path, name: str) -> None:
     file = tmp_path / "on_topic.prompty"
     file.write_text(ON_TOPIC.replace("topic", name), encoding="utf-8")

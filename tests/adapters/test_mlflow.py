@@ -136,9 +136,8 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
             span.set_outputs(found)
             with mlflow.start_span("inside", span_type="RETRIEVER") as inner:
                 inner.set_outputs(["not seen"])
-        for result in ("sunny", {"degrees": 21}, 0, {"tool_call_id": "1", "content": "dry"}, None):
-            with mlflow.start_span("weather", span_type="TOOL") as span:
-                span.set_outputs(result)
+        with mlflow.start_span("weather", span_type="TOOL") as span:
+            span.set_outputs("sunny")
         with mlflow.start_span("search", span_type="RETRIEVER") as span:
             span.set_outputs([{"content": "b", "title": "Tool Result: x"}])
     mlflow.flush_trace_async_logging()
@@ -147,9 +146,6 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
     assert [(each.content, each.title, each.kind) for each in returned or ()] == [
         ("a", "A", "knowledge"),
         ("sunny", "Tool Result: weather", "tool"),
-        ('{"degrees": 21}', "Tool Result: weather", "tool"),
-        ("0", "Tool Result: weather", "tool"),
-        ("dry", "Tool Result: weather", "tool"),
         ("b", "Tool Result: x", "knowledge"),
     ]
     with mlflow.start_span("app") as bare:
@@ -200,16 +196,6 @@ def test_name_is_that_of_all_feedback() -> None:
         ("mine_precision", 0.5),
     ]
     assert [one.metadata.get("value") for one in feedback] == [None, "5.0", "3.0"]
-
-
-def test_tokens_of_the_judge_are_counted_where_mlflow_shows_them() -> None:
-    from groundjudge import Reply, Usage
-    from groundjudge.adapters.mlflow import scorer
-
-    model = ScriptedModel(Reply(GOOD, usage=Usage(prompt_tokens=7, completion_tokens=3)))
-    feedback: Any = scorer("groundedness", model=model)(inputs=INPUTS, outputs="At 9.")
-    counted = {key.rpartition(".")[2]: value for key, value in feedback.metadata.items() if "Tokens" in key}
-    assert counted == {"judgeInputTokens": "7", "judgeOutputTokens": "3"}
 
 
 @pytest.mark.usefixtures("store")
