@@ -37,7 +37,7 @@ def test_names_that_go_to_the_endpoint(name: str, sent: str) -> None:
     [
         ("anthropic:claude-x", "langchain:anthropic:claude-x", "openai:claude-x"),
         ("Google-GenAI:gemini-x", "langchain:google_genai:gemini-x", "openai:gemini-x"),
-        ("azure:deployment", "langchain:azure_openai:deployment", "openai:deployment"),
+        ("azure:deployment", "langchain:azure:deployment", "openai:deployment"),
         ("ollama:llama3:8b", "langchain:ollama:llama3:8b", "openai:llama3:8b"),
         ("bedrock/vendor.model-v1:0", "langchain:bedrock:vendor.model-v1:0", "bedrock/vendor.model-v1:0"),
         ("anthropic/claude-x", "langchain:anthropic:claude-x", "anthropic/claude-x"),

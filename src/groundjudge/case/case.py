@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from pydantic import Field, PrivateAttr
 
-from groundjudge.case import shapes
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, ToolCall, readable
+from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read, readable, text_of
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String
 
@@ -118,7 +117,7 @@ class Case(Frozen):
         super().__init__(**{name: value for name, value in values.items() if name not in faults})
         self._faults = faults
         given = {**values, "reference": readable("documents", given.get("reference"))}  # kept as its text
-        self._media = frozenset(name for name in ALIASES if shapes.holds_media(given.get(name)))
+        self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
 
     def without_tool_titles(self) -> Case:
         """The case as it is where titles say nothing: a mapping without a kind or a role is no tool result.
@@ -127,8 +126,11 @@ class Case(Frozen):
         document of a retriever, the title says nothing anyway. A judge does it by itself with the option
         `tool_titles=False`.
         """
-        case = self.model_copy(update={"context": self.context and shapes.untitled(self.context)})
-        case._tool_titles = False  # noqa: SLF001  its own
+        case = Case.__new__(Case)
+        context = readable("context", self.context, "retrieved")
+        case._read({**dict(self), "context": context, **self._faults})  # noqa: SLF001  its own
+        case._media |= self._media  # noqa: SLF001
+        case._tool_titles = False  # noqa: SLF001
         return case
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
@@ -156,7 +158,7 @@ class Case(Frozen):
         """Whether fields, or keys of the metadata, have no content that cannot be shown as text."""
         shown = {*fields}
         of_metadata = (readable("documents", self.metadata[name]) for name in shown & self.metadata.keys())
-        return self._media.isdisjoint(shown) and not any(map(shapes.holds_media, of_metadata))
+        return self._media.isdisjoint(shown) and not any(map(holds_media, of_metadata))
 
     def own(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.
@@ -169,18 +171,18 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         folded = {name.casefold(): value for name, value in self.metadata.items()}
-        value = shapes.read(key, self.metadata.get(key, folded.get(key.casefold())), type)
-        return shapes.untitled(value) if value and type == "documents" and not self._tool_titles else value
+        kind = "retrieved" if type == "documents" and not self._tool_titles else type
+        return read(key, self.metadata.get(key, folded.get(key.casefold())), kind)
 
     @property
     def query_text(self) -> str:
         """The query as plain text; of messages the last user message."""
-        return shapes.text_of(self.query, "user")
+        return text_of(self.query, "user")
 
     @property
     def response_text(self) -> str:
         """The response as plain text; of messages the last assistant message."""
-        return shapes.text_of(self.response, "assistant")
+        return text_of(self.response, "assistant")
 
 
 CaseLike: TypeAlias = Case | Mapping[str, Any]

@@ -298,7 +298,8 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     """
     names = ("output", "documents", "contexts", "context", "results")
     held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
-    return shapes.untitled(shapes.read("context", (held or [outputs])[0] or ()))
+    documents: tuple[Document, ...] = shapes.read("context", (held or [outputs])[0] or (), "retrieved")
+    return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:

@@ -14,10 +14,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, InstanceOf, field_serializer
 
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String, well_formed
@@ -131,6 +132,13 @@ class Message(Frozen):
     holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
+@dataclass(frozen=True)
+class Titled:
+    """What a document was read from that only its title makes a tool result; any two are equal."""
+
+    item: Mapping[str, Any] = field(compare=False)
+
+
 class Document(Frozen):
     """A source that a response must be grounded in.
 
@@ -140,24 +148,18 @@ class Document(Frozen):
         kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
             dump it is null where only the title of a mapping said "tool", so that it can be read again.
         holds_media: whether there was more than the text can show, such as an image; not part of a dump.
-        titled: whether only the title of a mapping said "tool"; not part of a dump.
+        titled: the mapping, where only its title said "tool"; not part of a dump.
     """
 
     content: String
     title: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
     holds_media: bool = Field(default=False, exclude=True, repr=False)
-    titled: bool = Field(default=False, exclude=True, repr=False)
+    titled: InstanceOf[Titled] | None = Field(default=None, exclude=True, repr=False)
 
     @field_serializer("kind")
     def _declared_kind(self, kind: str) -> str | None:
         return None if self.titled else kind
-
-
-def untitled(documents: Iterable[Document]) -> tuple[Document, ...]:
-    """Documents as they are where titles say nothing: only a kind or a role makes one a tool result."""
-    told = {"kind": "knowledge", "titled": False}
-    return tuple(each.model_copy(update=told) if each.titled else each for each in documents)
 
 
 def is_blank(value: object) -> bool:
@@ -313,8 +315,8 @@ def _document(field: str, item: object) -> Document:
     """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
     if isinstance(item, Document | str):
         return item if isinstance(item, Document) else Document(content=item)
-    titled = _is_titled_tool_result(item)
-    is_tool = titled or _is_tool_result(item)
+    titled = Titled(item) if _is_titled_tool_result(item) else None
+    is_tool = bool(titled) or _is_tool_result(item)
     values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
     blocks = [*map(_blocks, values)]
     is_message = role_of(item) is not None
@@ -337,7 +339,7 @@ def _is_tool_result(item: object) -> bool:
     return role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None
 
 
-def _is_titled_tool_result(item: object) -> bool:
+def _is_titled_tool_result(item: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
     is_plain = is_mapping(item) and get(item, "kind", get(item, "role")) is None
     return is_plain and str(get(item, "title")).startswith(TOOL_TITLE)
@@ -383,6 +385,15 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
     return (Document(content=value),) if value.strip() else ()
 
 
+def _retrieved(field: str, value: object) -> tuple[Document, ...]:
+    """Documents whose titles say nothing: only a kind or a role makes one a tool result."""
+    told = (
+        {**each.titled.item, "kind": "knowledge"} if each.titled else each
+        for each in _documents(field, value)
+    )
+    return tuple(_document(field, each) for each in told)
+
+
 def _reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
     if isinstance(value, str) or is_chat(value):
@@ -401,6 +412,7 @@ def _metadata(field: str, value: object) -> Any:  # noqa: ANN401  whatever JSON 
 READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
     **dict.fromkeys(("context", "documents"), _documents),
+    "retrieved": _retrieved,
     **dict.fromkeys(("profile", "agent_name"), _string),
     "reference": _reference,
     "answers": _answers,

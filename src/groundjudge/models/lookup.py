@@ -310,8 +310,9 @@ def _named(name: str) -> Model:
         at_gateway = name if separator == "/" else f"openai:{model}"
         message = (
             f"{name!r} is a model of another provider, {prefix}: pass "
-            f'"langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
-            f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
+            f'"langchain:{provider}:{model}" (pip install langchain and the provider\'s package; some names '
+            "are LangChain's own, as google_genai and azure_openai) or, if an endpoint with OpenAI's API "
+            f'serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
         )
     if message:
         raise model_error("unknown_model", message, name)
