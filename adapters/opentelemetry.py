@@ -15,8 +15,7 @@ from time import time_ns
 
 from groundjudge.errors import requires
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.verdict import NamedScore, Verdict, named_scores
-from groundjudge.version import __version__
+from groundjudge.verdict import NamedScore, Verdict, __version__, named_scores
 
 with requires("groundjudge.adapters.opentelemetry needs opentelemetry-api", "otel"):
     from opentelemetry._logs import LoggerProvider, SeverityNumber, get_logger

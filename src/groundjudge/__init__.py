@@ -14,8 +14,7 @@ from groundjudge.runs.cost import Prices, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import summarise
 from groundjudge.scale import Choices, Scale
-from groundjudge.verdict import Usage, Verdict
-from groundjudge.version import __version__
+from groundjudge.verdict import Usage, Verdict, __version__
 
 __all__ = [
     "CachedModel",

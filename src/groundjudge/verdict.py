@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
 
-from groundjudge.version import __version__
+__version__ = "0.1.0"
+"""The version of the library; every verdict names it."""
 
 
 def well_formed(text: str) -> str:

@@ -23,7 +23,7 @@ from groundjudge.cli.run import run
 from groundjudge.cli.screen import say
 from groundjudge.cli.show import examples, judges, show
 from groundjudge.text.printable import printable
-from groundjudge.version import __version__
+from groundjudge.verdict import __version__
 
 COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, label, rate, probe, report)
 """In the order of `groundjudge --help`."""

@@ -15,7 +15,7 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.rubric.rubric import Request, Rubric
-from groundjudge.version import __version__
+from groundjudge.verdict import __version__
 
 SIGNED = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")

@@ -19,8 +19,7 @@ from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial,
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.shares import Rate, many_to_one, mcnemar, rate_of, wilson
-from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, deciding_score
-from groundjudge.version import __version__
+from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, __version__, deciding_score
 
 # How far the score must drop where one wrong fact among several need not fail a case.
 LEAST_DROP = 0.05

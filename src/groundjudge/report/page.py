@@ -14,8 +14,7 @@ from groundjudge.probe.figures import Card
 from groundjudge.report.template import case_data, filled, without_empty
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote, deciding_score
-from groundjudge.version import __version__
+from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote, __version__, deciding_score
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.analysis.agreement import Agreement

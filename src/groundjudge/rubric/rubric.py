@@ -29,8 +29,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, folded
-from groundjudge.verdict import Part, Passes, Verdict, decision
-from groundjudge.version import __version__
+from groundjudge.verdict import Part, Passes, Verdict, __version__, decision
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """What an application gives, and what is missing together where it crashed."""
