@@ -113,6 +113,13 @@ def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str)
     assert {verdict.judge for verdict in found} <= {"alive"}
 
 
+@pytest.mark.soak
+def test_judges_at_the_same_url_are_at_one_endpoint(closed: str) -> None:
+    judges = [judge_named(name, at(closed)) for name in "abc"]
+    found, error = until_error(run(judges, rows(200), concurrency=6))
+    assert (found, error.code) == ([], "connection")
+
+
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
     with StandIn(lambda body: Hang() if number_in(body) == 0 else Cut()) as server:
         judging = run(judge_named("j", at(server.url)), rows(50), concurrency=4, deadline=0.7)

@@ -241,6 +241,10 @@ def test_max_calls_is_not_exceeded_and_requests_in_flight_are_completed(
     assert error.message == "calls made: 37, and `max_calls` allows 37"
 
 
+def test_sufficient_max_calls_does_not_end_the_run() -> None:
+    assert codes(list(run(judge_named("j", ScriptedModel(GOOD)), rows(37), max_calls=37))) == {"ok": 37}
+
+
 def test_reasks_count_as_calls() -> None:
     model = ScriptedModel("no verdict", "none", "none", GOOD)
     found, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=3))
