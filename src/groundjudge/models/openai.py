@@ -40,7 +40,7 @@ from groundjudge.models.identity import (
     sent_by,
 )
 from groundjudge.models.loop_thread import called, is_in_loop_thread
-from groundjudge.models.pacing import TRANSIENT, wait_or_raise
+from groundjudge.models.pacing import wait_or_raise
 from groundjudge.models.redaction import RedactedError, of_endpoint, redacted, secrets_of
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, completion_of, reply_of
@@ -255,13 +255,11 @@ class OpenAIModel:
             except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
                 error = error_of(raised, self.name, f"{self._who}: ", self.secrets, REMEDIES)
             error.retries += retries
-            await wait_or_raise(error, retries, self._most_retries(error, is_paced=is_paced))
+            await wait_or_raise(error, retries, self._most_retries(error), paced=is_paced)
             retries += 1
 
-    def _most_retries(self, error: ModelError, *, is_paced: bool) -> int:
-        """How often a request is sent again after such an error."""
-        if error.code not in TRANSIENT or (is_paced and error.code == "rate_limited"):
-            return 0  # who paces many requests waits after a rate limit
+    def _most_retries(self, error: ModelError) -> int:
+        """How often a request is sent again after a transient error."""
         own = getattr(self._given, "max_retries", None)
         if not isinstance(own, int):
             return int(self._options["max_retries"])

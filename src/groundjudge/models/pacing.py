@@ -83,9 +83,17 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
     return None if wait > LONGEST_WAIT else random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
 
 
-async def wait_or_raise(error: ModelError, retries: int, most: int) -> None:
-    """Wait before a request is sent again, or raise the error if it was sent again that often."""
-    wait = wait_before(retries, error.retry_after) if retries < most else None
+async def wait_or_raise(error: ModelError, retries: int, most: int, *, paced: bool = False) -> None:
+    """Wait before a request is sent again, or raise the error: this decides on every retry.
+
+    Args:
+        error: what the request ended in.
+        retries: how often it was sent again.
+        most: how often it may be sent again after a transient error.
+        paced: whether the caller waits after a rate limit, so that nothing else must.
+    """
+    is_final = error.code not in TRANSIENT or (paced and error.code == "rate_limited") or retries >= most
+    wait = None if is_final else wait_before(retries, error.retry_after)
     if wait is None:
         raise error
     await asyncio.sleep(wait)
