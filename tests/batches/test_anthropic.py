@@ -115,6 +115,8 @@ def errored(kind: str) -> dict[str, Any]:
         ({"type": "canceled"}, "cancelled"),
         ({"type": "new"}, "failed"),
         (errored("invalid_request_error"), "bad_request"),
+        (errored("billing_error"), "quota"),
+        (errored("timeout_error"), "timeout"),
         (errored("overloaded_error"), "server"),
     ],
 )
