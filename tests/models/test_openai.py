@@ -206,7 +206,8 @@ TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"), [(300, 300), (TOMORROW, 86_400), (-5, 0), ("nan", None), ("soon", None)]
+    ("said", "seconds"),
+    [(300, 300), pytest.param(TOMORROW, 86_400, id="tomorrow"), (-5, 0), ("nan", None), ("soon", None)],
 )
 def test_retry_after_is_seconds_or_a_date_and_ignored_if_meaningless(said: Any, seconds: Any) -> None:
     with StandIn([Status(429, retry_after=said)]) as server:
