@@ -84,8 +84,8 @@ def not_pickled(model: str, what: str) -> PicklingError:
     """
     return PicklingError(
         f"the model {model} cannot be sent to another process with {what}: name it, as in "
-        '"openai:gpt-4o-mini" or "langchain:anthropic:claude-sonnet-4-5", and set the variables with its key '
-        "and, if it needs one, its URL (OPENAI_API_KEY and OPENAI_BASE_URL) in the environment of the workers"
+        '"openai:gpt-4o-mini" or "langchain:anthropic:claude-sonnet-4-5", and set OPENAI_API_KEY and, if it '
+        "needs one, OPENAI_BASE_URL, or the provider's variables, in the environment of the workers"
     )
 
 
