@@ -180,7 +180,7 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "--judge strict.prompty --judge copy.prompty --model a --repeats 2": "--judge: two judges have the "
         "name 'strict': change `name` in one of the prompt files\n",
         "--judge confidence_grounding --model a --weighted": "confidence_grounding: --weighted needs labels "
-        "or at most 20 whole numbers from 0, because a token must tell them apart; the scale is 0..1\n",
+        "or at most 20 whole numbers from 0, which a token can tell apart; the scale is 0..1\n",
     },
     MAPPING: {
         "--fields quary=inputs.q": "--fields: unknown field 'quary', did you mean 'query'? The fields",

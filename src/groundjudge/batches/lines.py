@@ -24,7 +24,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
-from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_completion
+from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_reply
 from groundjudge.models.redaction import Secrets, forms_of, redacted, without
 from groundjudge.replies.reply import Reply, completion_of, usage_of
 from groundjudge.runs.run import Previous, Row, checked
@@ -123,7 +123,7 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
             return model_error(code_of_status(status), f"{where}{status}: {reason}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            error = model_error("server", f"{where}{no_completion(body)}", model)
+            error = model_error("server", f"{where}{no_reply(body)}", model)
             return completion_of(body) or error
         case _:
             fault = found["error"]

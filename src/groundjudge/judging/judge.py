@@ -77,9 +77,8 @@ class Judging(ABC):
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that are looked at, by any of the votes."""
-        return tuple(
-            {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}.values()
-        )
+        by_name = {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}
+        return tuple(by_name.values())
 
     @property
     def scale(self) -> Scale:

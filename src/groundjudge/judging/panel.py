@@ -76,11 +76,8 @@ class Panel(Judging):
                 raise bad_panel("panel", f"its judges must answer on one scale, not on several: {scales}")
         for judge in self.judges:
             if judge.repeat and judge.rubric.prompt.parameters.get("temperature", 1) == 0:
-                raise bad_panel(
-                    "panel",
-                    f"{judge.name} is listed twice at temperature 0, where it repeats itself: "
-                    "ask one for repeats",
-                )
+                twice = f"{judge.name} is listed twice at temperature 0, where it repeats itself"
+                raise bad_panel("panel", f"{twice}: ask one for repeats")
 
     @cached_property
     def identity(self) -> str:
@@ -134,12 +131,11 @@ class Panel(Judging):
             "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
         }
         if winner != "not_applicable" and not has_parts:
+            not_applicable = {value for rubric in self.rubrics for value in rubric.not_applicable}
             said |= {
                 "score": score,
                 "label": _more_than_half([vote.label for vote in votes]),
-                "value": _value(
-                    scored, self.rule, {each for one in self.rubrics for each in one.not_applicable}
-                ),
+                "value": _value(scored, self.rule, not_applicable),
             }
         return spent.model_copy(update=said)
 

@@ -8,7 +8,7 @@ import math
 import re
 import time
 import zlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -52,7 +52,7 @@ def parsed(answer: object) -> object:
     return cast("Any", answer).model_dump(warnings=False) if hasattr(type(answer), "model_dump") else answer
 
 
-def no_completion(body: object) -> str:
+def no_reply(body: object) -> str:
     """What is wrong with a response in which there is no reply."""
     return f"the response is not a chat completion: {message_of(body)}"
 
@@ -140,8 +140,8 @@ def check_key(key: object, origin: str, model: str) -> None:
 def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
     """The reply without the keys that the endpoint was sent, where the request itself does not show them."""
     texts = {name: str(getattr(reply, name) or "") for name in ("text", "finish_reason", "model", "refusal")}
-    echoed = [secret for secret in secrets if any(secret in text for text in texts.values())]
-    unseen = [secret for secret in echoed if secret not in str(request.messages)]
+    shown = "\n".join(texts.values())
+    unseen = [secret for secret in secrets if secret in shown and secret not in str(request.messages)]
     clean: dict[str, Any] = {name: without(text, unseen) for name, text in texts.items() if text}
     return replace(reply, tokens=None, **clean) if unseen else reply
 
@@ -188,13 +188,10 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
-    readings: tuple[tuple[str, Callable[[str], float]], ...] = (
-        ("retry-after-ms", lambda said: float(said) / 1000),
-        ("retry-after", float),
-        ("retry-after", lambda said: email.utils.parsedate_to_datetime(said).timestamp() - time.time()),
-    )
-    for header, seconds_in in readings:
-        with suppress(KeyError, ValueError, TypeError):
-            seconds = seconds_in(headers[header])
+    for header, units in (("retry-after-ms", 1000), ("retry-after", 1)):
+        said = str(headers.get(header, ""))
+        with suppress(ValueError, OverflowError):
+            date = email.utils.parsedate_tz(said)
+            seconds = email.utils.mktime_tz(date) - time.time() if date else float(said) / units
             return max(seconds, 0.0) if math.isfinite(seconds) else None
     return None

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 M = TypeVar("M")
 
-SECRET_NAME = re.compile(
+SECRET_SETTING = re.compile(
     r"(.*[_-])?(api|access|secret|private|subscription)[_-]?key([_-]id)?|authorization|(.*[_-])?password"
     r"|(.*[_-])?(client|webhook)[_-]secret|(.*[_-])?(api|access|auth|bearer|session)[_-]?token|credentials?",
     re.IGNORECASE,
@@ -123,4 +123,4 @@ def _told(value: Any) -> object:  # noqa: ANN401
 
 
 def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in settings.items() if not SECRET_NAME.fullmatch(name)}
+    return {name: value for name, value in settings.items() if not SECRET_SETTING.fullmatch(name)}

@@ -90,16 +90,15 @@ class FunctionModel:
     @cached_property
     def secrets(self) -> tuple[str, ...]:
         """The keys and passwords among the function's variables, and the keys in the environment."""
-        own, others = secrets_of(self.function), of_environment()
-        return (*own, *(secret for secret in others if len(secret) >= LENGTH_OF_KEYS))
+        keys = (value for value in of_environment() if len(value) >= LENGTH_OF_KEYS)
+        return *secrets_of(self.function), *keys
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled. A key among the function's variables or attributes gives a RuntimeWarning."""
-        held = {name for name, _ in secrets_in(self.function)}
-        if held:
+        if held := sorted({name for name, _ in secrets_in(self.function)}):
             message = (
                 f"the model {self.name} is pickled with what looks like a key or a password, in "
-                f"{', '.join(sorted(held))}: read it from the environment inside the function"
+                f"{', '.join(held)}: read it from the environment inside the function"
             )
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         return {"function": self.function, "name": self.name}
@@ -246,11 +245,8 @@ def call_metadata(model: Model) -> dict[str, str]:
     endpoint = str(getattr(getattr(model, "model", model), "endpoint", ""))
     # Chat completions are OpenAI's interface, whoever offers them.
     provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else ""
-    return {
-        "ls_model_type": "chat",
-        "ls_model_name": model.name,
-        **({"ls_provider": provider} if provider else {}),
-    }
+    told = {"ls_model_type": "chat", "ls_model_name": model.name, "ls_provider": provider}
+    return {name: value for name, value in told.items() if value}
 
 
 def model_of(model: ModelLike | None) -> Model:
@@ -299,14 +295,13 @@ def _named(name: str) -> Model:
     separator = "/" if "/" in name.partition(":")[0] else ":"
     prefix, _, model = name.partition(separator)
     provider = prefix.casefold().replace("-", "_")
+    is_at_gateway = separator == "/" and bool(os.environ.get("OPENAI_BASE_URL"))
     message = ""
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
     elif not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
-    elif (
-        model and PROVIDER.fullmatch(provider) and (separator == ":" or not os.environ.get("OPENAI_BASE_URL"))
-    ):
+    elif model and PROVIDER.fullmatch(provider) and not is_at_gateway:
         at_gateway = name if separator == "/" else f"openai:{model}"
         message = (
             f"{name!r} is a model of another provider, {prefix}: pass "

@@ -114,9 +114,8 @@ def is_in_loop_thread() -> bool:
 
 async def called(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
     """What a function returns: an async one is awaited, a sync one runs in a thread."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  an object with an async __call__
-    ):
+    called_too = getattr(function, "__call__", None)  # noqa: B004  of an object, which can be async
+    if any(map(inspect.iscoroutinefunction, (function, called_too))):
         answer = function(*args, **kwargs)
     else:
         answer = await asyncio.wrap_future(ThreadPerCall().submit(function, *args, **kwargs))

@@ -22,23 +22,8 @@ from openai.resources.chat import Completions
 
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import (
-    check_key,
-    error_of,
-    model_error,
-    model_errors,
-    no_completion,
-    parsed,
-    without_echo,
-)
-from groundjudge.models.identity import (
-    class_of,
-    identity_by_settings,
-    not_pickled,
-    own_identity,
-    same,
-    sent_by,
-)
+from groundjudge.models.answer import check_key, model_error, model_errors, no_reply, parsed, without_echo
+from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same, sent_by
 from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.pacing import wait_or_raise
 from groundjudge.models.redaction import RedactedError, of_endpoint, redacted, secrets_of
@@ -51,9 +36,8 @@ T = TypeVar("T")
 SyncClient: TypeAlias = openai.OpenAI
 OpenAIBatch: TypeAlias = openai.types.Batch
 
-KNOWN = frozenset(inspect.signature(Completions.create).parameters) - {
-    *("self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout")
-}
+UNSENT = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
+KNOWN = frozenset(inspect.signature(Completions.create).parameters) - UNSENT
 """The parameters of the API that the openai client knows by name. A stream is not asked for."""
 
 OPENAI = "https://api.openai.com/v1"
@@ -134,10 +118,7 @@ class OpenAIModel:
         self._is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
         completions: Any = getattr(getattr(client, "chat", None), "completions", None)
         if client is not None and not callable(getattr(completions, "create", None)):
-            message = (
-                "client must be an OpenAI client, or have a method chat.completions.create: "
-                f"{type(client).__name__} has none"
-            )
+            message = f"client must have a method chat.completions.create: {type(client).__name__} has none"
             raise self._error("unknown_model", message)
         if client is not None and (base_url or api_key):
             message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
@@ -237,7 +218,7 @@ class OpenAIModel:
         if self._given is None:
             return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         url = str(getattr(self._given, "base_url", ""))
-        return url if "://" in url else class_of(self._given)
+        return url if "://" in url else type(self._given).__qualname__
 
     @property
     def _who(self) -> str:
@@ -250,12 +231,12 @@ class OpenAIModel:
         retries = 0
         while True:
             try:
-                reply = self._reply(parsed(await self._send(body)))
-                return replace(reply, retries=retries) if retries else reply
-            except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
-                error = error_of(raised, self.name, f"{self._who}: ", self.secrets, REMEDIES)
-            error.retries += retries
-            await wait_or_raise(error, retries, self._most_retries(error), paced=is_paced)
+                with self.errors():
+                    reply = self._reply(parsed(await self._send(body)))
+                    return replace(reply, retries=retries) if retries else reply
+            except ModelError as error:
+                error.retries += retries
+                await wait_or_raise(error, retries, self._most_retries(error), paced=is_paced)
             retries += 1
 
     def _most_retries(self, error: ModelError) -> int:
@@ -264,10 +245,8 @@ class OpenAIModel:
         if not isinstance(own, int):
             return int(self._options["max_retries"])
         # A client retries by itself, but not after a response of status 200 that is not a completion.
-        is_page = error.code == "server" and not hasattr(
-            getattr(error.__cause__, "raised", None), "status_code"
-        )
-        return own if is_page else 0
+        raised = getattr(error.__cause__, "raised", None)
+        return own if error.code == "server" and not hasattr(raised, "status_code") else 0
 
     def _reply(self, answer: object) -> Reply:
         reply = completion_of(answer)
@@ -277,7 +256,7 @@ class OpenAIModel:
                 reply = reply_of(answer)
         if reply:
             return reply
-        raise self._error("server", f"{self._who}: {no_completion(answer)} ({REMEDIES['server']})")
+        raise self._error("server", f"{self._who}: {no_reply(answer)} ({REMEDIES['server']})")
 
     async def _send(self, body: dict[str, Any]) -> object:
         """Send a body, and return the response.

@@ -100,9 +100,8 @@ def _forms(secret: str) -> set[str]:
 
 def of_environment() -> tuple[str, ...]:
     """The secrets in the environment: the keys of all providers, and passwords in URLs."""
-    return secrets_of(
-        {n: value for n, value in os.environ.items() if "://" in value or SECRET_NAME.search(n)}
-    )
+    named = os.environ.items()
+    return secrets_of({name: held for name, held in named if "://" in held or SECRET_NAME.search(name)})
 
 
 @lru_cache

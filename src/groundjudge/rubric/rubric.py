@@ -129,9 +129,7 @@ class Rubric:
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
         if self.weighted and not is_weighable(self.scale):
-            needs = (
-                f"labels or at most {MOST_VALUES} whole numbers from 0, because a token must tell them apart"
-            )
+            needs = f"labels or at most {MOST_VALUES} whole numbers from 0, which a token can tell apart"
             message = f"{self.name}: `weighted` needs {needs}; the scale is {self.scale}"
             raise PromptError("bad_weighted", message, "weighted")
 
@@ -185,8 +183,7 @@ class Rubric:
 
     def _seen(self, case: CaseLike) -> Case:
         """The case as it is asked about."""
-        case = Case.of(case)
-        return case if self.tool_titles else case.without_tool_titles()
+        return Case.of(case) if self.tool_titles else Case.of(case).without_tool_titles()
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -345,9 +342,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
 def _format(prompt: Prompt) -> Format:
     """The reply format that a prompt file names."""
     if prompt.reply is None:
-        raise _refused(
-            "no_reply_format", prompt, "reply is missing: add it to the file, or in Python pass a format"
-        )
+        raise _refused("no_reply_format", prompt, "reply is missing: add it, or in Python pass a format")
     options = dict(prompt.reply)
     kind = str(options.pop("format", None))
     if kind not in FORMATS:
@@ -494,8 +489,7 @@ def _check_example(prompt: Prompt, example: ExampleReply, reply: Format, scale: 
         reading = reply.read(Reply(example.text), scale)
     except ReplyError as error:
         raise _refused("bad_example", prompt, f"example_reply cannot be read: {error}") from error
-    found = _numbers(reading, example.value)
-    if found != example.value:
+    if (found := _numbers(reading, example.value)) != example.value:
         raise _refused("bad_example", prompt, f"example_reply is read as {found}, not as {example.value}")
 
 
