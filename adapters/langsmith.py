@@ -300,15 +300,12 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
 
 def _case(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any]:
     """The fields of the exchange; the context, if it has none, from the child runs."""
-    found = fields.in_exchange(
+    return fields.in_exchange(
         **_sides(run, example),
         roots={"run": run, "example": example},
         retrieved=lambda: documents(run),
         more={"metadata": (example and example.metadata) or {}},
     )
-    if _has_crashed(run) and "response" not in fields.paths:  # the inputs can hold a response too
-        found["response"] = None
-    return found
 
 
 def _has_crashed(run: Run) -> bool:

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
-from groundjudge.case.fields import Fields, FieldsGiven, field_of
-from groundjudge.case.shapes import is_mapping, readable, shape_of
+from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.shapes import readable, shape_of
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.conversation import Ask as AskModel
 from groundjudge.judging.conversation import call, call_and_block, without_waiting
@@ -278,13 +278,9 @@ class Guard:
     def case(self, inputs: object, outputs: object) -> Case:
         """The case of what an application was given and what it answered, as `Case.from_exchange` reads them.
 
-        What the inputs have under a name of the response is of an earlier turn, and left out.
-
         Raises:
             CaseError: `bad_path`: a path of `fields` leads to two values.
         """
-        if is_mapping(inputs):
-            inputs = {name: value for name, value in inputs.items() if field_of(name) != "response"}
         return Case.of(self._case_of(inputs, outputs))
 
     def run(self, case: CaseGiven, regenerate: Regenerate | None = None) -> Outcome:

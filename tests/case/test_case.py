@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 from chats import error_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundjudge import load
 from groundjudge.case.case import Case, Document, Message, ToolCall
 from groundjudge.case.fields import ALIASES, FIELD_NAMED
 from groundjudge.errors import CaseError
@@ -137,6 +140,42 @@ def test_strings_are_kept_unchanged(text: str) -> None:
     assert {case.query, case.response, case.reference, case.profile, case.agent_name} == {text}
     assert case.context is None
     assert Case(query="\ud83d\ude00").query == "😀"
+
+
+UNANSWERED: list[list[tuple[str, str]]] = [
+    [("user", "q"), ("assistant", "a"), ("user", "q")],
+    [("user", "q"), ("assistant", "a"), ("user", "q"), ("assistant", " ")],
+    [("assistant", "I look."), ("tool", "9"), ("assistant", "")],
+]
+
+
+@pytest.mark.parametrize("thread", UNANSWERED)
+def test_earlier_answer_is_none_to_the_last_question(thread: Any) -> None:
+    row = {"query": "q", "context": "a", "response": thread}
+    with pytest.raises(CaseError, match="empty_response"):
+        load("groundedness", model="offline").judge(row)
+
+
+@dataclass
+class Passage:
+    text: str
+    title: str = "T"
+
+
+def test_metadata_is_kept_whatever_it_holds() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    odd = {1: circle, (1, 2): {(3,): 4}, "set": {2, 1}, "array": np.array([1.5, 2]), "more": iter("ab")}
+    case = Case.from_mapping({"response": "r", "passages": [Passage("p")], **odd})
+    assert case.metadata == {
+        "passages": [{"text": "p", "title": "T"}],
+        "1": "[[...]]",
+        "(1, 2)": "{(3,): 4}",
+        "set": [1, 2],
+        "array": [1.5, 2],
+        "more": ["a", "b"],
+    }
+    assert case.own("passages", "documents") == (Document(content="p", title="T"),)
 
 
 LONE = "a\ud83d."

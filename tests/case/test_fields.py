@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from chats import CHAT, LANGCHAIN, OPENAI, Snippet, error_of
 from langchain_core.load import dumpd
@@ -213,11 +214,19 @@ EXCHANGES = {
         {"messages": ANSWERED + ASKED}, {"answer": "r"}, query=ANSWERED + ASKED, **RESULTS
     ),
     "a text under messages": exchange("q", {"messages": "r"}),
+    "an answer in the inputs": exchange(
+        *({"query": "q", "answer": "gold"}, {"context": "c"}),
+        response=None,
+        context="c",
+        metadata={"answer": "gold"},
+    ),
     "null in the outputs": exchange(
         *({"messages": ANSWERED}, {"messages": ANSWERED, "answer": None}),
         **{**RESULTS, "response": None, "conversation": ANSWERED},
     ),
-    "null in the inputs": exchange({"query": "q", "answer": None}, {"messages": ANSWERED}, **THREAD),
+    "null in the inputs": exchange(
+        {"query": "q", "answer": None}, {"messages": ANSWERED}, **THREAD, metadata={"answer": None}
+    ),
     "NaN for the outputs": exchange("q", float("nan"), float("nan"), response=None),
     "an empty text": exchange("q", "", response=""),
     "a reference with messages too": exchange("q", "r", {"answer": "g", "messages": ASKED}, reference="g"),
@@ -249,6 +258,34 @@ def test_inputs_outputs_and_reference_are_read(inputs: Any, outputs: Any, refere
     assert Case.from_exchange(inputs, outputs, reference) == case
     row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
     assert Case.from_mapping(row) == case
+
+
+@dataclass
+class State:
+    messages: list[Any]
+    context: Any = None
+
+
+def test_state_of_an_agent_can_be_an_object_and_hold_arrays() -> None:
+    thread = [("user", "q"), ("assistant", "r")]
+    state = State(thread, np.array(["a", "b"]))
+    found = Case.from_mapping(Fields().in_row(state))
+    assert found == Case(query="q", response="r", context=["a", "b"], conversation=thread[:1])
+    by_path = Fields.of({"context": "s.context", "query": "s.context.1"}).in_row({}, {"s": state})
+    assert Case.from_mapping(by_path) == Case(query="b", context=["a", "b"])
+
+
+@pytest.mark.parametrize("answer", ["r", AIMessage("r"), [AIMessage("r")]])
+def test_answer_beside_the_thread_that_ends_with_it(answer: Any) -> None:
+    row = {"messages": [("user", "q"), ("assistant", "r")], "answer": answer, 1: "a key that is no text"}
+    case = Case.from_mapping(row)
+    assert (case.query_text, case.response_text, case.context) == ("q", "r", ())
+    assert case.conversation == (Message(role="user", content="q"),)
+
+
+def test_thread_beside_an_application_that_crashed_is_an_earlier_one() -> None:
+    case = Case.from_mapping({"inputs": "q", "outputs": None, "messages": ANSWERED})
+    assert case.response is None
 
 
 def test_exchange_takes_further_fields() -> None:

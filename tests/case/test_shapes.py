@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from chats import CHAT, LANGCHAIN, OPENAI, Snippet, error_of
 from deepeval.test_case import RetrievedContextData
@@ -294,6 +295,9 @@ SERVER_TOOL = [
 ]
 
 
+SEARCH, SEARCHED = {"type": "web_search_call", "id": "1"}, ToolCall(name="web_search_call")
+
+
 def said(content: Any, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
@@ -314,7 +318,7 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     # the message: what is kept of it
     "text blocks": (
         said([{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}]),
-        [ai("a\nb")],
+        [ai("ab")],
     ),
     "a result inside a result": (said([{"type": "tool_result", "content": [RESULT]}]), [tool("9")]),
     "data among results": (said([RESULT, {"cache": 1}]), [tool("9"), ai('[{"cache": 1}]')]),
@@ -335,6 +339,27 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     "two equal calls": (said("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [ai("", F, F)]),
     "a result before a text": (said([RESULT, text("And?")]), [tool("9"), ai("And?")]),
     "a tool of the server's": (said(SERVER_TOOL), [ai("", F), tool(json.dumps(FOUND)), ai("a")]),
+    "a text that cites": (said([text("At "), text("9", citations=[FOUND]), text(".")]), [ai("At 9.")]),
+    "a text of null, and nothing": (said([text(None), {}]), [ai()]),
+    "a document of text": (said([{"type": "document", "source": text(None, data="a")}]), [ai("a")]),
+    "an array": (said(np.array([text("a"), text("b")], dtype=object)), [ai("ab")]),
+    "a call that the provider made": (said([SEARCH, text("a")]), [ai("", SEARCHED), ai("a")]),
+    "a provider's call and result": (
+        said([{"type": "mcp_call", "name": "f", "output": "9"}, text("a")]),
+        [tool("9", "f"), ai("a")],
+    ),
+    "a result beside a call": (
+        AIMessage([{"type": "server_tool_result", "output": "9"}, text("a")], tool_calls=[AS_LANGCHAIN]),
+        [tool("9"), ai("a", F)],
+    ),
+    "a call before a result": (said([RESULT], tool_calls=[AS_LANGCHAIN]), [tool("9"), ai("", F)]),
+    "Bedrock's call": (said([{"toolUse": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
+    "Bedrock's result": (said([{"toolResult": {"content": [{"text": "9"}]}}]), [tool("9")]),
+    "the AI SDK's call": (said([{"type": "tool-call", "toolName": "f", "input": {"a": 1}}]), [ai("", F)]),
+    "a custom tool": (said(None, tool_calls=[{"custom": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
+    "an item that is a call": ({"type": "function_call", "name": "f", "arguments": '{"a": 1}'}, [ai("", F)]),
+    "an item that is a result": ({"type": "function_call_output", "output": "9"}, [tool("9")]),
+    "an item that is reasoning": ({"type": "reasoning", "summary": []}, [ai()]),
     "a result with two keys": (
         {"role": "tool", "name": "f", "content": "ok", "total": 9},
         [tool('{"content": "ok", "total": 9}', "f")],

@@ -86,7 +86,7 @@ def test_role_line_in_a_value_starts_no_section() -> None:
 def test_input_of_type_text_shows_the_last_message_of_the_role() -> None:
     prompt = Prompt.parse("{query} {response} {conversation}")
     messages = [("user", "a"), ("assistant", "b"), ("user", "c")]
-    content = user_of(prompt, query=messages, response=messages, conversation=messages)
+    content = user_of(prompt, query=messages, response=messages[:2], conversation=messages)
     assert content.startswith("<data-query>\nc\n</data-query> <data-response>\nb\n</data-response>")
     assert content.count('"content"') == 3
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeAlias
 
 from pydantic import Field, PrivateAttr
 
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read, readable, text_of
+from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, plain, read, readable, text_of
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String
 
@@ -111,7 +111,7 @@ class Case(Frozen):
 
     def _read(self, given: Mapping[str, Any]) -> None:
         """Set the fields; note those that cannot be read, and those with content that is not text."""
-        given = {name: [*value] if isinstance(value, Iterator) else value for name, value in given.items()}
+        given = {name: plain(value) for name, value in given.items()}
         values = {name: readable(name, value) for name, value in given.items() if value is not None}
         faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
         super().__init__(**{name: value for name, value in values.items() if name not in faults})
@@ -170,7 +170,7 @@ class Case(Frozen):
         Raises:
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
-        folded = {name.casefold(): value for name, value in self.metadata.items()}
+        folded = {name.casefold(): value for name, value in self.value("metadata").items()}
         kind = "retrieved" if type == "documents" and not self._tool_titles else type
         return read(key, self.metadata.get(key, folded.get(key.casefold())), kind)
 

@@ -78,7 +78,7 @@ def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
 def misspelt(field: str, keys: Iterable[str]) -> str | None:
     """The first of the keys that is nearly a name of the field, which is probably meant by it."""
     names = [name for name, meant in FOLDED.items() if meant == field]
-    return next((key for key in keys if get_close_matches(key.casefold(), names, 1, 0.8)), None)
+    return next((key for key in map(str, keys) if get_close_matches(key.casefold(), names, 1, 0.8)), None)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ class Fields:
         never read from them: a crashed application must not look like a good one.
 
         Args:
-            row: a mapping; any object if all that is needed of it is in the paths.
+            row: a mapping, or a dataclass or pydantic model like one; any object if all that is needed of it
+                is in the paths.
             roots: what a path can begin with, by name. None: the keys of the row, in which a key may contain
                 dots, such as the column "inputs.q" of a table.
 
@@ -153,7 +154,7 @@ class Fields:
             CaseError: `unreadable_row` if the row is not a mapping; `bad_path` if a path can be read in two
                 ways that lead to different values.
         """
-        if not is_mapping(row):
+        if not is_mapping(row := _mapped(row)):
             if not self.paths or roots is None:
                 message = f"a case must be a mapping from field names to values, not {shapes.shape_of(row)}"
                 raise CaseError("unreadable_row", message)
@@ -177,7 +178,8 @@ class Fields:
         """The fields in the inputs and outputs of an application's run, and in the expected outputs.
 
         If two sides hold the same field, the outputs come first, then the inputs, then the reference
-        outputs; only the `id` of the inputs comes before that of the outputs.
+        outputs; only the `id` of the inputs comes before that of the outputs. The response is never in the
+        inputs: what they have under a name of it is of an earlier turn, or expected, and goes to `metadata`.
 
         Args:
             inputs: a mapping, or the query itself. `messages` is the query or, if another key gives the
@@ -207,6 +209,8 @@ class Fields:
             asked.setdefault("conversation" if "query" in asked else "query", before)
             if results := _tool_results(before):
                 asked.setdefault("context", results)
+        if "messages" not in answered:
+            answered.setdefault("response", None)  # a crash, whatever the thread or the row has besides
         exchange = {**expected, **asked, **answered}
         exchange["id"] = asked.get("id", exchange.get("id"))
         exchange["metadata"] = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
@@ -327,7 +331,7 @@ def _named(pairs: Pairs, main: str = "") -> Found:
     """
     given, held, others = dict[str, tuple[str, Any]](), dict[str, Any](), dict[str, Any]()
     for key, any_value in pairs:
-        value = None if is_absent(any_value) else any_value
+        value = None if is_absent(any_value) else shapes.plain(any_value)
         name = _meant(str(key), value, main)
         if name == "metadata" and is_mapping(value):
             held = {**value, **held}
@@ -344,6 +348,8 @@ def _named(pairs: Pairs, main: str = "") -> Found:
 def _meant(key: str, value: object, main: str) -> str | None:
     """What a key stands for, in a row or on the side of an exchange with a main field; None for nothing."""
     name = MEANINGS.get(key.casefold())
+    if name == "response" and main == "query":  # of an earlier turn, or the one that is expected
+        return None
     if (name == "response" and main == "reference") or (
         name == "messages" and isinstance(value, str) and main == "response"
     ):
@@ -400,7 +406,12 @@ def _in_thread(thread: object, found: Found) -> Found:
 def _is_answer(message: Message, found: Found) -> bool:
     """Whether a message can be the response: it calls no tool, and is the one that was given, if one was."""
     is_final = message.role == "assistant" and not message.tool_calls
-    return is_final and found.get("response", message.content) == message.content
+    given = readable("response", found.get("response", message.content))
+    return (
+        is_final
+        and not isinstance(given, CaseError)
+        and shapes.text_of(given, "assistant") == message.content
+    )
 
 
 def _tool_results(messages: object) -> list[Message]:
@@ -413,6 +424,12 @@ def _said(message: Message) -> object:
     return [message] if message.holds_media else message.content
 
 
+def _mapped(value: object) -> object:
+    """A dataclass or pydantic model that has a field, as a mapping; anything else as it is."""
+    declared: Any = getattr(type(value), "model_fields", getattr(type(value), "__dataclass_fields__", ()))
+    return {name: getattr(value, name) for name in declared} if any(map(field_of, declared)) else value
+
+
 def _side(side: object, main: str) -> Found:
     """One side of an exchange: its fields, its `messages` and its other keys.
 
@@ -422,8 +439,7 @@ def _side(side: object, main: str) -> Found:
     """
     if is_absent(side):
         return _named(())
-    declared: Any = getattr(type(side), "model_fields", getattr(type(side), "__dataclass_fields__", ()))
-    held = {name: getattr(side, name) for name in declared} if any(map(field_of, declared)) else side
+    held = _mapped(side)
     return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
 
 
@@ -435,6 +451,7 @@ NOTHING = object()
 
 def _held(value: Any, name: str) -> Any:  # noqa: ANN401
     """What a key, an attribute or the number of an item leads to."""
+    value = shapes.plain(value)
     if hasattr(value, "get"):
         return value.get(name, NOTHING)
     if is_list(value):
@@ -458,7 +475,7 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
     Raises:
         CaseError: `bad_path`: the path can be read in two ways that lead to different values.
     """
-    values = [value for value in _values_at(roots, path) if value is not None]
+    values = [shapes.plain(value) for value in _values_at(roots, path) if value is not None]
     if any(value != values[0] for value in values):
         message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
         raise CaseError("bad_path", message, path)

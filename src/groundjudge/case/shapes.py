@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain, groupby
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
 
@@ -41,11 +42,17 @@ ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "meta
 BLOCK = re.compile(
     r"(?P<text>text|(?:input|output)_text|refusal)"
     r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?)"
-    r"|(?P<call>\w*(?:tool_use|tool_call|function_call))"
-    r"|(?P<result>\w*(?:tool_result|function_call_output))"
+    r"|(?P<result>\w*(?:tool_result|_call_output|function_response)|code_execution_result)"
+    r"|(?P<call>\w*tool_use|\w+_call|executable_code)"
     r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?)"
 )
 """The types of content blocks, of every vendor: the name of the group says how a block is read."""
+
+NOT_SNAKE = re.compile("[A-Z]|-")
+"""What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
+
+BESIDE_CONTENT = ("tool_calls", "invalid_tool_calls", "additional_kwargs", "refusal", "function_call")
+"""What a message has beside its content; if that is split, its last part keeps it."""
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]", re.DOTALL)
@@ -70,24 +77,38 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
         return False
 
 
+def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
+    """A list in place of NumPy's or pandas' arrays, and of what can be gone through only once."""
+    if isinstance(value, Iterator):
+        return [*value]
+    return value.tolist() if hasattr(type(value), "tolist") else value
+
+
 def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
     """What a mapping or an object has under a name; the default if that is None."""
     value = item.get(name) if is_mapping(item) else getattr(item, name, None)
-    return default if value is None else value
+    return default if value is None else plain(value)
 
 
 def as_json(value: object) -> str:
-    """The value as JSON: a pydantic model as a mapping, whatever else JSON cannot hold as a string."""
+    """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
 
-    def as_mapping(held: object) -> object:
-        return dict(held) if isinstance(held, BaseModel) else str(held)
+    def held_by(value: object) -> object:
+        if isinstance(value, BaseModel):
+            return dict(value)
+        if is_dataclass(value):
+            return {each.name: getattr(value, each.name) for each in fields(value)}
+        listed = sorted(value, key=str) if isinstance(value, AbstractSet) else plain(value)
+        return str(value) if listed is value else listed
 
-    return well_formed(json.dumps(value, ensure_ascii=False, default=as_mapping))
+    return well_formed(json.dumps(value, ensure_ascii=False, default=held_by))
 
 
 def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that a case can be written, read again and compared."""
-    return json.loads(as_json(value), parse_constant=str)
+    with suppress(TypeError, ValueError, RecursionError):  # a key that is no string, a circle
+        return json.loads(as_json(value), parse_constant=str)
+    return well_formed(str(value))
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
@@ -171,12 +192,16 @@ def is_blank(value: object) -> bool:
 
 
 def text_of(value: str | tuple[Message, ...] | None, role: str) -> str:
-    """A field's text; of messages the last one with that role or, if none has it, all of them."""
+    """A field's text; of messages the last one with that role or, if none has it, all of them.
+
+    Of an assistant's that is one after the last question: an earlier one answers something else.
+    """
     if value is None or isinstance(value, str):
         return value or ""
-    messages = [message for message in value if not is_blank(message)]
-    of_role = [message.content for message in messages if message.role == role]
-    return of_role[-1] if of_role else "\n\n".join(message.content for message in messages)
+    ends = [number for number, each in enumerate(value, 1) if role == "assistant" and each.role == "user"]
+    value = value[max(ends, default=0) :]
+    of_role = [message.content for message in value if message.role == role]
+    return of_role[-1] if of_role else "\n\n".join(each.content for each in value if not is_blank(each))
 
 
 def shape_of(value: object) -> str:
@@ -198,16 +223,25 @@ def _block(block: object) -> Block:
         return "text", block, block
     only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
     kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
-    found = BLOCK.fullmatch(kind) if isinstance(kind, str) else None
+    found = BLOCK.fullmatch(NOT_SNAKE.sub(lambda sign: f"_{sign[0].strip('-').lower()}", str(kind)))
     sort, has_type = str(found.lastgroup) if found else "", isinstance(kind, str) and kind is not only_key
+    if sort in {"call", "result"} and is_mapping(held := get(block, str(only_key))):  # Bedrock's, Gemini's
+        block, has_type = held, True
+    if sort == "call" and _output(block) is not None:
+        sort = "result"  # the provider made the call
     if sort in {"call", "reasoning"} and has_type:  # the message keeps its calls
         return sort, "", block
+    if sort == "media" and get(source := get(block, "source"), "type") == "text":  # Anthropic's documents
+        sort, text = "text", get(source, "data")
+    if (is_mapping(block) and not block) or (sort == "text" and has_type and text is None):
+        return "text", "", block
     if isinstance(text, str) and (sort == "text" or not is_mapping(block)):
         return "text", text, block
     if sort == "media":
         return sort, f"[{kind}]", block
     is_block = has_type or sort == "text" or (isinstance(text, str) and text)
-    return (sort or "text", as_json(block), block) if is_block else ("", "", block)
+    sort = "data" if sort in {"", "text"} else sort
+    return (sort, as_json(block), block) if is_block else ("", "", block)
 
 
 def _blocks(content: object) -> list[Block]:
@@ -216,13 +250,22 @@ def _blocks(content: object) -> list[Block]:
         return [("text", content, content)]
     blocks = [*map(_block, content)] if is_list(content) else [("", "", content)]
     sorts = {sort for sort, _, _ in blocks}
-    if "" in sorts <= {"", "text"}:
-        return [("text", as_json(content), content)]
-    return [(sort or "text", text if sort else as_json(block), block) for sort, text, block in blocks]
+    if "" in sorts <= {"", "text", "data"}:
+        return [("data", as_json(content), content)]
+    return [(sort or "data", text if sort else as_json(block), block) for sort, text, block in blocks]
 
 
-def _text(blocks: Iterable[Block]) -> str:
-    return "\n".join(text for _, text, _ in blocks if text)
+def _output(block: object) -> Any:  # noqa: ANN401  whatever a tool returns
+    """What a tool returned, in a block of any vendor's; None if the block has none."""
+    names = ("content", "output", "result", "response", "code_execution_result")
+    return next((found for name in names if (found := get(block, name)) is not None), None)
+
+
+def _text(blocks: Iterable[Block], between: str = "\n") -> str:
+    """The texts of blocks, one per line; adjacent texts with something else between them."""
+    groups = groupby((block for block in blocks if block[1]), lambda block: block[0] == "text")
+    lines = ((between if is_text else "\n").join(text for _, text, _ in some) for is_text, some in groups)
+    return "\n".join(lines)
 
 
 def _hold_media(blocks: Iterable[Block]) -> bool:
@@ -247,7 +290,7 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
     What LangChain dumps, and a pair of role and text, is a mapping like those of others.
     """
     is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
-    items: list[Any] = [value] if is_one else [*value]
+    items: list[Any] = [value] if is_one else plain(value)
     for item in items:
         match item:
             case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
@@ -256,23 +299,36 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
                 yield from _split({**item, **held})
             case [str(role), str(content)] if role in ROLES:
                 yield {"role": role, "content": content}
+            case _ if role_of(item) is None and _block(item)[0] in {"call", "result", "reasoning"}:
+                yield from _split({"role": "assistant", "content": [item]})  # of OpenAI's Responses
             case _:
                 yield from _split(item)
 
 
 def _split(item: object) -> Iterator[Any]:
-    """An item; each result of a tool in its content, as Anthropic sends them, is an item with role "tool"."""
-    blocks = _blocks(content) if is_list(content := get(item, "content")) else []
-    if not any(sort == "result" for sort, _, _ in blocks):
+    """An item; each result of a tool in its content, as Anthropic sends them, is an item with role "tool".
+
+    What follows a call is an item too: no application has answered that call, so the provider made it.
+    """
+    turns: list[list[Block]] = []
+    for block in _blocks(content) if is_list(content := get(item, "content")) else ():
+        before = turns[-1][-1][0] if turns else "result"
+        if "result" in {before, block[0]} or before == "call" != block[0]:
+            turns.append([])
+        turns[-1].append(block)
+    if len(turns) < 2 and not (turns and turns[0][0][0] == "result"):  # noqa: PLR2004
         yield item
         return
-    for is_result, group in groupby(blocks, lambda block: block[0] == "result"):
-        given = [block for _, _, block in group]
-        if not is_result:
-            yield {"role": role_of(item), "name": get(item, "name"), "content": given}
-        for block in given if is_result else ():
-            content = get(block, "content", get(block, "output", ""))
-            yield from _split({"role": "tool", "name": get(block, "name"), "content": content})
+    beside = {name: held for name in BESIDE_CONTENT if (held := get(item, name))}
+    if beside and turns[-1][0][0] == "result":
+        turns.append([("text", "", "")])
+    for turn in turns:
+        (sort, _, block), given = turn[0], [block for _, _, block in turn]
+        if sort == "result":
+            yield from _split({"role": "tool", "name": get(block, "name"), "content": _output(block) or ""})
+        else:
+            more = beside if turn is turns[-1] else {}
+            yield {"role": role_of(item), "name": get(item, "name"), "content": given, **more}
 
 
 def _message(field: str, item: object) -> Message:
@@ -283,11 +339,14 @@ def _message(field: str, item: object) -> Message:
     refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
     failure = get(get(item, "error"), "message")  # of Inspect's tools
     contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
-    blocks = [block for content in contents for block in _blocks(content)]
+    parts = [_blocks(content) for content in contents]
+    blocks = [*chain(*parts)]
     calls = _calls(item, blocks)
     if role is None or not (contents or calls):
         _refused(field, "a string or chat messages with role and content", item)
-    content = (_whole(item) if role == "tool" else "") or _text(blocks)
+    # What a model says in adjacent blocks is one text, which is only cut where it cites something.
+    texts = (_text(part, "" if role == "assistant" else "\n") for part in parts)
+    content = (_whole(item) if role == "tool" else "") or "\n".join(filter(None, texts))
     name, has_media = name if isinstance(name, str) else None, _hold_media(blocks)
     return Message(role=role, content=content, name=name, tool_calls=calls, holds_media=has_media)
 
@@ -305,10 +364,11 @@ def _calls(item: object, blocks: Iterable[Block]) -> tuple[ToolCall, ...]:
 
 
 def _call(call: object) -> ToolCall:
-    function = get(call, "function")  # OpenAI nests name and arguments in it; in Inspect it is the name
+    function = get(call, "function", get(call, "custom"))  # OpenAI nests in it; in Inspect it is the name
     named = call if isinstance(function, str | None) else function
     arguments = get(named, "arguments", get(named, "args", get(named, "input")))
-    return ToolCall(name=str(get(named, "name", get(named, "function", ""))), arguments=arguments)
+    name = get(named, "name", get(named, "toolName", get(named, "function", get(call, "type", ""))))
+    return ToolCall(name=str(name), arguments=arguments)
 
 
 def _document(field: str, item: object) -> Document:
@@ -406,7 +466,8 @@ def _answers(field: str, value: object) -> tuple[str, ...]:
 
 
 def _metadata(field: str, value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
-    return as_data(value if is_mapping(value) else _refused(field, "a mapping", value))
+    held: Mapping[Any, Any] = value if is_mapping(value) else _refused(field, "a mapping", value)
+    return {well_formed(str(key)): as_data(each) for key, each in held.items()}
 
 
 READERS: Mapping[str, Callable[[str, Any], Any]] = {

@@ -273,7 +273,7 @@ class Rubric:
         response = shown.value(case)
         if response is None:
             return "no_response"
-        return "empty_response" if is_blank(response) and not shown.may_be_empty else None
+        return "empty_response" if is_blank(case.response_text) and not shown.may_be_empty else None
 
     def _worst(self, verdict: Verdict, code: str) -> Verdict:
         choice, names = self.scale.nearest(0.0) or None, self.format.part_names
