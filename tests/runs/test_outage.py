@@ -76,17 +76,11 @@ def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
     assert len(server.requests) == 3 * concurrency
 
 
-def refuse(_: Request) -> str:
-    raise ConnectionRefusedError
+def test_a_function_that_cannot_connect_ends_the_run() -> None:
+    def refuse(_: Request) -> str:
+        raise ConnectionRefusedError
 
-
-async def arefuse(_: Request) -> str:
-    raise ConnectionRefusedError
-
-
-@pytest.mark.parametrize("function", [refuse, arefuse])
-def test_a_function_that_cannot_connect_ends_the_run(function: Callable[[Request], Any]) -> None:
-    found, error = until_error(run(judge_named("j", function), rows(100), concurrency=8))
+    found, error = until_error(run(judge_named("j", refuse), rows(100), concurrency=8))
     assert (found, error.code) == ([], "connection")
 
 
@@ -105,19 +99,15 @@ def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> No
 
 
 @pytest.mark.soak
-def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str) -> None:
+def test_a_closed_port_ends_the_run_of_its_judges_though_another_endpoint_answers(closed: str) -> None:
     with StandIn([GOOD]) as server:
+        judges = [judge_named(name, at(closed)) for name in "abc"]
+        found, error = until_error(run(judges, rows(200), concurrency=6))
+        assert (found, error.code) == ([], "connection")
         judges = [judge_named("alive", at(server.url)), judge_named("dead", at(closed))]
         found, error = until_error(run(judges, rows(200), concurrency=4))
     assert error.code == "connection"
     assert {verdict.judge for verdict in found} <= {"alive"}
-
-
-@pytest.mark.soak
-def test_judges_at_the_same_url_are_at_one_endpoint(closed: str) -> None:
-    judges = [judge_named(name, at(closed)) for name in "abc"]
-    found, error = until_error(run(judges, rows(200), concurrency=6))
-    assert (found, error.code) == ([], "connection")
 
 
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:

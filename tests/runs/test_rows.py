@@ -35,7 +35,6 @@ def _content(row: Mapping[str, Any] | CaseError) -> object:
 
 JSON_LINES: Table = {
     "blank lines and CRLF": ('\n{"a": 1}\n  \r\n{"b": 2}\r\n\n', [{"a": 1}, {"b": 2}]),
-    "byte order mark": ('\ufeff{"a": 1}\n', [{"a": 1}]),
     "empty": ("", []),
     "only a newline ends a line": ('{"a": "\u2028\u0085x"}\n', [{"a": "\u2028\u0085x"}]),
     "not an object": (
@@ -57,7 +56,6 @@ JSON_LINES: Table = {
 
 
 CSV: Table = {
-    "plain": ("query,response\nq,r\n", [{"query": "q", "response": "r"}]),
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
     "tabs": ("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}]),
     "spaces in the header": (" query , id\nq,7\n", [{"query": "q", "id": "7"}]),
@@ -99,13 +97,11 @@ CSV: Table = {
 TSV: Table = {
     "plain": ("query\tresponse\nq, one\tr;r\n", [{"query": "q, one", "response": "r;r"}]),
     "commas in the header": ("query,x\tresponse\nq\tr\n", [{"query,x": "q", "response": "r"}]),
-    "quoted": ('query\tcontext\n"a\tb"\t"[""c""]"\n', [{"query": "a\tb", "context": ["c"]}]),
     "unclosed quote": ('query\n"x\n', ["line 2: not TSV (unexpected end of data)"]),
 }
 
 
 JSON: Table = {
-    "an array of objects": ('[{"a": 1},\n {"b": "ü"}]', [{"a": 1}, {"b": "ü"}]),
     "byte order mark": ('\ufeff[{"a": 1}]', [{"a": 1}]),
     "an empty array": ("[]", []),
     "an item that is no object": (
@@ -191,11 +187,8 @@ MESSAGES = [{"role": "user", "content": "hi, [you]"}]
         ("context", "[1] A study of bees", "[1] A study of bees"),
         ("answers", '["a", "b"]', ["a", "b"]),
         ("judges", '["groundedness"]', ["groundedness"]),
-        ("judges", "groundedness, passage_quality", "groundedness, passage_quality"),
         ("query", json.dumps(MESSAGES), MESSAGES),
-        ("messages", json.dumps(MESSAGES), MESSAGES),
         ("response", '["a", "b"]', '["a", "b"]'),
-        ("label", "[1, 2]", "[1, 2]"),
         ("context", "[" * 100_000, "[" * 100_000),
     ],
 )

@@ -138,21 +138,10 @@ def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # 
 
 
 def test_concurrency_is_reached_but_not_exceeded_by_all_judges_together() -> None:
-    full = asyncio.Event()
-    in_flight: list[int] = [0]
-
-    async def answer(_: Request) -> str:
-        in_flight.append(in_flight[-1] + 1)
-        if in_flight[-1] == 7:
-            full.set()
-        await full.wait()
-        await asyncio.sleep(0.002)
-        in_flight.append(in_flight[-1] - 1)
-        return GOOD
-
-    found = list(run([judge_named(name, answer) for name in "abc"], rows(100), concurrency=7))
-    assert [verdict.status for verdict in found] == ["ok"] * 300
-    assert max(in_flight) == 7
+    model = Echo(wait=lambda _: 0.002)
+    found = run([judge_named(name, model) for name in "abc"], rows(100), concurrency=7)
+    assert codes(found) == {"ok": 300}
+    assert model.most_in_flight == 7
 
 
 def test_blocking_functions_run_concurrently() -> None:
@@ -163,15 +152,6 @@ def test_blocking_functions_run_concurrently() -> None:
         return GOOD
 
     assert {v.status for v in run(judge_named("j", answer), rows(48), concurrency=24)} == {"ok"}
-
-
-async def test_number_of_tasks_is_the_concurrency() -> None:
-    before = len(asyncio.all_tasks())
-    most = 0
-    async for _ in arun(judge_named("j", Echo()), rows(500), concurrency=8):
-        most = max(most, len(asyncio.all_tasks()) - before)
-    assert most <= 8
-    assert len(asyncio.all_tasks()) == before
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -327,10 +307,7 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "mapping": ({"id": 9, "response": "1"}, both("9")),
     "no id": ({"response": "1"}, both("row 2")),
     "id 0": ({"id": 0, "response": "1"}, both("0")),
-    "case without id": (Case(response="1"), both("row 2")),
     "id with an unpaired surrogate": ({"id": "\ud800", "response": "1"}, both(REPLACED)),
-    "blank response": ({"response": ""}, both("row 2", "empty_response")),
-    "missing response": ({"query": "q"}, both("row 2", "no_response")),
     "CaseError": (UNREADABLE, NOT_A_ROW),
     "not a mapping": ("text", NOT_A_ROW),
     "no case can be built: one verdict per judge": (
@@ -341,7 +318,6 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
         {"answer": "1", "output": "2", "judges": ["b"]},
         [("b", "row 2", "alias_conflict")],
     ),
-    "list of judges": ({"response": "1", "judges": ["b"]}, ONLY_B),
     "comma-separated judges": ({"response": "1", "judges": "b , a"}, both("row 2")),
     "judges in metadata": ({"response": "1", "metadata": {"judges": ["b"]}}, ONLY_B),
     "judges beside inputs and outputs": (
@@ -396,7 +372,6 @@ class DataFrame(dict[str, Any]):
         ({"judges": [judge_named("j", Echo())] * 2}, ValueError, "two judges have the name 'j'"),
         ({"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0"),
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
-        ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
         ({"cases": DataFrame()}, TypeError, r'df\.to_dict\("records"\)'),
         ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
