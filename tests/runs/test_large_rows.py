@@ -101,8 +101,6 @@ COLUMNS: dict[str, tuple[Any, list[str]]] = {
     "a struct": (pa.StructArray.from_arrays([pa.array(["a", HUGE])], ["content"]), ["ok", "row 2"]),
     "a map": (pairs(99), ["row 1"]),
     "nothing, often": (in_lists(pa.nulls(999, pa.bool_()), [0, 1, 999]), ["ok", "row 2"]),
-    "missing values": (pa.array([None, "a"]), ["ok", "ok"]),
-    "numbers": (pa.array([1.5, None]), ["ok", "ok"]),
 }
 
 

@@ -16,7 +16,6 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from any_options import load_any
 from command_line import run_program
 from many_rows import GOOD, Echo, Row, codes, ids, judge_named, rows
 from scripted_model import ScriptedModel
@@ -408,18 +407,10 @@ def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
     assert run_program(program) == (0, "ok\n", "")
 
 
-RAG_ROW = {"query": "q", "context": ["c"], "response": "r"}
-
-
 def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
-    judge = load_any("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"))
-    rows: list[dict[str, Any]] = [
-        {**RAG_ROW, "id": "a"},
-        {**RAG_ROW, "id": "a", "label": 1},
-        {**RAG_ROW, "id": "a", "response": "Other."},
-        RAG_ROW,
-        RAG_ROW,
-    ]
+    judge, unnamed = judge_named("j", ScriptedModel(GOOD)), {"response": "r"}
+    first = {"id": "a", "response": "r"}
+    rows = [first, {**first, "label": 1}, {**first, "response": "Other."}, unnamed, unnamed]
     ways = {"ok": run(judge, rows, ordered=True), "unanswered": verdicts_of([], judge, rows)}
     for outcome, verdicts in ways.items():
         assert codes(verdicts) == {outcome: 4, "duplicate_id": 1}
