@@ -45,10 +45,7 @@ End: TypeAlias = Literal["completed", "failed"]
 Moment: TypeAlias = Literal["before", "midway", "after"]
 """Before a call takes effect, after half of the download has been sent, or before the answer is sent."""
 
-STAGES: Mapping[End, tuple[str, ...]] = {
-    "completed": ("in_progress", "finalizing", "completed"),
-    "failed": ("failed",),
-}
+STAGES = {"completed": ("in_progress", "finalizing", "completed"), "failed": ("failed",)}
 """What follows "validating", one stage for each poll."""
 
 FINAL = {"completed", "failed", "cancelled"}
@@ -79,7 +76,7 @@ Script: TypeAlias = Callable[[dict[str, Any]], LineAnswer]
 
 
 class Stop:
-    """A call that is held until the test lets it go on, or cuts its connection.
+    """A call that is held until its connection is cut.
 
     Attributes:
         moment: where it is held.
@@ -87,27 +84,18 @@ class Stop:
 
     def __init__(self, moment: Moment) -> None:
         self.moment = moment
-        self._reached = threading.Event()
-        self._goes_on: Future[bool] = Future()
+        self.reached = threading.Event()
+        self.is_cut: Future[None] = Future()
 
     def wait(self) -> None:
         """Wait until the call has come to its moment."""
-        if not self._reached.wait(60):
+        if not self.reached.wait(60):
             raise TimeoutError
 
-    def go_on(self) -> None:
-        """Let the call go on as if nothing had been."""
-        self._goes_on.set_result(True)
-
     def cut(self) -> None:
-        """Close the connection, unless the call has gone on; what has not taken effect never will."""
-        if not self._goes_on.done():
-            self._goes_on.set_result(False)
-
-    async def held(self) -> bool:
-        """Hold the call; whether it goes on."""
-        self._reached.set()
-        return await asyncio.wrap_future(self._goes_on)
+        """Close the connection; what has not taken effect never will."""
+        if not self.is_cut.done():
+            self.is_cut.set_result(None)
 
 
 @dataclass(frozen=True)
@@ -539,16 +527,17 @@ async def _begun(request: web.Request, part: Part, whole: web.StreamResponse) ->
 
 
 async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:
-    """Do what is asked, but stop at the planned moment; what is half sent is never sent whole."""
-    if stop.moment == "before":
-        if request.content_type != "multipart/form-data":  # which can be read only once
-            await request.read()
-        return await do(request) if await stop.held() else _failed(request, Cut())
-    response = await do(request)
-    if stop.moment == "midway":
+    """Do what is asked up to the planned moment."""
+    response = None
+    if stop.moment != "before":
+        response = await do(request)
+    elif request.content_type != "multipart/form-data":  # which can be read only once
+        await request.read()
+    if stop.moment == "midway" and response:
         response = await _begun(request, Part(is_sized=False), response)
-    goes_on = await stop.held()
-    return response if goes_on else _failed(request, Cut(), response)
+    stop.reached.set()
+    await asyncio.wrap_future(stop.is_cut)
+    return _failed(request, Cut(), response)
 
 
 def _failed(

@@ -150,23 +150,3 @@ def test_collect_is_killed_while_it_writes_verdicts(batches: Any, n_bytes_lost: 
 
 def lines(run: BatchCommands) -> list[bytes]:
     return run.out.read_bytes().splitlines() if run.out.exists() else []
-
-
-@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
-def test_a_batch_that_is_created_after_its_command_was_killed_is_found(batches: Any, model: str) -> None:
-    run = begun(batches, model)
-    run.patience = ("--listed-within", "60")
-    stop = run.server.stop("create", nth=2)
-    running = run.start(run.to_submit)
-    stop.wait()
-    running.kill()
-    assert status_of(running) == -signal.SIGKILL
-    looking = run.server.stop("list")
-    again = run.start(run.to_submit)
-    looking.wait()
-    stop.go_on()  # the provider was slow
-    while len(run.server.batches) < 2:
-        time.sleep(0.01)
-    looking.go_on()
-    assert status_of(again) == 0
-    check(run)

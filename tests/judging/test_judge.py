@@ -203,16 +203,9 @@ def test_a_missing_or_blank_response_is_an_error_left_out_or_scored_worst_withou
     assert None not in {left_out.key, worst.key}
 
 
-@pytest.mark.parametrize(
-    ("name", "row", "message"),
-    [
-        ("passage_quality", {"query": "When?", "response": ""}, "missing_field: .* needs reference"),
-        ("groundedness", {"query": "When?"}, "no_response"),
-    ],
-)
-def test_a_crash_is_told_from_a_case_for_another_judge(name: str, row: dict[str, str], message: str) -> None:
-    with pytest.raises(CaseError, match=message):
-        load(name, model=ScriptedModel("hm")).judge(row)
+def test_a_crash_is_told_from_a_case_for_another_judge() -> None:
+    with pytest.raises(CaseError, match=r"missing_field: .* needs reference"):
+        load("passage_quality", model=ScriptedModel("hm")).judge({"query": "When?", "response": ""})
 
 
 def test_a_judge_that_needs_no_response_judges_without_one(tmp_path: Path) -> None:

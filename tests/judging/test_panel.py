@@ -66,11 +66,6 @@ def of(*votes: object, **options: Any) -> Panel:
     return panel([voter(vote, name=f"model {index}") for index, vote in enumerate(votes)], **options)
 
 
-def calls(group: Panel) -> int:
-    models = {id(judge.model): judge.model for judge in group.judges}.values()
-    return sum(len(model.asked) for model in models if isinstance(model, ScriptedModel))
-
-
 # What each of the votes says, with which outcome, after how many of them; E is an error, 3 is not applicable.
 E = ModelError("server", "down", "m")
 DECIDED: list[tuple[Sequence[object], object, int]] = [
@@ -94,7 +89,8 @@ def test_majority_of_the_votes_asked_for_decides(
     group = of(*votes)
     verdict, awaited = group.evaluate(CASE), asyncio.run(of(*votes).aevaluate(CASE))
     assert outcome(verdict) == expected
-    assert [verdict.decided_after, len(verdict.votes), calls(group)] == [asked] * 3
+    calls = sum(len(judge.model.asked) for judge in group.judges if isinstance(judge.model, ScriptedModel))
+    assert [verdict.decided_after, len(verdict.votes), calls] == [asked] * 3
     assert [vote.status == "error" for vote in verdict.votes] == [vote is E for vote in votes[:asked]]
     assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -147,19 +147,19 @@ def test_key_and_endpoint_are_those_of_the_workers(
 
 
 class Killing:
-    """An endpoint that counts what each row was asked for, and kills after some of the requests."""
+    """An endpoint that counts what each row was asked for, and kills a worker after some of the requests."""
 
-    def __init__(self, kill: Callable[[], object], *kills_at: int) -> None:
+    def __init__(self, kills_at: Iterable[int]) -> None:
         self.asked: Counter[str] = Counter()
-        self.kill, self.left = kill, [*kills_at]
+        self.kills_at, self.port = {*kills_at}, 0
 
     def __call__(self, body: dict[str, Any]) -> str:
         found = re.search(r"row=(\d+);", body["messages"][-1]["content"])
         assert found
         self.asked[found[1]] += 1
-        if self.left and self.asked.total() >= self.left[0]:
-            del self.left[0]
-            self.kill()
+        if self.asked.total() in self.kills_at:
+            ((busiest, _),) = connected(self.port).most_common(1)
+            os.kill(busiest, signal.SIGKILL)
         return GOOD
 
 
@@ -187,62 +187,18 @@ def _inode(link: Path) -> str:
 
 def test_killed_workers_repeat_with_a_ledger_what_was_in_flight(spark: SparkSession, tmp_path: Path) -> None:
     n_rows, n_kills, written = 2000, 6, str(tmp_path / "verdicts")
-
-    def kill_the_busiest() -> None:
-        os.kill(connected(server.port).most_common(1)[0][0], signal.SIGKILL)
-
-    endpoint = Killing(kill_the_busiest, *(n_rows * nth // (n_kills + 1) for nth in range(1, n_kills + 1)))
+    endpoint = Killing(n_rows * nth // (n_kills + 1) for nth in range(1, n_kills + 1))
     with StandIn(endpoint, latency=0.05) as server:
+        endpoint.port = server.port
         found = judged(frame(spark, rows(n_rows), 20), on(server), concurrency=16, ledger=tmp_path / "ledger")
         found.write.parquet(written)
+        n_asked = endpoint.asked.total()
+        assert found.where("passed").count() == n_rows  # all over again
     listed = spark.read.parquet(written).select("id", "status").collect()
     assert sorted((int(row["id"]), row["status"]) for row in listed) == [(n, "ok") for n in range(n_rows)]
-    assert 0 < endpoint.asked.total() - n_rows <= n_kills * 16
+    assert 0 < n_asked - n_rows <= n_kills * 16
+    assert endpoint.asked.total() == n_asked
     assert server.most_in_flight <= 4 * 16  # tasks at a time
-
-
-RESUMED = """
-import sys
-from pathlib import Path
-from pyspark.sql import SparkSession
-from groundjudge import load
-from groundjudge.adapters.spark import judged
-from groundjudge.models.openai import OpenAIModel
-
-url, folder = sys.argv[1], Path(sys.argv[2])
-spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-rows = [(str(n), "When?", ["At nine."], f"At nine. row={n};") for n in range(600)]
-df = spark.createDataFrame(rows, "id string, query string, context array<string>, response string")
-judge = load("groundedness", model=OpenAIModel("m", base_url=url))
-found = judged(df.repartition(6), judge, concurrency=8, ledger=folder / "ledger.db")
-found.write.mode("overwrite").parquet(str(folder / "verdicts"))
-spark.stop()
-"""
-
-
-def test_a_resumed_application_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None:
-    """The whole application is killed, driver and workers, and started again with the same ledger."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def kill_all() -> None:
-        os.killpg(running[-1].pid, signal.SIGKILL)
-        for worker in connected(server.port):  # which would go on for a while
-            os.kill(worker, signal.SIGKILL)
-
-    endpoint = Killing(kill_all, 100, 350)
-    with StandIn(endpoint, latency=0.02) as server:
-        for _ in range(3):
-            command = [sys.executable, "-c", RESUMED, server.url, str(tmp_path)]
-            environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "OPENAI_API_KEY": "k"}
-            running.append(
-                subprocess.Popen(  # noqa: S603  this very Python
-                    command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
-                )
-            )
-            running[-1].wait(200)
-    assert [each.returncode for each in running] == [-signal.SIGKILL, -signal.SIGKILL, 0]
-    assert len(endpoint.asked) == 600
-    assert endpoint.asked.total() - 600 <= 2 * 2 * 8  # kills, tasks at a time, and requests of a task
 
 
 CONNECT = """
