@@ -533,7 +533,7 @@ async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamR
         response = await do(request)
     elif request.content_type != "multipart/form-data":  # which can be read only once
         await request.read()
-    if stop.moment == "midway" and response:
+    if stop.moment == "midway" and response is not None:
         response = await _begun(request, Part(is_sized=False), response)
     stop.reached.set()
     await asyncio.wrap_future(stop.is_cut)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -155,25 +154,18 @@ def test_an_outage_loses_no_row(n_good: int, n_cut: int, concurrency: int, order
 
 def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
     said: list[str] = []
-    waits = threading.Event()
 
-    def hear(message: str) -> None:
+    def restart(message: str) -> None:
+        if not said:
+            later.enter_context(StandIn([GOOD], port=server.port))
         said.append(message)
-        if message:
-            waits.set()
 
     with ExitStack() as later:
-        server = StandIn([GOOD])
-        with server:
-            judging = run(
-                judge_named("j", at(server.url)), rows(200), concurrency=8, ordered=True, on_outage=hear
-            )
+        with StandIn([GOOD]) as server:
+            judge = judge_named("j", at(server.url))
+            judging = run(judge, rows(200), concurrency=8, ordered=True, on_outage=restart)
             found = [next(judging) for _ in range(20)]
-        more = threading.Thread(target=lambda: found.extend(judging))
-        more.start()
-        assert waits.wait(60)
-        later.enter_context(StandIn([GOOD], port=server.port))
-        more.join(60)
+        found.extend(judging)
     assert ids(found) == [str(number) for number in range(200)]
     assert codes(found) == {"ok": 200}
     assert said[0].startswith("m does not answer: waiting, next attempt in ")

@@ -162,14 +162,6 @@ def with_a_default(value: str) -> Any:
     return ask
 
 
-def with_an_attribute(value: str) -> Any:
-    def ask(_: object) -> str:
-        return GOOD
-
-    ask.secret = value  # type: ignore[attr-defined]
-    return ask
-
-
 def asked_by(token: str, _: object) -> str:
     return GOOD + token[:0]
 
@@ -178,7 +170,6 @@ HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
     # from a key to the function that holds it, and the name in the warning
     "closure": (with_a_closure, "Authorization"),
     "default": (with_a_default, "password"),
-    "attribute": (with_an_attribute, "secret"),
     "partial": (lambda key: partial(asked_by, key), "token"),
     "bound method": (lambda key: Settings(api_key=key).ask, "api_key"),
     "object": (lambda key: Settings(settings=SecretStr(key)), "settings"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -166,14 +164,6 @@ def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format:
     path.write_bytes(CONTENTS[file_format])
     assert list(read_rows(path, file_format)) == [{"query": "q", "response": "r"}]
     assert CaseFile(path, file_format=file_format).count() == 1
-
-
-@pytest.mark.parametrize("file_format", [*CONTENTS, None])
-def test_stdin_is_read_in_any_format(monkeypatch: pytest.MonkeyPatch, file_format: FileFormat | None) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(CONTENTS[file_format or "jsonl"]))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert list(read_rows("-", file_format)) == [{"query": "q", "response": "r"}]
-    assert not stdin.buffer.closed
 
 
 MESSAGES = [{"role": "user", "content": "hi, [you]"}]

@@ -23,7 +23,7 @@ from scripted_model import ScriptedModel
 from groundjudge import Case, CaseError, ModelError, Verdict, arun, estimate, run
 from groundjudge.batches.lines import verdicts_of
 from groundjudge.models.redaction import RedactedError
-from groundjudge.types import Request
+from groundjudge.types import Judge, Request
 from groundjudge.verdict import well_formed
 
 REPLACED = well_formed("\ud800")
@@ -75,18 +75,23 @@ def test_only_unexpected_errors_are_logged(caplog: pytest.LogCaptureFixture) -> 
     assert isinstance(record.exc_info[1].raised, ZeroDivisionError)
 
 
-async def test_verdicts_are_yielded_as_they_finish() -> None:
-    others_finished = asyncio.Event()
+def waiting_at_0(gate: asyncio.Event) -> Judge:
+    """A judge that answers at once, but row 0 only once the gate is open."""
 
     async def answer(request: Request) -> str:
         if request.case.id == "0":
-            await others_finished.wait()
+            await gate.wait()
         return GOOD
 
-    verdicts = arun(judge_named("j", answer), rows(500), concurrency=4)
+    return judge_named("j", answer)
+
+
+async def test_verdicts_are_yielded_as_they_finish() -> None:
+    gate = asyncio.Event()
+    verdicts = arun(waiting_at_0(gate), rows(500), concurrency=4)
     others = [await anext(verdicts) for _ in range(499)]
     assert set(ids(others)) == {str(number) for number in range(1, 500)}
-    others_finished.set()
+    gate.set()
     assert ids([verdict async for verdict in verdicts]) == ["0"]
 
 
@@ -112,13 +117,7 @@ def test_ordered_verdicts_are_in_the_order_of_rows_and_judges(concurrency: int) 
 
 async def test_slow_row_pauses_ordered_reading() -> None:
     gate, counted = asyncio.Event(), Counted(1000)
-
-    async def answer(request: Request) -> str:
-        if request.case.id == "0":
-            await gate.wait()
-        return GOOD
-
-    verdicts = arun(judge_named("j", answer), counted, concurrency=5, ordered=True)
+    verdicts = arun(waiting_at_0(gate), counted, concurrency=5, ordered=True)
     first = asyncio.create_task(anext(verdicts))
     for _ in range(500):  # long enough for more rows to be read
         await asyncio.sleep(0)
