@@ -20,7 +20,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import formatdate
@@ -75,27 +74,27 @@ LineAnswer: TypeAlias = str | Text | Status | Unanswered | Missing
 Script: TypeAlias = Callable[[dict[str, Any]], LineAnswer]
 
 
+@dataclass
 class Stop:
     """A call that is held until its connection is cut.
 
     Attributes:
         moment: where it is held.
+        reached: it has come to its moment.
+        ended: it need not be held any more.
     """
 
-    def __init__(self, moment: Moment) -> None:
-        self.moment = moment
-        self.reached = threading.Event()
-        self.is_cut: Future[None] = Future()
+    moment: Moment
+    reached: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def wait(self) -> None:
         """Wait until the call has come to its moment."""
-        if not self.reached.wait(60):
-            raise TimeoutError
+        assert self.reached.wait(60)
 
     def cut(self) -> None:
         """Close the connection; what has not taken effect never will."""
-        if not self.is_cut.done():
-            self.is_cut.set_result(None)
+        self.ended.set()
 
 
 @dataclass(frozen=True)
@@ -249,8 +248,7 @@ class BatchStandIn:
         up = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(up)), daemon=True)
         self._thread.start()
-        if not up.wait(60):
-            raise TimeoutError
+        assert up.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -396,7 +394,7 @@ class BatchStandIn:
 
     async def _retrieve(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["id"] not in self.batches:
-            return _failed(request, _no_such("Batch"))
+            return _failed(request, Status(404, "No such Batch"))
         batch = self._batch(request)
         self._advance(batch)
         if len(answers := self._there(batch)) != batch.n_there:
@@ -454,13 +452,13 @@ class BatchStandIn:
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         file = self.files.pop(request.match_info["id"], None)
         if file is None:
-            return _failed(request, _no_such("File"))
+            return _failed(request, Status(404, "No such File"))
         return web.json_response({"id": file.id, "object": "file", "deleted": True})
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
         file = self.files.get(request.match_info["id"])
         if file is None:
-            return _failed(request, _no_such("File"))
+            return _failed(request, Status(404, "No such File"))
         start = (request.http_range.start or 0) if self.has_ranges else 0
         self.downloads.append(len(file.content) - start)
         if not start:
@@ -536,7 +534,7 @@ async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamR
     if stop.moment == "midway" and response is not None:
         response = await _begun(request, Part(is_sized=False), response)
     stop.reached.set()
-    await asyncio.wrap_future(stop.is_cut)
+    await asyncio.to_thread(stop.ended.wait)
     return _failed(request, Cut(), response)
 
 
@@ -554,10 +552,6 @@ def _failed(
 
 def _is_anthropic(request: web.Request) -> bool:
     return request.path.startswith("/v1/messages")
-
-
-def _no_such(thing: str) -> Status:
-    return Status(404, f"No such {thing}", "not_found", type="invalid_request_error")
 
 
 def _anthropic_error(answer: Status) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from statistics import fmean, harmonic_mean, median, pstdev
@@ -41,7 +42,7 @@ from groundjudge.judging.conversation import Step, untraced
 from groundjudge.judging.panel import repeated
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.value import label_of
-from groundjudge.types import Judge, Panel, Request
+from groundjudge.types import Judge, Panel, Prompt, Request
 from groundjudge.verdict import passes
 
 CASE = Case(query="q", response="It rains.", context="It rains.")
@@ -319,12 +320,10 @@ def test_judge_listed_twice_is_asked_twice() -> None:
     assert outcome(group.judge(CASE)) is True
 
 
-def test_judges_with_other_names_make_a_name_for_the_panel(tmp_path: Path) -> None:
-    file = tmp_path / "strict.prompty"
-    prompt = load_rubric("groundedness").prompt
-    text = Path(prompt.path).read_text(encoding="utf-8").replace("name: groundedness", "name: strict")
-    file.write_text(text, encoding="utf-8")
-    group = panel([voter(5), load(file, model=ScriptedModel(tag(5)))])
+def test_judges_with_other_names_make_a_name_for_the_panel() -> None:
+    text = Path(RUBRIC.prompt.path).read_text(encoding="utf-8")
+    strict = Prompt.parse(text.replace("name: groundedness", "name: strict"))
+    group = panel([voter(5), Judge(replace(RUBRIC, prompt=strict), ScriptedModel(tag(5)))])
     verdict = group.judge(CASE)
     assert (group.name, verdict.judge, verdict.status) == ("groundedness+strict",) * 2 + ("ok",)
     assert verdict.prompt
