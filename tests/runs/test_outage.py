@@ -243,7 +243,7 @@ async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: 
         options: dict[str, Any] = {"concurrency": concurrency, "on_outage": lambda _: waits.set()}
         judging = arun(judge_named("j", at(server.url)), rows(50), **options)
         assert codes([await anext(judging) for _ in range(5)]) == {"ok": 5}
-        task = asyncio.create_task(anext(judging))  # type: ignore[arg-type]
+        task = asyncio.create_task(anext(judging))
         await waits.wait()
         task.cancel()
         await asyncio.wait([task])
