@@ -139,14 +139,11 @@ def test_a_command_is_killed_at_a_call(  # noqa: PLR0913, PLR0917  a row of the 
 @pytest.mark.parametrize("n_bytes_lost", [0, 40])
 def test_collect_is_killed_while_it_writes_verdicts(batches: Any, n_bytes_lost: int) -> None:
     run, middle = begun(batches, OPENAI), N_ROWS // 2
+    run.out.touch()
     run.server.script = by_number({middle: Unanswered("expired")})
     arguments = [*collect(run), "--finish", "online"]
     for _ in range(KILLS):
-        kill(run, arguments, run.server.stop("chat"), until=lambda: len(lines(run)) >= middle)
+        kill(run, arguments, run.server.stop("chat"), lambda: run.out.read_text().count("\n") >= middle)
         run.out.write_bytes(run.out.read_bytes()[: -n_bytes_lost or None])
     check(run, "--finish", "online")
     assert len(run.server.chats) == 1  # the calls that were cut never took effect
-
-
-def lines(run: BatchCommands) -> list[bytes]:
-    return run.out.read_bytes().splitlines() if run.out.exists() else []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from batch_commands import ANTHROPIC, OPENAI, BatchCommands, both, by_number, environment, rows
-from command_line import COMMAND, GOOD, run_program
+from command_line import GOOD, run_command, run_program
 from standin_batches import Call, Missing, Part, Unanswered
 from standin_openai import Cut, Status
 
@@ -187,6 +187,15 @@ def test_an_error_while_collecting_or_cancelling_loses_nothing(batches: Any, mod
     run.server.fail(DOWNLOAD[model] if call == "download" else call, Status(401, "bad key"))
     failed = run.invoke("batch", "cancel", run.out) if call == "cancel" else run.collect()
     assert (failed.exit_code, "bad key" in failed.stderr) == (2, True)
+    check(run)
+
+
+def test_bytes_that_are_no_text_cost_no_other_line(batches: Any) -> None:
+    run = begun(batches)
+    (batch,) = run.server.batches.values()
+    while not batch.output_file_id:
+        run.invoke("batch", "status", run.out)
+    run.server.files[batch.output_file_id].content += b"\xff{\n"
     check(run)
 
 
@@ -477,14 +486,8 @@ def test_files_that_cannot_be_deleted_lose_nothing(batches: Any, call: Call) -> 
 
 def with_a_full_disk(run: BatchCommands, arguments: list[str]) -> str:
     """What a command says where no file can exceed 20,000 bytes."""
-    done = subprocess.run(  # noqa: S603  this very Python
-        [*COMMAND, *arguments],
-        env={**os.environ, **environment(run.server)},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
+    done = run_command(*arguments, env={**os.environ, **environment(run.server)}, preexec_fn=limit)
     assert done.returncode == 2
     return done.stderr.splitlines()[-1]
 

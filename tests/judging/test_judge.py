@@ -11,9 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scripted_model import ScriptedModel
+from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import (
+    CachedModel,
     CaseError,
     GroundjudgeError,
     ModelError,
@@ -169,6 +170,13 @@ def test_usage_of_all_attempts_is_added_up() -> None:
     assert Usage(prompt_tokens=30, completion_tokens=5).total_tokens == 35
     failed, _ = both_ways("groundedness", unread)
     assert (failed.usage, failed.reply) == (Usage(prompt_tokens=20, completion_tokens=4), "hm")
+
+
+def test_a_follow_up_is_answered_from_the_cache(tmp_path: Path) -> None:
+    model = NamedModel("hm", GOOD["groundedness"], "hm")
+    judge = load("groundedness", model=CachedModel(model, tmp_path / "c.db"))
+    assert [judge.judge(RAG).score for _ in "12"] == [0.75, 0.75]
+    assert len(model.asked) == 3  # no cache keeps what could not be read
 
 
 BLANKS: list[tuple[object, str]] = [

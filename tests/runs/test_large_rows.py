@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run_program
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
@@ -152,7 +151,5 @@ def test_a_file_of_a_kilobyte_needs_no_gigabytes(tmp_path: Path) -> None:
     column = repeated("x" * 9_000_000, n)
     pq.write_table(pa.table({"response": column}), path, compression="zstd", store_schema=False)
     assert path.stat().st_size < 2000
-    done = subprocess.run(  # noqa: S603  this very Python
-        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.returncode) == (f"{n * 9_000_000}\n", 0), done.stderr
+    status, printed, errors = run_program(CHILD, str(path))
+    assert (status, printed) == (0, f"{n * 9_000_000}\n"), errors

@@ -107,10 +107,7 @@ def test_settings_of_an_endpoint_are_kept() -> None:
         assert load("groundedness", model=found).judge(ROW).score == 1
 
 
-def chat_model() -> LibraryModel:
-    return LibraryModel(FakeListChatModel(responses=[GOOD]))
-
-
+FAKE = FakeListChatModel(responses=[GOOD])
 HELD: dict[str, tuple[Callable[[], Model], str]] = {
     "client": (lambda: OpenAIModel("m", client=openai.OpenAI(api_key="sk-secret")), "with a client: name it"),
     "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: name it"),
@@ -118,7 +115,10 @@ HELD: dict[str, tuple[Callable[[], Model], str]] = {
         lambda: OpenAIModel("m", base_url="https://me:secret@host/v1"),
         "with a password in its base_url: name it",
     ),
-    "chat model": (chat_model, "with the model object that was given, which may hold a key: name it"),
+    "chat model": (
+        lambda: LibraryModel(FAKE),
+        "with the model object that was given, which may hold a key: name it",
+    ),
 }
 
 
@@ -206,7 +206,7 @@ def test_langchain_model_is_made_again_by_its_name(monkeypatch: pytest.MonkeyPat
 
     def make(name: str) -> FakeListChatModel:
         made.append(name)
-        return FakeListChatModel(responses=[GOOD])
+        return FAKE
 
     monkeypatch.setattr("langchain.chat_models.init_chat_model", make)
     judge = load("groundedness", model="langchain:fake:m")
