@@ -38,9 +38,6 @@ Call: TypeAlias = Literal[
 """The names of the calls. `content` downloads a file, `results` those of Anthropic, `files` lists files, and
 `chat` asks online."""
 
-End: TypeAlias = Literal["completed", "failed"]
-"""How a batch ends that nobody cancels."""
-
 Moment: TypeAlias = Literal["before", "midway", "after"]
 """Before a call takes effect, after half of the download has been sent, or before the answer is sent."""
 
@@ -188,7 +185,7 @@ class BatchStandIn:
     """
 
     script: Script = lambda _: GOOD
-    ends: Sequence[End] = ("completed",)
+    ends: Sequence[Literal["completed", "failed"]] = ("completed",)
     ahead: float = 0.0
     hidden_for: int = 0
     late_for: int = 0
@@ -566,8 +563,8 @@ def _page(listed: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _file_object(file: UploadedFile) -> dict[str, Any]:
-    names = {"id": file.id, "object": "file", "filename": file.name, "purpose": file.purpose}
-    return {**names, "bytes": len(file.content), "created_at": 0, "status": "processed"}
+    named = {"id": file.id, "object": "file", "filename": file.name}
+    return {**named, "purpose": file.purpose, "status": "processed"}
 
 
 def _batch_object(batch: Batch) -> dict[str, Any]:

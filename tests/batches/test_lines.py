@@ -132,7 +132,6 @@ def test_the_probabilities_of_tokens_are_read() -> None:
         (of(Status(400, "too long")), "bad_request", "400: too long"),
         (of(Status(429, "slow down")), "rate_limited", "429: slow down"),
         (of(Unanswered("expired")), "expired", "m: The batch was expired before"),
-        (of(Unanswered("cancelled")), "cancelled", "m: The batch was cancelled before"),
         ('{"custom_id": "c", "error": {"code": "request_timeout", "message": "t"}}', "timeout", "m: t"),
         ('{"custom_id": "c", "error": {"code": "new"}}', "failed", "new"),
         ('{"custom_id": "c", "error": "out of memory"}', "failed", "out of memory"),

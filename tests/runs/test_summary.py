@@ -43,19 +43,14 @@ def not_applicable(label: str, *, judge: str = "j", passed: bool | None = None) 
             id="a missing field is an error, and codes are by frequency",
         ),
         pytest.param(
-            [error("missing_field"), not_applicable("empty_response")],
-            {"mean": None, "coverage": 0.0, "bounds": (0.0, 1.0), "pass_rate": None, "n_ok": 0, "n_error": 1},
-            id="only a missing field",
-        ),
-        pytest.param(
             [not_applicable("empty_response")] * 2,
             {"mean": None, "coverage": None, "bounds": None, "pass_rate": None, "n_ok": 0, "n_error": 0},
             id="no row should have a score: its coverage is undefined",
         ),
         pytest.param(
             [ok(0.0), not_applicable("nothing_to_ground", passed=True)],
-            {"mean": 0.0, "pass_rate": 0.0, "n_not_applicable": 1, "labels": {"nothing_to_ground": 1}},
-            id="not applicable counts in neither mean nor pass rate",
+            {"mean": 0.0, "pass_rate": 0.0, "coverage": 1.0, "n_not_applicable": 1},
+            id="not applicable counts in neither mean nor pass rate nor coverage",
         ),
         pytest.param(
             [ok(1, "grounded"), ok(0.25, "incorrect"), ok(1, "grounded"), ok(0, "ungrounded")],
