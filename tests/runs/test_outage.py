@@ -240,8 +240,8 @@ async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: 
     monkeypatch.setattr(pacing, "LONGEST_PAUSE", 1000.0)
     waits = asyncio.Event()
     with StandIn(Flaky(5, 10_000)) as server:
-        options: dict[str, Any] = {"concurrency": concurrency, "on_outage": lambda _: waits.set()}
-        judging = arun(judge_named("j", at(server.url)), rows(50), **options)
+        judge = judge_named("j", at(server.url))
+        judging = arun(judge, rows(50), concurrency=concurrency, on_outage=lambda _: waits.set())
         assert codes([await anext(judging) for _ in range(5)]) == {"ok": 5}
         task = asyncio.create_task(anext(judging))
         await waits.wait()

@@ -408,7 +408,7 @@ def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
 def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     judge, unnamed = judge_named("j", ScriptedModel(GOOD)), {"response": "r"}
     first = {"id": "a", "response": "r"}
-    rows = [first, {**first, "label": 1}, {**first, "response": "Other."}, unnamed, unnamed]
+    rows: list[Row] = [first, {**first, "label": 1}, {**first, "response": "Other."}, unnamed, unnamed]
     ways = {"ok": run(judge, rows, ordered=True), "unanswered": verdicts_of([], judge, rows)}
     for outcome, verdicts in ways.items():
         assert codes(verdicts) == {outcome: 4, "duplicate_id": 1}
