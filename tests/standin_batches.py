@@ -20,8 +20,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import formatdate
@@ -40,23 +38,19 @@ Call: TypeAlias = Literal[
 """The names of the calls. `content` downloads a file, `results` those of Anthropic, `files` lists files, and
 `chat` asks online."""
 
-End: TypeAlias = Literal["completed", "failed"]
-"""How a batch ends that nobody cancels."""
-
 Moment: TypeAlias = Literal["before", "midway", "after"]
 """Before a call takes effect, after half of the download has been sent, or before the answer is sent."""
 
-STAGES: Mapping[End, tuple[str, ...]] = {
-    "completed": ("in_progress", "finalizing", "completed"),
-    "failed": ("failed",),
-}
+STAGES = {"completed": ("in_progress", "finalizing", "completed"), "failed": ("failed",)}
 """What follows "validating", one stage for each poll."""
 
-DAY = 86_400
 FINAL = {"completed", "failed", "cancelled"}
 
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
 """Anthropic's types of errors by status."""
+
+CUSTOM_ID = re.compile("[a-zA-Z0-9_-]{1,64}")
+"""What Anthropic's API takes as an id."""
 
 
 @dataclass(frozen=True)
@@ -77,39 +71,27 @@ LineAnswer: TypeAlias = str | Text | Status | Unanswered | Missing
 Script: TypeAlias = Callable[[dict[str, Any]], LineAnswer]
 
 
+@dataclass
 class Stop:
-    """A call that is held until the test lets it go on, or cuts its connection.
+    """A call that is held until its connection is cut.
 
     Attributes:
         moment: where it is held.
+        reached: it has come to its moment.
+        ended: it need not be held any more.
     """
 
-    def __init__(self, moment: Moment) -> None:
-        self.moment = moment
-        self._reached = threading.Event()
-        self._goes_on: Future[bool] = Future()
+    moment: Moment
+    reached: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def wait(self) -> None:
         """Wait until the call has come to its moment."""
-        if not self._reached.wait(60):
-            raise TimeoutError
-
-    def go_on(self) -> None:
-        """Let the call go on as if nothing had been."""
-        self._end(goes_on=True)
+        assert self.reached.wait(60)
 
     def cut(self) -> None:
         """Close the connection; what has not taken effect never will."""
-        self._end(goes_on=False)
-
-    async def held(self) -> bool:
-        """Hold the call; whether it goes on."""
-        self._reached.set()
-        return await asyncio.wrap_future(self._goes_on)
-
-    def _end(self, *, goes_on: bool) -> None:
-        if not self._goes_on.done():
-            self._goes_on.set_result(goes_on)
+        self.ended.set()
 
 
 @dataclass(frozen=True)
@@ -144,9 +126,7 @@ class Batch:
         requests: the body of each request, by custom_id, in order.
         stages: what it goes through at the next polls.
         status: its status in OpenAI's words.
-        endpoint: OpenAI's endpoint for all requests.
-        input_file_id: OpenAI's file of the requests.
-        metadata: what the client noted.
+        noted: what the client said of it, in OpenAI's words.
         errors: why it failed.
         output_file_id: OpenAI's file of replies, once it has ended.
         error_file_id: OpenAI's file of what failed.
@@ -154,19 +134,15 @@ class Batch:
         hidden_for: in how many more listings it does not appear.
         late_for: at how many more polls after its end it announces results that are not there.
         n_there: how many results its files have.
-        number: batches are numbered from 0 in order of creation.
         created_at: when it was created, by the server's clock.
     """
 
     id: str
     requests: dict[str, dict[str, Any]]
     stages: list[str]
-    number: int
     created_at: float
     status: str = "validating"
-    endpoint: str = COMPLETIONS
-    input_file_id: str = ""
-    metadata: dict[str, str] | None = None
+    noted: dict[str, Any] = field(default_factory=dict[str, Any])
     errors: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     output_file_id: str | None = None
     error_file_id: str | None = None
@@ -209,7 +185,7 @@ class BatchStandIn:
     """
 
     script: Script = lambda _: GOOD
-    ends: Sequence[End] = ("completed",)
+    ends: Sequence[Literal["completed", "failed"]] = ("completed",)
     ahead: float = 0.0
     hidden_for: int = 0
     late_for: int = 0
@@ -269,8 +245,7 @@ class BatchStandIn:
         up = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(up)), daemon=True)
         self._thread.start()
-        if not up.wait(60):
-            raise TimeoutError
+        assert up.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -283,7 +258,7 @@ class BatchStandIn:
         self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**29)
         app.on_response_prepare.append(self._stamp)
-        for method, path, call, do in (*self._openai_routes(), *self._anthropic_routes()):
+        for method, path, call, do in self._routes():
             app.router.add_route(method, f"/v1{path}", self._route(call, do))
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
@@ -293,27 +268,23 @@ class BatchStandIn:
         await self._down.wait()
         await runner.cleanup()
 
-    def _openai_routes(self) -> list[tuple[str, str, Call, Handler]]:
+    def _routes(self) -> list[tuple[str, str, Call, Handler]]:
+        both: list[tuple[str, str, Call, Handler]] = [
+            ("POST", "", "create", self._create),
+            ("GET", "", "list", self._list),
+            ("GET", "/{id}", "retrieve", self._retrieve),
+            ("POST", "/{id}/cancel", "cancel", self._cancel),
+        ]
         return [
             ("POST", "/files", "upload", self._upload),
             ("GET", "/files/{id}/content", "content", self._content),
             ("GET", "/files", "files", self._list_files),
             ("DELETE", "/files/{id}", "delete", self._delete),
-            ("POST", "/batches", "create", self._create),
-            ("GET", "/batches", "list", self._list),
-            ("GET", "/batches/{id}", "retrieve", self._retrieve),
-            ("POST", "/batches/{id}/cancel", "cancel", self._cancel),
-            ("POST", "/chat/completions", "chat", self._chat),
-        ]
-
-    def _anthropic_routes(self) -> list[tuple[str, str, Call, Handler]]:
-        return [
-            ("POST", "/messages/batches", "create", self._create_messages),
-            ("GET", "/messages/batches", "list", self._list_messages),
-            ("GET", "/messages/batches/{id}", "retrieve", self._retrieve_messages),
             ("GET", "/messages/batches/{id}/results", "results", self._results),
-            ("POST", "/messages/batches/{id}/cancel", "cancel", self._cancel_messages),
-            ("POST", "/messages", "chat", self._message),
+            ("POST", "/chat/completions", "chat", self._chat),
+            ("POST", "/messages", "chat", self._chat),
+            *((method, f"/batches{path}", call, do) for method, path, call, do in both),
+            *((method, f"/messages/batches{path}", call, do) for method, path, call, do in both),
         ]
 
     # --- every call ---------------------------------------------------------------------------
@@ -321,14 +292,14 @@ class BatchStandIn:
     def _route(self, call: Call, do: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             self.calls.append(call)
-            plan = self._plans.pop((call, self.calls.count(call)), None)
-            match plan:
-                case Stop():
-                    return await _stopped(request, plan, do)
+            match self._plans.pop((call, self.calls.count(call)), None):
+                case Stop() as stop:
+                    return await _stopped(request, stop, do)
                 case Fault(Part() as part):
-                    return await _sent(request, part, await do(request))
-                case Fault(Status() | Cut() as answer):
-                    await (do(request) if plan.takes_effect else request.read())
+                    sent = await _begun(request, part, await do(request))
+                    return _failed(request, Cut(), sent) if part.is_cut else sent
+                case Fault(Status() | Cut() as answer, takes_effect):
+                    await (do(request) if takes_effect else request.read())
                     return _failed(request, answer)
                 case _:
                     return await do(request)
@@ -351,14 +322,12 @@ class BatchStandIn:
             (custom_id, self.script(body) if at < n_done else Unanswered("cancelled"))
             for at, (custom_id, body) in enumerate(batch.requests.items())
         ]
-        random.Random(batch.number).shuffle(found)  # noqa: S311  not a secret
+        random.Random(batch.id).shuffle(found)  # noqa: S311  not a secret
         return [each for each in found if not isinstance(each[1], Missing)]
 
     def _new_batch(self, kind: str, requests: dict[str, dict[str, Any]]) -> Batch:
-        number = len(self.batches)
-        end = self.ends[min(number, len(self.ends) - 1)]
-        stages = [*STAGES[end]]
-        batch = Batch(self._new_id(kind), requests, stages, number, self._now())
+        end = self.ends[min(len(self.batches), len(self.ends) - 1)]
+        batch = Batch(self._new_id(kind), requests, [*STAGES[end]], self._now())
         batch.hidden_for, batch.late_for = self.hidden_for, self.late_for
         enqueued = sum(map(tokens_of, self.batches.values())) + tokens_of(batch)
         if enqueued > self.max_enqueued:
@@ -379,13 +348,9 @@ class BatchStandIn:
         if batch.status in FINAL - {"failed"} and not batch.answers:
             batch.answers = self._shuffled(batch)
 
-    def _cancelled(self, batch: Batch) -> None:
-        if batch.stages:
-            batch.status, batch.stages = "cancelling", ["cancelled"]
-
     def _visible(self, request: web.Request) -> list[Batch]:
         """The batches of this API that appear in a listing, the newest first."""
-        kind = "msgbatch" if "messages" in request.path else "batch"
+        kind = "msgbatch" if _is_anthropic(request) else "batch"
         own = [batch for batch in reversed(self.batches.values()) if batch.id.startswith(f"{kind}-")]
         visible = [batch for batch in own if batch.hidden_for <= 0]
         for batch in own:
@@ -400,7 +365,73 @@ class BatchStandIn:
     def _batch(self, request: web.Request) -> Batch:
         return self.batches[request.match_info["id"]]
 
-    # --- OpenAI -------------------------------------------------------------------------------
+    def _shown(self, request: web.Request, batch: Batch) -> dict[str, Any]:
+        """A batch as its API describes it."""
+        return self._message_batch(batch) if _is_anthropic(request) else _batch_object(batch)
+
+    # --- calls about batches ------------------------------------------------------------------
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if _is_anthropic(request):
+            requests = {str(each["custom_id"]): each["params"] for each in body["requests"]}
+            if len(requests) < len(body["requests"]) or not all(map(CUSTOM_ID.fullmatch, requests)):
+                return _failed(request, Status(400, "custom_id: must be unique and match the pattern"))
+            return web.json_response(self._message_batch(self._new_batch("msgbatch", requests)))
+        file = self.files[body["input_file_id"]]
+        requests, errors = read_lines(file.content, body["endpoint"], 50_000)
+        batch = self._new_batch("batch", requests)
+        batch.noted, batch.errors = body, errors
+        if errors:
+            batch.stages = ["failed"]
+        return web.json_response(_batch_object(batch))
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response(_page([self._shown(request, batch) for batch in self._visible(request)]))
+
+    async def _retrieve(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["id"] not in self.batches:
+            return _failed(request, Status(404, "No such Batch"))
+        batch = self._batch(request)
+        self._advance(batch)
+        if len(answers := self._there(batch)) != batch.n_there:
+            batch.n_there = len(answers)
+            good = [each for each in answers if isinstance(each[1], str | Text)]
+            bad = [each for each in answers if not isinstance(each[1], str | Text)]
+            batch.output_file_id = self._result_file(f"{batch.id}_output.jsonl", good)
+            batch.error_file_id = self._result_file(f"{batch.id}_error.jsonl", bad)
+        return web.json_response(self._shown(request, batch))
+
+    def _result_file(self, name: str, answers: Sequence[tuple[str, LineAnswer]]) -> str | None:
+        """The id of a new file of OpenAI's results; None if there are none."""
+        lines = "".join(json.dumps(result_line(*each)) + "\n" for each in answers)
+        return self.upload(name, lines.encode(), "batch_output") if lines else None
+
+    async def _results(self, request: web.Request) -> web.StreamResponse:
+        batch = self._batch(request)
+        lines = "".join(
+            json.dumps({"custom_id": custom_id, "result": _result(batch.requests[custom_id], answer)}) + "\n"
+            for custom_id, answer in self._there(batch)
+        )
+        return web.Response(text=lines, content_type="application/x-jsonl")
+
+    async def _cancel(self, request: web.Request) -> web.StreamResponse:
+        batch = self._batch(request)
+        if not batch.stages:
+            return _failed(request, Status(409, f"Cannot cancel a batch with status '{batch.status}'."))
+        batch.status, batch.stages = "cancelling", ["cancelled"]
+        return web.json_response(self._shown(request, batch))
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.chats.append(body)
+        answer = self.script(body)
+        if isinstance(answer, Status):
+            return _failed(request, answer)
+        text = Text(GOOD) if isinstance(answer, Unanswered | Missing) else _text_of(answer)
+        return web.json_response(_message_of(body, text) if _is_anthropic(request) else completion(text))
+
+    # --- files --------------------------------------------------------------------------------
 
     async def _upload(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
@@ -418,13 +449,13 @@ class BatchStandIn:
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         file = self.files.pop(request.match_info["id"], None)
         if file is None:
-            return _failed(request, _no_such("File"))
+            return _failed(request, Status(404, "No such File"))
         return web.json_response({"id": file.id, "object": "file", "deleted": True})
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
         file = self.files.get(request.match_info["id"])
         if file is None:
-            return _failed(request, _no_such("File"))
+            return _failed(request, Status(404, "No such File"))
         start = (request.http_range.start or 0) if self.has_ranges else 0
         self.downloads.append(len(file.content) - start)
         if not start:
@@ -434,115 +465,16 @@ class BatchStandIn:
         place = {"Content-Range": f"bytes {start}-{len(file.content) - 1}/{len(file.content)}"}
         return web.Response(status=206, body=file.content[start:], headers=place)
 
-    async def _create(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        file = self.files[body["input_file_id"]]
-        requests, errors = read_lines(file.content, body["endpoint"], 50_000)
-        batch = self._new_batch("batch", requests)
-        batch.endpoint, batch.input_file_id = body["endpoint"], file.id
-        batch.metadata, batch.errors = body.get("metadata"), errors
-        if errors:
-            batch.stages = ["failed"]
-        return web.json_response(_batch_object(batch))
-
-    async def _list(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(_page([*map(_batch_object, self._visible(request))]))
-
-    async def _retrieve(self, request: web.Request) -> web.StreamResponse:
-        if request.match_info["id"] not in self.batches:
-            return _failed(request, _no_such("Batch"))
-        batch = self._batch(request)
-        self._advance(batch)
-        if len(answers := self._there(batch)) != batch.n_there:
-            batch.n_there = len(answers)
-            good = [each for each in answers if isinstance(each[1], str | Text)]
-            bad = [each for each in answers if not isinstance(each[1], str | Text)]
-            batch.output_file_id = self._result_file(f"{batch.id}_output.jsonl", good)
-            batch.error_file_id = self._result_file(f"{batch.id}_error.jsonl", bad)
-        return web.json_response(_batch_object(batch))
-
-    def _result_file(self, name: str, answers: Sequence[tuple[str, LineAnswer]]) -> str | None:
-        """The id of a new file of results; None if there are none."""
-        if not answers:
-            return None
-        lines = "".join(json.dumps(result_line(*each)) + "\n" for each in answers)
-        return self.upload(name, lines.encode(), "batch_output")
-
-    async def _cancel(self, request: web.Request) -> web.StreamResponse:
-        batch = self._batch(request)
-        if not batch.stages:
-            return _failed(request, Status(409, f"Cannot cancel a batch with status '{batch.status}'."))
-        self._cancelled(batch)
-        return web.json_response(_batch_object(batch))
-
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        answer = self._online(await request.json())
-        if isinstance(answer, Status):
-            return _failed(request, answer)
-        return web.json_response(completion(answer))
-
-    def _online(self, body: dict[str, Any]) -> Text | Status:
-        self.chats.append(body)
-        answer = self.script(body)
-        if isinstance(answer, Unanswered | Missing):
-            return Text(GOOD)
-        return Text(answer) if isinstance(answer, str) else answer
-
-    # --- Anthropic ----------------------------------------------------------------------------
-
-    async def _create_messages(self, request: web.Request) -> web.StreamResponse:
-        listed: list[dict[str, Any]] = (await request.json())["requests"]
-        names = [str(each["custom_id"]) for each in listed]
-        if len(set(names)) < len(names) or not all(
-            re.fullmatch("[a-zA-Z0-9_-]{1,64}", each) for each in names
-        ):
-            return _failed(request, Status(400, "requests.custom_id: must be unique and match the pattern"))
-        batch = self._new_batch("msgbatch", {each["custom_id"]: each["params"] for each in listed})
-        return web.json_response(self._message_batch(batch))
-
-    async def _list_messages(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(_page([*map(self._message_batch, self._visible(request))]))
-
-    async def _retrieve_messages(self, request: web.Request) -> web.StreamResponse:
-        if request.match_info["id"] not in self.batches:
-            return _failed(request, _no_such("Batch"))
-        batch = self._batch(request)
-        self._advance(batch)
-        return web.json_response(self._message_batch(batch))
-
-    async def _results(self, request: web.Request) -> web.StreamResponse:
-        batch = self._batch(request)
-        lines = "".join(
-            json.dumps({"custom_id": custom_id, "result": _result(batch.requests[custom_id], answer)}) + "\n"
-            for custom_id, answer in self._there(batch)
-        )
-        return web.Response(text=lines, content_type="application/x-jsonl")
-
-    async def _cancel_messages(self, request: web.Request) -> web.StreamResponse:
-        self._cancelled(self._batch(request))
-        return web.json_response(self._message_batch(self._batch(request)))
-
-    async def _message(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        answer = self._online(body)
-        if isinstance(answer, Status):
-            return _failed(request, answer)
-        return web.json_response(_message_of(body, answer))
-
     def _message_batch(self, batch: Batch) -> dict[str, Any]:
-        ended, cancelling = batch.status in FINAL, batch.status == "cancelling"
+        ended, is_cancelling = batch.status in FINAL, batch.status == "cancelling"
         kinds = Counter(_result(batch.requests[name], answer)["type"] for name, answer in batch.answers)
         counts = {kind: kinds[kind] for kind in ("succeeded", "errored", "canceled", "expired")}
         return {
             "id": batch.id,
             "type": "message_batch",
-            "processing_status": "ended" if ended else "canceling" if cancelling else "in_progress",
+            "processing_status": "ended" if ended else "canceling" if is_cancelling else "in_progress",
             "request_counts": {**counts, "processing": 0 if ended else len(batch.requests)},
-            "created_at": _time(batch.created_at),
-            "expires_at": _time(batch.created_at + DAY),
-            "ended_at": _time(batch.created_at) if ended else None,
-            "cancel_initiated_at": _time(batch.created_at) if cancelling else None,
-            "archived_at": None,
+            "created_at": datetime.fromtimestamp(batch.created_at, UTC).isoformat(),
             "results_url": f"{self.root}/v1/messages/batches/{batch.id}/results"
             if ended and (self.late_share or batch.late_for <= 0)
             else None,
@@ -576,7 +508,7 @@ def tokens_of(batch: Batch) -> int:
     return 0 if batch.status in FINAL else sum(map(len, contents)) // 4
 
 
-async def _sent(request: web.Request, part: Part, whole: web.StreamResponse) -> web.StreamResponse:
+async def _begun(request: web.Request, part: Part, whole: web.StreamResponse) -> web.StreamResponse:
     """The beginning of a response with a body."""
     assert isinstance(whole, web.Response)
     body = cast("bytes", whole.body)
@@ -586,28 +518,21 @@ async def _sent(request: web.Request, part: Part, whole: web.StreamResponse) -> 
         sent.enable_chunked_encoding()
     await sent.prepare(request)
     await sent.write(body[: int(len(body) * part.share)])
-    return _failed(request, Cut(), sent) if part.is_cut else sent
+    return sent
 
 
 async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:
-    """Do what is asked, but stop at the planned moment."""
-    if stop.moment == "before":
-        if request.content_type != "multipart/form-data":  # which can be read only once
-            await request.read()
-        return await do(request) if await stop.held() else _failed(request, Cut())
-    response = await do(request)
-    if not isinstance(response, web.Response) or stop.moment == "after":
-        return response if await stop.held() else _failed(request, Cut())
-    body = cast("bytes", response.body)
-    half = web.StreamResponse(headers={"Content-Type": response.content_type})
-    half.enable_chunked_encoding()
-    with suppress(ConnectionError):  # the client may be gone
-        await half.prepare(request)
-        await half.write(body[: len(body) // 2])
-        if not await stop.held():
-            return _failed(request, Cut(), half)
-        await half.write(body[len(body) // 2 :])
-    return half
+    """Do what is asked up to the planned moment."""
+    response = None
+    if stop.moment != "before":
+        response = await do(request)
+    elif request.content_type != "multipart/form-data":  # which can be read only once
+        await request.read()
+    if stop.moment == "midway" and response is not None:
+        response = await _begun(request, Part(is_sized=False), response)
+    stop.reached.set()
+    await asyncio.to_thread(stop.ended.wait)
+    return _failed(request, Cut(), response)
 
 
 def _failed(
@@ -618,17 +543,12 @@ def _failed(
             request.transport.abort()
         return begun or web.Response()
     headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
-    is_anthropic = request.path.startswith("/v1/messages")
-    body = _anthropic_error(answer) if is_anthropic else error_of(answer)
+    body = _anthropic_error(answer) if _is_anthropic(request) else error_of(answer)
     return web.json_response(body, status=answer.status, headers=headers)
 
 
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
-
-
-def _no_such(thing: str) -> Status:
-    return Status(404, f"No such {thing}", "not_found", type="invalid_request_error")
+def _is_anthropic(request: web.Request) -> bool:
+    return request.path.startswith("/v1/messages")
 
 
 def _anthropic_error(answer: Status) -> Any:
@@ -643,15 +563,8 @@ def _page(listed: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _file_object(file: UploadedFile) -> dict[str, Any]:
-    return {
-        "id": file.id,
-        "object": "file",
-        "bytes": len(file.content),
-        "created_at": 0,
-        "filename": file.name,
-        "purpose": file.purpose,
-        "status": "processed",
-    }
+    named = {"id": file.id, "object": "file", "filename": file.name}
+    return {**named, "purpose": file.purpose, "status": "processed"}
 
 
 def _batch_object(batch: Batch) -> dict[str, Any]:
@@ -660,9 +573,8 @@ def _batch_object(batch: Batch) -> dict[str, Any]:
     return {
         "id": batch.id,
         "object": "batch",
-        "endpoint": batch.endpoint,
+        **{name: batch.noted.get(name) for name in ("endpoint", "input_file_id", "metadata")},
         "errors": {"object": "list", "data": batch.errors} if batch.status == "failed" else None,
-        "input_file_id": batch.input_file_id,
         "completion_window": "24h",
         "status": batch.status,
         "output_file_id": batch.output_file_id,
@@ -670,7 +582,6 @@ def _batch_object(batch: Batch) -> dict[str, Any]:
         "created_at": int(batch.created_at),
         # a batch that was never validated has no counts
         "request_counts": None if batch.status in {"validating", "failed"} else counts,
-        "metadata": batch.metadata,
     }
 
 
@@ -683,10 +594,14 @@ def result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
     if isinstance(answer, Status):
         status, body = answer.status, error_of(answer)
     else:
-        text = answer if isinstance(answer, Text) else Text(cast("str", answer))
-        status, body = 200, completion(replace(text, logprobs=None))
+        assert not isinstance(answer, Missing)
+        status, body = 200, completion(replace(_text_of(answer), logprobs=None))
     response = {"status_code": status, "request_id": f"req_{custom_id}", "body": body}
     return {**line, "response": response, "error": None}
+
+
+def _text_of(answer: str | Text) -> Text:
+    return Text(answer) if isinstance(answer, str) else answer
 
 
 def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
@@ -699,10 +614,8 @@ def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
             return {"type": "canceled"}
         case Status():
             return {"type": "errored", "error": _anthropic_error(answer)}
-        case Text():
-            return {"type": "succeeded", "message": _message_of(params, answer)}
-        case str():
-            return {"type": "succeeded", "message": _message_of(params, Text(answer))}
+        case _:
+            return {"type": "succeeded", "message": _message_of(params, _text_of(answer))}
 
 
 def _is_valid(params: Mapping[str, Any]) -> bool:

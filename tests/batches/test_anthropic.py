@@ -27,7 +27,7 @@ from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest, pending_requests
 
 PARAMS = TypeAdapter(MessageCreateParamsNonStreaming)
-USER = {"role": "user", "content": "u"}
+SYSTEM, USER, ANSWER = ({"role": role, "content": role[0]} for role in ("system", "user", "assistant"))
 
 
 @contextmanager
@@ -51,20 +51,11 @@ def created(provider: Provider, tmp_path: Path, n: int) -> Batch:
 @pytest.mark.parametrize(
     ("messages", "parameters", "expected"),
     [
+        ([SYSTEM, USER, SYSTEM], {"max_tokens": 5}, {"max_tokens": 5, "system": "s\n\ns"}),
         (
-            [{"role": "system", "content": "a"}, USER, {"role": "system", "content": "b"}],
-            {"max_tokens": 5},
-            {"max_tokens": 5, "messages": [USER], "system": "a\n\nb"},
-        ),
-        (
-            [USER, {"role": "assistant", "content": "x"}, USER],
+            [USER, ANSWER, USER],
             {"max_completion_tokens": 7, "temperature": 0, "stop": ["x", "y"]},
-            {
-                "max_tokens": 7,
-                "messages": [USER, {"role": "assistant", "content": "x"}, USER],
-                "temperature": 0,
-                "stop_sequences": ["x", "y"],
-            },
+            {"max_tokens": 7, "temperature": 0, "stop_sequences": ["x", "y"]},
         ),
         (
             [USER],
@@ -78,7 +69,8 @@ def test_parameters_are_those_of_anthropics_api(
     messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], expected: Mapping[str, Any]
 ) -> None:
     found = params_of("claude", messages, parameters)
-    assert found == {"model": "claude", "messages": [USER], **expected}
+    told = [message for message in messages if message is not SYSTEM]
+    assert found == {"model": "claude", "messages": told, **expected}
     PARAMS.validate_python(found)
 
 

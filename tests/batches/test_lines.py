@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,20 +24,12 @@ from groundjudge.models.openai import OpenAIModel
 PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
 
 VLLM = """\
-{"id":"vllm-383d1c59835645aeb2e07d004d62a826","custom_id":"request-1","response":{"id":\
-"cmpl-61c020e54b964d5a98fa7527bfcdd378","object":"chat.completion","created":1715633336,"model":\
-"meta-llama/Meta-Llama-3-8B-Instruct","choices":[{"index":0,"message":{"role":"assistant","content":"Hello! \
-It's great to meet you! I'm here to help with any questions or tasks you may have. What's on your mind \
-today?"},"logprobs":null,"finish_reason":"stop","stop_reason":null}],"usage":{"prompt_tokens":25,\
+{"id":"vllm-383d","custom_id":"request-1","response":{"id":"cmpl-61c0","object":"chat.completion","created":\
+1715633336,"model":"meta-llama/Meta-Llama-3-8B-Instruct","choices":[{"index":0,"message":{"role":"assistant",\
+"content":"Hello!"},"logprobs":null,"finish_reason":"stop","stop_reason":null}],"usage":{"prompt_tokens":25,\
 "total_tokens":56,"completion_tokens":31}},"error":null}
 """
-"""The first line of the results in vLLM's documentation."""
-
-VLLM_REQUEST = """\
-{"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": \
-"meta-llama/Meta-Llama-3-8B-Instruct", "messages": [{"role": "system", "content": "You are a helpful \
-assistant."},{"role": "user", "content": "Hello world!"}], "max_completion_tokens": 1000}}"""
-"""The first line of the requests there."""
+"""The first line of the results in vLLM's documentation, shorter."""
 
 
 class Named(ScriptedModel):
@@ -70,10 +61,8 @@ def test_the_requests_of_every_judge_have_the_types_of_the_openai_client(name: s
     assert {*line} == {"custom_id", "method", "url", "body"}
     body = PARAMS.validate_python(line["body"], extra="forbid")
     assert body["model"] == "m"
-    assert read_lines(request_line(pending).encode(), COMPLETIONS, 1) == (
-        {pending.custom_id: line["body"]},
-        [],
-    )
+    read = read_lines(request_line(pending).encode(), COMPLETIONS, 1)
+    assert read == ({pending.custom_id: line["body"]}, [])
 
 
 @pytest.mark.parametrize(
@@ -89,21 +78,10 @@ def test_a_line_names_the_path_of_the_endpoint(endpoint: str, path: str) -> None
     assert json.loads(provider.line(pending))["url"] == path
 
 
-def test_a_line_of_requests_has_the_form_of_vllms_documentation() -> None:
-    documented = json.loads(VLLM_REQUEST)
-    model, (pending,) = Named(documented["body"]["model"]), pending_of("groundedness")
-    messages = tuple(documented["body"]["messages"])
-    request = replace(pending.request, messages=messages, parameters={"max_completion_tokens": 1000})
-    assert json.loads(request_line(PendingRequest("request-1", model, request))) == documented
-
-
 def test_the_results_of_vllms_documentation_are_read() -> None:
-    custom_id, reply = read_result(VLLM)
-    assert custom_id == "request-1"
-    assert isinstance(reply, Reply)
-    assert reply.text.startswith("Hello! It's great to meet you!")
-    assert reply.usage == Usage(prompt_tokens=25, completion_tokens=31)
-    assert (reply.finish_reason, reply.model) == ("stop", "meta-llama/Meta-Llama-3-8B-Instruct")
+    usage = Usage(prompt_tokens=25, completion_tokens=31)
+    reply = Reply("Hello!", "stop", usage, "meta-llama/Meta-Llama-3-8B-Instruct")
+    assert read_result(VLLM) == ("request-1", reply)
 
 
 @given(content=st.text(), query=st.text(min_size=1))
@@ -113,9 +91,7 @@ def test_a_request_is_one_line_whatever_the_case_says(content: str, query: str) 
         line = request_line(pending)
         assert "\n" not in line
         assert len(pending.custom_id) <= 64
-        assert json.loads(line.encode())["body"]["messages"] == [
-            dict(message) for message in pending.request.messages
-        ]
+        assert json.loads(line.encode())["body"]["messages"] == [*map(dict, pending.request.messages)]
 
 
 def of_status(code: int, body: Any, error: Any = None) -> str:
@@ -156,7 +132,6 @@ def test_the_probabilities_of_tokens_are_read() -> None:
         (of(Status(400, "too long")), "bad_request", "400: too long"),
         (of(Status(429, "slow down")), "rate_limited", "429: slow down"),
         (of(Unanswered("expired")), "expired", "m: The batch was expired before"),
-        (of(Unanswered("cancelled")), "cancelled", "m: The batch was cancelled before"),
         ('{"custom_id": "c", "error": {"code": "request_timeout", "message": "t"}}', "timeout", "m: t"),
         ('{"custom_id": "c", "error": {"code": "new"}}', "failed", "new"),
         ('{"custom_id": "c", "error": "out of memory"}', "failed", "out of memory"),

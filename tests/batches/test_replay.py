@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -99,10 +98,16 @@ ANSWERS: list[LineAnswer] = [
 @given(
     numbers=st.lists(st.integers(0, 5), max_size=8),
     script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=4),
+    n_votes=st.integers(2, 5),
+    stop=st.sampled_from(["decided", "never"]),
 )
-def test_batches_give_the_verdicts_that_a_run_gives(numbers: list[int], script: list[LineAnswer]) -> None:
-    judges = [judge_of(script), judge_of(script, "statement_groundedness")]
+def test_batches_give_the_verdicts_that_a_run_gives(
+    numbers: list[int], script: list[LineAnswer], n_votes: int, stop: Any
+) -> None:
+    votes = with_all_votes(load("groundedness", model=ByScript(script), repeats=n_votes, stop=stop))
+    judges = [judge_of(script), judge_of(script, "statement_groundedness"), votes]
     rows = [row(number, id=f"row-{position}") for position, number in enumerate(numbers)]
+    assert len(pending_in([votes], rows, NOTHING)) == n_votes * len(rows)
     answers = batched(judges, rows, script)
     found = verdicts_in(answers.get, judges, rows)
     expected = [judge.evaluate(Case.from_mapping(each)) for each in rows for judge in judges]
@@ -115,23 +120,6 @@ def test_a_batch_gives_the_verdict_that_a_run_gives(answer: LineAnswer) -> None:
     answers = batched([judge], [case], [GOOD, answer])
     (found,) = verdicts_in(answers.get, [judge], [case])
     assert dumped([found]) == dumped([judge.evaluate(Case.from_mapping({**case, "id": "row 1"}))])
-
-
-@pytest.mark.soak
-@given(
-    script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=4),
-    n_votes=st.integers(2, 5),
-    stop=st.sampled_from(["decided", "never"]),
-)
-def test_votes_are_asked_for_at_once_and_counted_as_in_a_run(
-    script: list[LineAnswer], n_votes: int, stop: Any
-) -> None:
-    repeated = with_all_votes(load("groundedness", model=ByScript(script), repeats=n_votes, stop=stop))
-    rows = [row(number) for number in range(3)]
-    assert len(pending_in([repeated], rows, NOTHING)) == 3 * n_votes
-    answers = batched([repeated], rows, script)
-    found = [replay(repeated, Case.from_mapping(each), answers.get)[0] for each in rows]
-    assert dumped(found) == dumped(repeated.evaluate(Case.from_mapping(each)) for each in rows)
 
 
 def test_a_panel_asks_each_of_its_judges() -> None:
@@ -190,20 +178,16 @@ def test_what_cannot_be_read_is_asked_again_in_a_second_batch(
 
 
 def test_requests_that_differ_have_different_names() -> None:
+    other = ByScript([GOOD])
+    other.name = "n"
     judges: list[AnyJudge] = [
         judge_of(),
         judge_of(name="statement_groundedness"),
         load("groundedness", model=ByScript([GOOD]), parameters={"max_tokens": 5}),
-        replace(judge_of(), model=Other([GOOD])),
+        load("groundedness", model=other),
         with_all_votes(load("groundedness", model=ByScript([GOOD]), repeats=3)),
     ]
     rows = [row(1), row(2), row(1, context="Else.")]
     pending = pending_in(judges, rows, NOTHING)
     assert len({each.custom_id for each in pending}) == len(pending) == (4 + 3) * 3
     assert all(len(each.custom_id) <= 64 for each in pending)
-
-
-class Other(ByScript):
-    """A model of another name."""
-
-    name = "n"

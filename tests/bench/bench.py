@@ -22,9 +22,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
-import hostile_endpoint
 import openai
 import server
+from hostile_endpoint import DEADLINE, IN_FLIGHT, LATENCY, Endpoint
+from hostile_endpoint import rows as hostile_rows
 from standin_openai import StandIn
 from varied_cases import rows
 
@@ -192,22 +193,18 @@ def compare_memory(url: str, n: int) -> None:
 
 async def measure_faults(n: int = 2000) -> None:
     """Measure the wall time and the longest row of a run at an endpoint that fails in every way."""
-    endpoint, in_flight, deadline = (
-        hostile_endpoint.Endpoint(),
-        hostile_endpoint.IN_FLIGHT,
-        hostile_endpoint.DEADLINE,
-    )
-    with StandIn(endpoint, latency=hostile_endpoint.LATENCY) as standin:
+    endpoint = Endpoint()
+    with StandIn(endpoint, latency=LATENCY) as standin:
         judge = load("groundedness", model=OpenAIModel("m", base_url=standin.url))
         started = time.perf_counter()
-        judged = arun(judge, hostile_endpoint.rows(n), concurrency=in_flight, deadline=deadline)
+        judged = arun(judge, hostile_rows(n), concurrency=IN_FLIGHT, deadline=DEADLINE)
         longest = max([verdict.latency_s async for verdict in judged])
         wall = time.perf_counter() - started
     best = endpoint.shortest()
-    name = f"wall time, {n} cases, {in_flight} in flight, faults (against ideal)"
+    name = f"wall time, {n} cases, {IN_FLIGHT} in flight, faults (against ideal)"
     show(Line(name, f"{best:.2f} s", f"{wall:.2f} s", wall / best, 1.5))
     name = "longest case of these (against the deadline)"
-    show(Line(name, f"{deadline:.2f} s", f"{longest:.2f} s", longest / deadline, 1 + 0.5 / deadline))
+    show(Line(name, f"{DEADLINE:.2f} s", f"{longest:.2f} s", longest / DEADLINE, 1 + 0.5 / DEADLINE))
 
 
 PYDANTIC = "from pydantic import BaseModel\nclass One(BaseModel):\n    number: int = 0"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -168,26 +168,18 @@ def measure_growth(work: Work) -> None:
 def measure_long_quotes() -> None:
     """Time the slowest of all long quotes, in a short and in a long document, and the same as documents."""
     document = text(PROSE, 1000)
-    for name, times in (
-        ("the slowest quote of 200 kB", _slowest(lambda long: looking_up([f"a{long}b"], [document]))),
-        ("the slowest quote of 19 kB", _slowest(lambda long: looking_up([f"a{long[:19_000]}b"], [document]))),
-        ("the same in quotation marks", _slowest(lambda long: looking_up([f'"a{long}"b'], [document]))),
-        (
-            "the slowest document of 200 kB",
-            _slowest(lambda long: looking_up(["some “quote” not there"], [long])),
-        ),
-        ("the same, and a short quote", _slowest(lambda long: looking_up([f"x{long[:40]}"], [f"ab{long}"]))),
-        (
-            "the slowest response of 200 kB",
-            _slowest(lambda long: lambda: unlisted([f"ab{long[:60]}c"], long)),
-        ),
-    ):
+    prepared: Mapping[str, Callable[[str], Callable[[], object]]] = {
+        "the slowest quote of 200 kB": lambda long: looking_up([f"a{long}b"], [document]),
+        "the slowest quote of 19 kB": lambda long: looking_up([f"a{long[:19_000]}b"], [document]),
+        "the same in quotation marks": lambda long: looking_up([f'"a{long}"b'], [document]),
+        "the slowest document of 200 kB": lambda long: looking_up(["some “quote” not there"], [long]),
+        "the same, and a short quote": lambda long: looking_up([f"x{long[:40]}"], [f"ab{long}"]),
+        "the slowest response of 200 kB": lambda long: lambda: unlisted([f"ab{long[:60]}c"], long),
+    }
+    for name, prepare in prepared.items():
+        times = {piece: seconds(prepare(piece * (LONGEST_QUOTE // len(piece)))) for piece in PIECES}
         piece, slowest = max(times.items(), key=lambda item: item[1])
         show(name, f"{piece!r}: {slowest:.3f} s", slowest / HIGHEST_SECONDS, 1.0)
-
-
-def _slowest(prepare: Callable[[str], Callable[[], object]]) -> dict[str, float]:
-    return {piece: seconds(prepare(piece * (LONGEST_QUOTE // len(piece)))) for piece in PIECES}
 
 
 def scorecards() -> dict[str, tuple[list[str], str]]:

@@ -38,25 +38,19 @@ def check(verdict: Verdict, met: list[str]) -> None:
         assert verdict.error.code == met[-1]
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("size", "ordered"),
-    [
-        pytest.param(60, True, marks=pytest.mark.soak),
-        pytest.param(SOAK_ROWS, False, marks=pytest.mark.soak),
-        pytest.param(SOAK_ROWS, True, marks=pytest.mark.soak),
-    ],
-)
-def test_every_row_of_a_failing_endpoint_gets_a_verdict_or_the_right_code(size: int, ordered: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("ordered", [False, True])
+def test_every_row_of_a_failing_endpoint_gets_a_verdict_or_the_right_code(*, ordered: bool) -> None:
     endpoint = Endpoint()
     with StandIn(endpoint, latency=LATENCY) as server:
         model = Watched(OpenAIModel("m", base_url=server.url))
         judge = load("groundedness", model=model)
-        found = list(run(judge, rows(size), concurrency=IN_FLIGHT, ordered=ordered, deadline=DEADLINE))
+        found = list(run(judge, rows(SOAK_ROWS), concurrency=IN_FLIGHT, ordered=ordered, deadline=DEADLINE))
     ids = [int(verdict.case_id or "") for verdict in found]
-    assert (ids if ordered else sorted(ids)) == list(range(size))
+    assert (ids if ordered else sorted(ids)) == list(range(SOAK_ROWS))
     for verdict in found:
         check(verdict, endpoint.met[int(verdict.case_id or "")])
     failed = sum(verdict.error is not None for verdict in found)
-    assert failed < 0.06 * size  # those that hang or are not completions, which retries cannot fix
+    assert failed < 0.06 * SOAK_ROWS  # those that hang or are not completions, which retries cannot fix
     assert IN_FLIGHT / 2 < model.most <= IN_FLIGHT

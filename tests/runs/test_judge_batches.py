@@ -65,8 +65,7 @@ def test_columns_hold_the_verdict(response: str) -> None:
 
 def test_input_without_an_id_keeps_nothing() -> None:
     (row,) = judged(batch_of({name: ROW[name] for name in ("query", "context", "response")}))
-    assert list(row) == ADDED
-    assert json.loads(row["verdict"])["case_id"] == "row 1"
+    assert (list(row), json.loads(row["verdict"])["case_id"]) == (ADDED, "row 1")
 
 
 @pytest.mark.parametrize(
@@ -136,10 +135,6 @@ def test_arguments_are_checked_before_anything_is_read() -> None:
     names: Any = "groundedness"
     with pytest.raises(TypeError, match="judges must be Judge objects, not names"):
         judge_batches(unread(), names)
-    with pytest.raises(ValueError, match="no judge given"):
-        judge_batches(unread(), [])
-    with pytest.raises(ValueError, match="concurrency must be 1 or more, not 0"):
-        judge_batches(unread(), grounded(), concurrency=0)
 
 
 PAIRS = pa.map_(TEXT, TEXT)
@@ -169,7 +164,6 @@ PAIRS = pa.map_(TEXT, TEXT)
             {"profile": pa.struct([("places", pa.list_(PAIRS))])},
             {"profile": {"places": [{"city": "Vessa"}, None]}},
         ),
-        ({"id": 7}, {"id": pa.int64()}, {"id": 7}),
         ({"reference": None, "query": "When?"}, {"reference": pa.null()}, {}),
         ({"question": "When?", "query": None}, {"query": TEXT}, {}),
     ],

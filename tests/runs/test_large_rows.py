@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run_program
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
@@ -51,7 +50,6 @@ TEXTS = {
     ),
     "many cells": ("a.csv", f"response\na\n{',' * (3 * LIMIT)}\nb\n", ["ok", "line 3", "ok"]),
     "a long header": ("a.csv", f"{LONG}\na\n", ["line 1"]),
-    "a long header, old line ends": ("a.csv", f"{LONG}\ra\r", ["line 1"]),
     "many columns": ("a.tsv", "\t".join(map(str, range(21))) + "\n1\n", ["line 1"]),
     "deep": ("a.jsonl", "[" * 1900 + "\n" + GOOD, ["line 1", "ok"]),
 }
@@ -101,8 +99,6 @@ COLUMNS: dict[str, tuple[Any, list[str]]] = {
     "a struct": (pa.StructArray.from_arrays([pa.array(["a", HUGE])], ["content"]), ["ok", "row 2"]),
     "a map": (pairs(99), ["row 1"]),
     "nothing, often": (in_lists(pa.nulls(999, pa.bool_()), [0, 1, 999]), ["ok", "row 2"]),
-    "missing values": (pa.array([None, "a"]), ["ok", "ok"]),
-    "numbers": (pa.array([1.5, None]), ["ok", "ok"]),
 }
 
 
@@ -154,7 +150,5 @@ def test_a_file_of_a_kilobyte_needs_no_gigabytes(tmp_path: Path) -> None:
     column = repeated("x" * 9_000_000, n)
     pq.write_table(pa.table({"response": column}), path, compression="zstd", store_schema=False)
     assert path.stat().st_size < 2000
-    done = subprocess.run(  # noqa: S603  this very Python
-        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.returncode) == (f"{n * 9_000_000}\n", 0), done.stderr
+    status, printed, errors = run_program(CHILD, str(path))
+    assert (status, printed) == (0, f"{n * 9_000_000}\n"), errors

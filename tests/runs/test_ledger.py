@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 from arrow_table import batch_of
+from command_line import GOOD, ROW
 from many_rows import Echo, judge_named, rows
 from scripted_model import NamedModel
 
 from groundjudge import ModelError, Verdict, load, panel
 from groundjudge.runs.arrow import judge_batches
-
-GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
-ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
 
 
 def judged(batch: Any, judge: Any, ledger: Path | None) -> list[dict[str, Any]]:

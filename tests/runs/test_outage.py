@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +75,11 @@ def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
     assert len(server.requests) == 3 * concurrency
 
 
-def refuse(_: Request) -> str:
-    raise ConnectionRefusedError
+def test_a_function_that_cannot_connect_ends_the_run() -> None:
+    def refuse(_: Request) -> str:
+        raise ConnectionRefusedError
 
-
-async def arefuse(_: Request) -> str:
-    raise ConnectionRefusedError
-
-
-@pytest.mark.parametrize("function", [refuse, arefuse])
-def test_a_function_that_cannot_connect_ends_the_run(function: Callable[[Request], Any]) -> None:
-    found, error = until_error(run(judge_named("j", function), rows(100), concurrency=8))
+    found, error = until_error(run(judge_named("j", refuse), rows(100), concurrency=8))
     assert (found, error.code) == ([], "connection")
 
 
@@ -105,19 +98,15 @@ def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> No
 
 
 @pytest.mark.soak
-def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str) -> None:
+def test_a_closed_port_ends_the_run_of_its_judges_though_another_endpoint_answers(closed: str) -> None:
     with StandIn([GOOD]) as server:
+        judges = [judge_named(name, at(closed)) for name in "abc"]
+        found, error = until_error(run(judges, rows(200), concurrency=6))
+        assert (found, error.code) == ([], "connection")
         judges = [judge_named("alive", at(server.url)), judge_named("dead", at(closed))]
         found, error = until_error(run(judges, rows(200), concurrency=4))
     assert error.code == "connection"
     assert {verdict.judge for verdict in found} <= {"alive"}
-
-
-@pytest.mark.soak
-def test_judges_at_the_same_url_are_at_one_endpoint(closed: str) -> None:
-    judges = [judge_named(name, at(closed)) for name in "abc"]
-    found, error = until_error(run(judges, rows(200), concurrency=6))
-    assert (found, error.code) == ([], "connection")
 
 
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
@@ -165,25 +154,18 @@ def test_an_outage_loses_no_row(n_good: int, n_cut: int, concurrency: int, order
 
 def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
     said: list[str] = []
-    waits = threading.Event()
 
-    def hear(message: str) -> None:
+    def restart(message: str) -> None:
+        if not said:
+            later.enter_context(StandIn([GOOD], port=server.port))
         said.append(message)
-        if message:
-            waits.set()
 
     with ExitStack() as later:
-        server = StandIn([GOOD])
-        with server:
-            judging = run(
-                judge_named("j", at(server.url)), rows(200), concurrency=8, ordered=True, on_outage=hear
-            )
+        with StandIn([GOOD]) as server:
+            judge = judge_named("j", at(server.url))
+            judging = run(judge, rows(200), concurrency=8, ordered=True, on_outage=restart)
             found = [next(judging) for _ in range(20)]
-        more = threading.Thread(target=lambda: found.extend(judging))
-        more.start()
-        assert waits.wait(60)
-        later.enter_context(StandIn([GOOD], port=server.port))
-        more.join(60)
+        found.extend(judging)
     assert ids(found) == [str(number) for number in range(200)]
     assert codes(found) == {"ok": 200}
     assert said[0].startswith("m does not answer: waiting, next attempt in ")
@@ -257,23 +239,15 @@ async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: 
     monkeypatch.setattr(pacing, "FIRST_PAUSE", 1000.0)
     monkeypatch.setattr(pacing, "LONGEST_PAUSE", 1000.0)
     waits = asyncio.Event()
-    found: list[Verdict] = []
-
-    async def judging(url: str) -> None:
-        verdicts = arun(
-            judge_named("j", at(url)), rows(50), concurrency=concurrency, on_outage=lambda _: waits.set()
-        )
-        async with aclosing(verdicts):
-            async for verdict in verdicts:
-                found.append(verdict)  # noqa: PERF401  kept though it is cancelled
-
     with StandIn(Flaky(5, 10_000)) as server:
-        task = asyncio.create_task(judging(server.url))
+        judge = judge_named("j", at(server.url))
+        judging = arun(judge, rows(50), concurrency=concurrency, on_outage=lambda _: waits.set())
+        assert codes([await anext(judging) for _ in range(5)]) == {"ok": 5}
+        task = asyncio.create_task(anext(judging))
         await waits.wait()
         task.cancel()
         await asyncio.wait([task])
     assert task.cancelled()
-    assert codes(found) == {"ok": 5}
 
 
 @pytest.mark.soak

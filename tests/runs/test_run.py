@@ -16,7 +16,6 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from any_options import load_any
 from command_line import run_program
 from many_rows import GOOD, Echo, Row, codes, ids, judge_named, rows
 from scripted_model import ScriptedModel
@@ -24,7 +23,7 @@ from scripted_model import ScriptedModel
 from groundjudge import Case, CaseError, ModelError, Verdict, arun, estimate, run
 from groundjudge.batches.lines import verdicts_of
 from groundjudge.models.redaction import RedactedError
-from groundjudge.types import Request
+from groundjudge.types import Judge, Request
 from groundjudge.verdict import well_formed
 
 REPLACED = well_formed("\ud800")
@@ -44,11 +43,10 @@ def remaining_threads() -> list[threading.Thread]:
     ("error", "code", "message"),
     [
         (ModelError("timeout", "no reply within 2 s"), "timeout", "no reply within 2 s"),
-        (ValueError("odd"), "unexpected", "ValueError: odd"),
         (asyncio.CancelledError("by a client"), "unexpected", "CancelledError: by a client"),
         (UnicodeError("unpaired \ud800"), "unexpected", f"UnicodeError: unpaired {REPLACED}"),
     ],
-    ids=["model error", "other exception", "cancelled client", "unpaired surrogate"],
+    ids=["model error", "cancelled client", "unpaired surrogate"],
 )
 def test_error_in_one_row_becomes_its_verdict_and_affects_no_other_row(
     caplog: pytest.LogCaptureFixture, error: BaseException, code: str, message: str
@@ -76,18 +74,23 @@ def test_only_unexpected_errors_are_logged(caplog: pytest.LogCaptureFixture) -> 
     assert isinstance(record.exc_info[1].raised, ZeroDivisionError)
 
 
-async def test_verdicts_are_yielded_as_they_finish() -> None:
-    others_finished = asyncio.Event()
+def waiting_at_0(gate: asyncio.Event) -> Judge:
+    """A judge that answers at once, but row 0 only once the gate is open."""
 
     async def answer(request: Request) -> str:
         if request.case.id == "0":
-            await others_finished.wait()
+            await gate.wait()
         return GOOD
 
-    verdicts = arun(judge_named("j", answer), rows(500), concurrency=4)
+    return judge_named("j", answer)
+
+
+async def test_verdicts_are_yielded_as_they_finish() -> None:
+    gate = asyncio.Event()
+    verdicts = arun(waiting_at_0(gate), rows(500), concurrency=4)
     others = [await anext(verdicts) for _ in range(499)]
     assert set(ids(others)) == {str(number) for number in range(1, 500)}
-    others_finished.set()
+    gate.set()
     assert ids([verdict async for verdict in verdicts]) == ["0"]
 
 
@@ -113,13 +116,7 @@ def test_ordered_verdicts_are_in_the_order_of_rows_and_judges(concurrency: int) 
 
 async def test_slow_row_pauses_ordered_reading() -> None:
     gate, counted = asyncio.Event(), Counted(1000)
-
-    async def answer(request: Request) -> str:
-        if request.case.id == "0":
-            await gate.wait()
-        return GOOD
-
-    verdicts = arun(judge_named("j", answer), counted, concurrency=5, ordered=True)
+    verdicts = arun(waiting_at_0(gate), counted, concurrency=5, ordered=True)
     first = asyncio.create_task(anext(verdicts))
     for _ in range(500):  # long enough for more rows to be read
         await asyncio.sleep(0)
@@ -138,21 +135,10 @@ def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # 
 
 
 def test_concurrency_is_reached_but_not_exceeded_by_all_judges_together() -> None:
-    full = asyncio.Event()
-    in_flight: list[int] = [0]
-
-    async def answer(_: Request) -> str:
-        in_flight.append(in_flight[-1] + 1)
-        if in_flight[-1] == 7:
-            full.set()
-        await full.wait()
-        await asyncio.sleep(0.002)
-        in_flight.append(in_flight[-1] - 1)
-        return GOOD
-
-    found = list(run([judge_named(name, answer) for name in "abc"], rows(100), concurrency=7))
-    assert [verdict.status for verdict in found] == ["ok"] * 300
-    assert max(in_flight) == 7
+    model = Echo(wait=lambda _: 0.002)
+    found = run([judge_named(name, model) for name in "abc"], rows(100), concurrency=7)
+    assert codes(found) == {"ok": 300}
+    assert model.most_in_flight == 7
 
 
 def test_blocking_functions_run_concurrently() -> None:
@@ -163,15 +149,6 @@ def test_blocking_functions_run_concurrently() -> None:
         return GOOD
 
     assert {v.status for v in run(judge_named("j", answer), rows(48), concurrency=24)} == {"ok"}
-
-
-async def test_number_of_tasks_is_the_concurrency() -> None:
-    before = len(asyncio.all_tasks())
-    most = 0
-    async for _ in arun(judge_named("j", Echo()), rows(500), concurrency=8):
-        most = max(most, len(asyncio.all_tasks()) - before)
-    assert most <= 8
-    assert len(asyncio.all_tasks()) == before
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -327,10 +304,7 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "mapping": ({"id": 9, "response": "1"}, both("9")),
     "no id": ({"response": "1"}, both("row 2")),
     "id 0": ({"id": 0, "response": "1"}, both("0")),
-    "case without id": (Case(response="1"), both("row 2")),
     "id with an unpaired surrogate": ({"id": "\ud800", "response": "1"}, both(REPLACED)),
-    "blank response": ({"response": ""}, both("row 2", "empty_response")),
-    "missing response": ({"query": "q"}, both("row 2", "no_response")),
     "CaseError": (UNREADABLE, NOT_A_ROW),
     "not a mapping": ("text", NOT_A_ROW),
     "no case can be built: one verdict per judge": (
@@ -341,7 +315,6 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
         {"answer": "1", "output": "2", "judges": ["b"]},
         [("b", "row 2", "alias_conflict")],
     ),
-    "list of judges": ({"response": "1", "judges": ["b"]}, ONLY_B),
     "comma-separated judges": ({"response": "1", "judges": "b , a"}, both("row 2")),
     "judges in metadata": ({"response": "1", "metadata": {"judges": ["b"]}}, ONLY_B),
     "judges beside inputs and outputs": (
@@ -396,7 +369,6 @@ class DataFrame(dict[str, Any]):
         ({"judges": [judge_named("j", Echo())] * 2}, ValueError, "two judges have the name 'j'"),
         ({"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0"),
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
-        ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
         ({"cases": DataFrame()}, TypeError, r'df\.to_dict\("records"\)'),
         ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
@@ -433,18 +405,10 @@ def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
     assert run_program(program) == (0, "ok\n", "")
 
 
-RAG_ROW = {"query": "q", "context": ["c"], "response": "r"}
-
-
 def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
-    judge = load_any("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"))
-    rows: list[dict[str, Any]] = [
-        {**RAG_ROW, "id": "a"},
-        {**RAG_ROW, "id": "a", "label": 1},
-        {**RAG_ROW, "id": "a", "response": "Other."},
-        RAG_ROW,
-        RAG_ROW,
-    ]
+    judge, unnamed = judge_named("j", ScriptedModel(GOOD)), {"response": "r"}
+    first = {"id": "a", "response": "r"}
+    rows: list[Row] = [first, {**first, "label": 1}, {**first, "response": "Other."}, unnamed, unnamed]
     ways = {"ok": run(judge, rows, ordered=True), "unanswered": verdicts_of([], judge, rows)}
     for outcome, verdicts in ways.items():
         assert codes(verdicts) == {outcome: 4, "duplicate_id": 1}

@@ -3,18 +3,17 @@
 # pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import ROOT, blocks
 from pyspark.sql import SparkSession
 from standin_openai import StandIn
 
 pytest_plugins = ["local_spark"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
-BLOCK = re.compile(r"^```python\n(?P<code>(?s:.*?))^```$", re.MULTILINE)
+PAGE = ROOT / "docs" / "spark.md"
 OTHERS = ("polars", "ray", "dask", "daft")
 """Engines that are not installed for the tests."""
 
@@ -30,11 +29,10 @@ def test_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     warehouse = f"{tmp_path}/verdicts"
-    page = PAGE.read_text(encoding="utf-8").replace('parquet("verdicts")', f'parquet("{warehouse}")')
     before, namespace = len(endpoint.requests), dict[str, Any]()
-    blocks = [found["code"] for found in BLOCK.finditer(page)]
-    assert len(blocks) >= 5 + len(OTHERS)
-    for code in blocks:
+    codes = [each.code for each in blocks(PAGE) if each.language == "python"]
+    assert len(codes) >= 5 + len(OTHERS)
+    for code in (each.replace('parquet("verdicts")', f'parquet("{warehouse}")') for each in codes):
         if not any(f"import {name}" in code for name in OTHERS):
             exec(compile(code, str(PAGE), "exec"), namespace)  # noqa: S102  the page's own code
     assert spark.read.parquet(warehouse).count() == 1
