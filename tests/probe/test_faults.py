@@ -23,20 +23,15 @@ def edited(edit: str, response: str, source: str = "", **fields: Any) -> str | N
 CHANGED = [
     ("number", "Books are lent for 28 days.", "Books are lent for 37 days."),
     ("number", "It costs 1,250 euros.", "It costs 1,666 euros."),
-    ("number", "They won in three sets.", "They won in five sets."),
     ("number", "物品保管60天。", "物品保管80天。"),
     ("unit", "Wait 5 minutes.", "Wait 5 hours."),
-    ("unit", "面团醒30分钟。", "面团醒30小时。"),
     ("date", "It is expected on Friday.", "It is expected on Sunday."),
     ("date", "It was built in 1902.", "It was built in 1905."),
-    ("date", "The trial ends on 2 June.", "The trial ends on 2 August."),
-    ("date", "游泳馆每周三闭馆。", "游泳馆每周五闭馆。"),
     ("date", "预计5月18日送达。", "预计5月21日送达。"),
     ("name", "You may ask Petra Holm.", "You may ask Marlow Tilbury."),
     ("name", "课由陆雨桐老师上。", "课由欧阳雨桐老师上。"),
     ("negation_added", "Dogs are allowed in the garden.", "Dogs are not allowed in the garden."),
     ("negation_added", "The shop opens at nine.", "The shop does not open at nine."),
-    ("negation_added", "门票包含午餐。", "门票不包含午餐。"),
     ("negation_removed", "A game cannot be renewed.", "A game can be renewed."),
     ("negation_removed", "校内不能停车。", "校内能停车。"),
     ("some_made_all", "Most games are kept behind the desk.", "All games are kept behind the desk."),
@@ -52,19 +47,15 @@ def test_fact_is_exchanged(edit: str, response: str, wrong: str) -> None:
 
 UNTOUCHED = [
     ("number", "Up to 5 books are lent."),
-    ("number", "It costs less than 20 euros."),
     ("number", "Come between 9 and 12."),
-    ("number", "See document 2."),
     ("number", "A 3D model is shown."),
     ("number", f"It has {'9' * 400} digits."),
     ("number", "如果至少提前3小时请假，可以补课。"),
     ("date", "It is open Monday to Friday."),
-    ("date", "It has been there since Friday."),
     ("name", "The English tour is short."),
     ("name", "Thank you, Jonah, for asking."),
     ("negation_added", "Is the shop open?"),
     ("negation_added", "If it rains, the match is called off."),
-    ("negation_added", "The shop is not open."),
     ("negation_removed", "It is not only cheap but good."),
     ("some_made_all", "It is the most popular game."),
     ("roles_exchanged", "Tamsin Roe told everyone in Warsaw."),
@@ -97,20 +88,16 @@ def test_tool_result_alone_is_contradicted() -> None:
     case = Case(
         query="?", context=[tool, "A ticket costs 20 euros."], response="There are 14 seats at 20 euros."
     )
-    found = EDITS["tool_result_contradicted"].apply(case)
-    assert found is not None
-    assert found.response_text == "There are 18 seats at 20 euros."
-    without = case.model_copy(update={"context": (case.context or ())[1:]})
-    assert EDITS["tool_result_contradicted"].apply(without) is None
+    contradict = EDITS["tool_result_contradicted"].apply
+    assert getattr(contradict(case), "response_text", None) == "There are 18 seats at 20 euros."
+    assert contradict(case.model_copy(update={"context": (case.context or ())[1:]})) is None
 
 
 def test_only_the_last_reply_of_an_assistant_is_edited() -> None:
     contents = ("One moment.", "It costs 28 euros.")
     said = [{"role": "assistant", "content": content} for content in contents]
-    found = EDITS["number"].apply(Case(query="?", context=["It costs 28 euros."], response=said))
-    assert found is not None
-    replies = [message.content for message in found.response or () if not isinstance(message, str)]
-    assert replies == ["One moment.", "It costs 37 euros."]
+    found: Any = EDITS["number"].apply(Case(query="?", context=["It costs 28 euros."], response=said))
+    assert [message.content for message in found.response] == ["One moment.", "It costs 37 euros."]
 
 
 def test_false_premise_is_followed_only_where_the_response_denies_it() -> None:
@@ -119,20 +106,17 @@ def test_false_premise_is_followed_only_where_the_response_denies_it() -> None:
         "profile": "Ilse lost two fingers to a winch.",
         "conversation": "Was it the war?",
     }
-    denies, agrees = "No, it was the winch.", "The winch it was."
     edit = EDITS["premise_followed"].apply
-    followed = edit(Case(**character, response=denies))
-    assert followed is not None
+    followed: Any = edit(Case(**character, response="No, it was the winch."))
     assert followed.response_text.startswith("Yes")
-    assert edit(Case(**character, response=agrees)) is None
+    assert edit(Case(**character, response="The winch it was.")) is None
 
 
 def test_profile_is_changed_where_the_response_repeats_it() -> None:
     case = Case(
         agent_name="Ilse", profile="She has 17 bees.", conversation="How many?", response="I have 17 bees."
     )
-    found = EDITS["profile_changed"].apply(case)
-    assert found is not None
+    found: Any = EDITS["profile_changed"].apply(case)
     assert (found.profile, found.response) == ("She has 22 bees.", case.response)
 
 
@@ -141,17 +125,13 @@ ALL_CASES = [(name, each) for name in names() for each in built_in_cases(load_ru
 
 @pytest.mark.parametrize("edit", ["number", "unit", "date", "name"])
 def test_exchanged_fact_stands_nowhere_in_the_case(edit: str) -> None:
-    n_edited = 0
-    for _, each in ALL_CASES:
-        found = EDITS[edit].apply(each.case)
-        if found is None:
-            continue
-        n_edited += 1
+    edited = [(each, found) for _, each in ALL_CASES if (found := EDITS[edit].apply(each.case))]
+    for each, found in edited:
         assert found.model_copy(update={"response": each.case.response}) == each.case
         more = set(numbers(found.response_text)) - set(numbers(everything(each.case)))
         assert more or edit in {"unit", "date", "name"}, found.response_text
         assert found.response_text not in backing(each.case)
-    assert n_edited >= 0.2 * len(ALL_CASES)
+    assert len(edited) >= 0.2 * len(ALL_CASES)
 
 
 @pytest.mark.parametrize("name", names())
