@@ -8,10 +8,12 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from math import prod
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from command_line import FileOf, Invoke
 from standin_judges import StandIn, judge_of, knows_all, standin
 
 from groundjudge import Case, ModelError, Reply, load_rubric
@@ -100,12 +102,9 @@ def test_family_counts_each_case_once_in_its_interval_and_all_its_edits_in_its_t
 
 def fooled_by(*edits: str) -> StandIn:
     """A judge that is right but where one of these attacks was made."""
+    ends = tuple(f", {edit}" for edit in edits)
     return StandIn(
-        "m",
-        lambda request: (
-            any(str(request.case.id).endswith(f", {edit}") for edit in edits)
-            or knows_all(TRUTH_OF_TEN, request)
-        ),
+        "m", lambda request: str(request.case.id).endswith(ends) or knows_all(TRUTH_OF_TEN, request)
     )
 
 
@@ -131,6 +130,17 @@ def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -
     found = {each.edit: each for each in edits if each.family == "attacks" and each.rate.n}
     assert {each.is_too_few for each in found.values()} == {is_few}
     assert {(each.p or 0.0) >= 0.05 for each in found.values()} == {is_few}
+
+
+def test_table_has_a_mark_where_p_is_below_5_percent(command: Invoke, file_of: FileOf) -> None:
+    judging = ("--judge", "groundedness", "--model", "m", "--cases", file_of(*TEN), "--card", "card.json")
+    printed = command("probe", *judging, model=fooled_by(*ATTACKS[:9])).stdout.split()
+    card = read_card(Path("card.json"))
+    marked = [
+        f"{each.p:.3f}*" for each in (*card.edits, *card.families) if each.p is not None and each.p < 0.05
+    ]
+    assert marked
+    assert sorted(word for word in printed if re.fullmatch(r"[\d.]+\*", word)) == sorted(marked)
 
 
 def test_padding_makes_a_response_longer_and_says_nothing() -> None:

@@ -13,7 +13,7 @@ import pytest
 from read_replies import YES
 from scripted_model import NamedModel, ScriptedModel
 
-from groundjudge import CaseError, PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
+from groundjudge import PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
 from groundjudge.models.cached import CachedModel
 from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
@@ -63,19 +63,6 @@ def stars(tmp_path: Path) -> Path:
     path = tmp_path / "stars.prompty"
     path.write_text("---\nname: stars\n---\nGive stars to {{response}} for {{context}}", encoding="utf-8")
     return path
-
-
-# --- asking and reading without a model ---------------------------------------------------------
-
-
-def test_rubric_asks_and_reads_without_a_model() -> None:
-    rubric = load_rubric("groundedness")
-    request = rubric.ask(ROW)
-    assert request.rubric is rubric
-    verdict = rubric.read(GOOD, ROW)
-    assert (verdict.score, verdict.label, verdict.model) == (1, "grounded", None)
-    with pytest.raises(CaseError, match="missing_field"):
-        rubric.ask({"query": "When?"})
 
 
 # --- custom formats -------------------------------------------------------------------------------
@@ -222,21 +209,14 @@ def test_equal_rubrics_have_the_same_identity() -> None:
 # --- replies are read once --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cached", [False, True])
-def test_each_reply_is_read_once(stars: Path, tmp_path: Path, *, cached: bool) -> None:
+def test_each_reply_is_read_once_and_a_cached_one_once_again(stars: Path, tmp_path: Path) -> None:
     format_, replies = Stars(), ["hm", "tone: **, style: **"]
-    answers = NamedModel(*replies)
-    model = CachedModel(answers, tmp_path / "replies.sqlite") if cached else answers
-    load(stars, model=model, reply=format_, scale=Scale(worst=1, best=5)).judge(ROW)
-    assert format_.reads == replies
-
-
-def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
-    path, format_ = tmp_path / "replies.sqlite", Stars()
-    for model in (NamedModel("tone: **, style: **"), NamedModel("never asked")):
-        judge = load(stars, model=CachedModel(model, path), reply=format_, scale=Scale(worst=1, best=5))
-        assert judge.judge(ROW).score == 0.25
-    assert len(format_.reads) == 2
+    options: dict[str, Any] = {"reply": format_, "scale": Scale(worst=1, best=5)}
+    judges = [load(stars, model=NamedModel(*replies), **options)]
+    for name, said in (("one", replies), ("other", replies[1:]), ("other", ["never asked"])):
+        judges.append(load(stars, model=CachedModel(NamedModel(*said), tmp_path / name), **options))
+    assert [judge.judge(ROW).score for judge in judges] == [0.25] * 4
+    assert format_.reads == [*replies, *replies, replies[1], replies[1]]
 
 
 # --- evaluate -------------------------------------------------------------------------------------
