@@ -211,10 +211,6 @@ MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
     # the value where the score is weighted by probabilities
     ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
     # of a panel those of its votes, which may be weighted too
-    (
-        [panel_verdict("a", vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0))],
-        {"no": 0.0, "yes": 1.0},
-    ),
     ([panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))], {"yes": 1.0}),
     # a blank response and an error have none
     ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),

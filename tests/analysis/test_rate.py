@@ -33,6 +33,9 @@ def judged(errors: float = 0.0) -> list[Verdict]:
     return found
 
 
+JUDGED = judged()
+
+
 def labelled(sample: LabelSample, **others: Any) -> Labels:
     """What people say of the drawn rows, all alike but for others."""
     given = {case_id: int(TRUTH[case_id]) for case_id in sample.ids} | others
@@ -89,8 +92,7 @@ def test_rows_with_errors_that_people_find_ungrounded_move_the_rate() -> None:
 
 
 def test_rows_of_which_people_cannot_tell_are_a_share_and_bounds() -> None:
-    verdicts = judged()
-    sample = draw(verdicts, 100)
+    verdicts, sample = JUDGED, draw(JUDGED, 100)
     unsure = sample.ids[:10]
     found = rate(verdicts, labelled(sample, **dict.fromkeys(unsure)), sample)
     weights = [1 / each for each in sample.probabilities.values()]
@@ -139,8 +141,7 @@ def test_intervals_of_random_rows_hold_the_rate_where_bad_rows_are_rare(share: f
 
 
 def test_drawn_rows_that_have_no_label_yet_are_counted() -> None:
-    verdicts = judged()
-    sample = draw(verdicts, 100)
+    verdicts, sample = JUDGED, draw(JUDGED, 100)
     done = sample.ids[:60]
     people = Labels({each: int(TRUTH[each]) for each in done}, samples=dict.fromkeys(done, sample.id))
     found = rate(verdicts, people, sample)
@@ -251,8 +252,7 @@ def test_two_people_are_compared_on_the_rows_that_both_labelled() -> None:
     ],
 )
 def test_what_would_make_the_rate_wrong_is_refused(change: dict[str, Any], code: str) -> None:
-    verdicts = judged()
-    sample = draw(verdicts, 100)
+    verdicts, sample = JUDGED, draw(JUDGED, 100)
     people = labelled(sample)
     if "stratum" in change:
         change["by_case"] = {each: 1 for unit in sample.strata[0].drawn for each in unit}

@@ -100,10 +100,7 @@ def test_option_with_an_unknown_input_is_an_error_that_names_it(
 OWN = """\
 ---
 name: on_topic
-inputs:
-  - {name: topic, type: text}
-  - {name: rules, type: list, required: false}
-  - {name: response, type: text}
+inputs: [{name: topic, type: text}, {name: rules, type: list, required: false}, {name: response, type: text}]
 reply: {format: tags, value: S2, reason: S1}
 scale: {worst: 1, best: 5}
 ---

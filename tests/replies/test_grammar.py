@@ -259,15 +259,7 @@ FINISH = {
     "refused": "content_filter|SAFETY|refusal|RECITATION|blocklist",
     "interrupted": "error|OTHER|insufficient_system_resource|unknown|pause_turn|tool_calls|网络错误",
 }
-GOOD = {
-    "tags": "<S2>4</S2>",
-    "json": '{"score": 1}',
-    "scorecard": block("8"),
-    "adjacent": passage("RECALL_Formula: (4 * 1.0)"),
-    "banded": "Score: 7\n",
-    "plain": "4",
-    "line": "Rating: 4\n",
-}
+GOOD = {kind: frame.format(1) for kind, frame in PLACED.items()} | {"adjacent": passage(f"{SUM}: 1")}
 
 
 @pytest.mark.parametrize(("code", "reasons"), FINISH.items())

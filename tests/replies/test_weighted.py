@@ -226,14 +226,10 @@ def groundedness(piece: Piece) -> Verdict:
     return load_rubric("groundedness", weighted=True).read(reply_of(["<S2>", piece, "</S2>"]))
 
 
-def test_value_that_is_not_applicable_has_no_part_in_the_mean() -> None:
+def test_value_that_is_not_applicable_has_no_part_in_the_mean_or_is_the_verdict() -> None:
     verdict = groundedness({"5": 0.5, "3": 0.25, "4": 0.25})
     assert (verdict.status, verdict.label) == ("ok", "grounded")
     assert verdict.expected == pytest.approx((5 * 0.5 + 4 * 0.25) / 0.75)
-    assert verdict.distribution == pytest.approx({"3": 0.25, "4": 0.25, "5": 0.5})
-
-
-def test_verdict_that_is_not_applicable_stays_so() -> None:
     verdict = groundedness({"3": 0.4, "5": 0.6})
     assert (verdict.status, verdict.value, verdict.score) == ("not_applicable", 3, None)
     assert (verdict.expected, verdict.passed) == (None, True)
@@ -243,19 +239,17 @@ def test_verdict_that_is_not_applicable_stays_so() -> None:
 SUPPORT = Choices({"supported": 1, "not supported": 0, "cannot tell": None})
 IN_LABELS: list[Any] = [
     # The candidates, the tokens behind them, and the status and score.
-    ({"supported": 0.5, "cannot": 0.2, "not": 0.3}, [], "ok", 0.5 / 0.8),
+    ({"supported": 0.5, "cannot": 0.2, "not": 0.3}, [], "ok", pytest.approx(0.5 / 0.8)),
     ({"cannot": 0.6, "supported": 0.4}, [" tell"], "not_applicable", None),
 ]
 
 
 @pytest.mark.parametrize(("piece", "rest", "status", "score"), IN_LABELS)
 def test_label_without_a_score_has_no_part_in_the_mean(
-    piece: Piece, rest: list[Piece], status: str, score: float | None
+    piece: Piece, rest: list[Piece], status: str, score: object
 ) -> None:
     verdict = verdict_of("tags", SUPPORT, [OPEN, piece, *rest, CLOSE])
-    assert verdict.status == status
-    assert verdict.score == verdict.expected == (score and pytest.approx(score))
-    assert verdict.distribution is not None
+    assert (verdict.status, verdict.score, verdict.expected) == (status, score, score)
 
 
 def card(*pieces: Piece) -> list[Piece]:
