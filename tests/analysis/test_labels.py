@@ -125,12 +125,15 @@ def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason(
     assert (two.counts["n_unjudged"], two.judge) == (5, "two")
 
 
+CODES = ("timeout", "missing_field")
+
+
 @given(
     st.lists(
         st.tuples(
             st.integers(0, 9).map(str),
             st.sampled_from(["one", "two"]),
-            st.sampled_from([0.0, 1.0, None, "timeout", "missing_field"]),
+            st.sampled_from([0.0, 1.0, None, *CODES]),
         )
     ),
     st.dictionaries(st.integers(0, 12).map(str), st.sampled_from([0, 1, None])),
@@ -139,7 +142,7 @@ def test_every_verdict_is_counted_exactly_once(
     rows: list[tuple[str, str, Any]], labels: dict[str, Any]
 ) -> None:
     verdicts = [
-        (error if isinstance(result, str) else verdict)(case_id, result, judge=judge)
+        error(case_id, result, judge=judge) if result in CODES else verdict(case_id, result, judge=judge)
         for case_id, judge, result in rows
     ]
     for found in join(verdicts, Labels(labels)):
@@ -335,12 +338,7 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ([1.0, "true", 0], 1.0),
-        ([1, 0], None),
-        ([1, None, None], None),
-    ],
+    ("said", "expected"), [([1.0, "true", 0], 1.0), ([1, 0], None), ([1, None, None], None)]
 )
 def test_the_label_that_most_people_gave_counts(said: list[Any], expected: object) -> None:
     rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*said))]

@@ -27,7 +27,7 @@ from groundjudge.types import Judge, Request
 
 RUBRIC = load_rubric("groundedness")
 DAYS, PRICE = "It is kept for 28 days.", "It costs 12 euros."
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": "a", "label": 1, "query": "?", "context": DAYS, "response": DAYS},
     {"id": "b", "expect": True, "query": "?", "context": PRICE, "response": PRICE},
     {"id": "c", "expect": "fail", "query": "?", "context": PRICE, "response": "It costs 15 euros."},
@@ -153,8 +153,7 @@ def test_padding_makes_a_response_longer_and_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "pairs",
-    [[], [(True, False)] * 6, [(True, True)] * 3, [(True, False)] * 3 + [(False, True)] * 9],
+    "pairs", [[], [(True, False)] * 6, [(True, True)] * 3, [(True, False)] * 3 + [(False, True)] * 9]
 )
 def test_one_outcome_against_one_is_mcnemars_test(pairs: list[tuple[bool, bool]]) -> None:
     assert many_to_one(([one], other) for one, other in pairs) == mcnemar(pairs)

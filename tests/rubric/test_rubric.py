@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import load_one
 from read_replies import YES
 from scripted_model import NamedModel, ScriptedModel
 
@@ -212,10 +213,10 @@ def test_equal_rubrics_have_the_same_identity() -> None:
 def test_each_reply_is_read_once_and_a_cached_one_once_again(stars: Path, tmp_path: Path) -> None:
     format_, replies = Stars(), ["hm", "tone: **, style: **"]
     options: dict[str, Any] = {"reply": format_, "scale": Scale(worst=1, best=5)}
-    judges = [load(stars, model=NamedModel(*replies), **options)]
-    for name, said in (("one", replies), ("other", replies[1:]), ("other", ["never asked"])):
-        judges.append(load(stars, model=CachedModel(NamedModel(*said), tmp_path / name), **options))
-    assert [judge.judge(ROW).score for judge in judges] == [0.25] * 4
+    cached = [("one", replies), ("other", replies[1:]), ("other", ["never asked"])]
+    models = [CachedModel(NamedModel(*said), tmp_path / name) for name, said in cached]
+    for model in (NamedModel(*replies), *models):
+        assert load_one(stars, model=model, **options).judge(ROW).score == 0.25
     assert format_.reads == [*replies, *replies, replies[1], replies[1]]
 
 
