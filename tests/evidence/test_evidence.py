@@ -40,6 +40,7 @@ EXACT = [
     # although a letter, a digit or a negation stands near it
     ("At night it is |-5 degrees| outside.", "-5 degrees"),
     ("It opened in 1990. |300 people came|.", "300 people came"),
+    ("成人票价为|180元|。", "180元"),
     ("东京的|iPhone手机|很贵", "iPhone手机"),
     ("東京|タワーは高い|です。", "タワーは高い"),
     ("ร้าน|เปิดทุกวัน|", "เปิดทุกวัน"),

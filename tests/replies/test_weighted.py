@@ -100,6 +100,7 @@ UNKNOWABLE: list[Any] = [
     ("plain", FIVE, [{"4": 0.5, "5": 0.47, "four": 0.03}]),  # less than 0.98 of mass
     ("plain", Scale(worst=0, best=5, integer=True), [{"0": 0.9, "5": 0.1}, "4"]),  # 0 of 04
     ("json", FIVE, ['{"score": "', "\\u0034", '"}']),  # a value written with an escape
+    ("plain", GRADES, ["A", {"-": 0.6, "<": 0.4}]),  # a sign that is uncertain
     ("plain", GRADES, [{"A": 0.9, "B": 0.1}]),  # A, where A- may be two tokens
 ]
 
