@@ -274,15 +274,15 @@ def test_rows_without_a_score_get_the_lowest_or_highest_score_of_their_grade() -
 
 
 def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
-    generator = np.random.default_rng(5)
-    positive = generator.random(300) < 0.5
-    first = np.where(generator.random(300) < 0.75, positive, ~positive)
-    second = np.where(generator.random(300) < 0.05, ~first, first)
-    before, after = (
-        Sample(passed.astype(float), passed, np.arange(300), positive) for passed in (first, second)
-    )
-    first_draws, second_draws, changes = paired(before, after, Sample.agreement, Bootstrap())
-    one, other = (figures_of(draws, before.groups)["accuracy"] for draws in (first_draws, second_draws))
+    chance = np.random.default_rng(5).random((3, 300))
+    positive = chance[0] < 0.5
+    first = positive ^ (chance[1] > 0.75)
+    sides = [
+        Sample(passed.astype(float), passed, np.arange(300), positive)
+        for passed in (first, first ^ (chance[2] < 0.05))
+    ]
+    *draws, changes = paired(sides[0], sides[1], Sample.agreement, Bootstrap())
+    one, other = (figures_of(each, sides[0].groups)["accuracy"] for each in draws)
     change = percentile_figures(changes)["accuracy"]
     assert (width(one), width(other)) == pytest.approx((0.1, 0.1), abs=0.02)
     assert change.value == pytest.approx((other.value or 0) - (one.value or 0))

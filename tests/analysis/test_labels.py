@@ -170,6 +170,7 @@ def keyed(*keys: str) -> list[Verdict]:
         (["k", "k"], 1),
         (["k", "m!"], 1),  # the case or the judge was changed: there is no verdict on what it is now
         (["k", "-!"], 0),
+        (["-", "k!"], 0),
     ],
 )
 def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:

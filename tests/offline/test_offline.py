@@ -22,11 +22,10 @@ JUDGES = {name: load(name, model="offline") for name in names()}
 
 def case_of(name: str, source: str, response: str, query: str = "?") -> dict[str, Any]:
     """A case for any judge, with the source where that judge looks for it."""
-    role: dict[str, Any] = {"agent_name": "Ada", "profile": source, "conversation": query}
     fields: dict[str, dict[str, Any]] = {
         "statement_groundedness": {"context": source},
         "passage_quality": {"query": query, "reference": source},
-        "knowledge_hallucination": role,
+        "knowledge_hallucination": {"agent_name": "Ada", "profile": source, "conversation": query},
     }
     return {**fields.get(name, {"query": query, "context": source}), "response": response}
 
@@ -57,15 +56,13 @@ LANGUAGES = {
 @pytest.mark.parametrize("name", [name for name in JUDGES if name != "passage_quality"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_support_is_told_from_its_imitations(name: str, language: str) -> None:
-    source, supported, number, negated, unrelated = LANGUAGES[language]
-    scores = {
-        response: judged(name, **case_of(name, source, response)).score or 0.0
-        for response in (supported, number, negated, unrelated)
-    }
-    assert scores[supported] > 0.7
-    assert scores[number] < 0.5
-    assert scores[negated] < 0.5
-    assert scores[unrelated] <= min(scores[number], scores[negated], 0.1)
+    source, *responses = LANGUAGES[language]
+    supported, number, negated, unrelated = (
+        judged(name, **case_of(name, source, response)).score or 0.0 for response in responses
+    )
+    assert supported > 0.7
+    assert max(number, negated) < 0.5
+    assert unrelated <= min(number, negated, 0.1)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -109,10 +106,7 @@ def test_groundedness_finds_the_level(response: str, label: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "labels"),
-    [
-        ("A table for two is free at 18:30 and at 21:00.", {"grounded", "incomplete"}),
-        ("A table for two is free at 19:45.", {"incorrect"}),
-    ],
+    [("Free at 18:30 and at 21:00.", {"grounded", "incomplete"}), ("Free at 19:45.", {"incorrect"})],
 )
 def test_without_context_the_tool_results_are_the_source(text: str, labels: set[str]) -> None:
     calls = [{"name": "find_table", "arguments": {"place": "Nonna's", "persons": 2}}]
@@ -121,8 +115,8 @@ def test_without_context_the_tool_results_are_the_source(text: str, labels: set[
         {"role": "tool", "content": '{"free": ["18:30", "21:00"]}'},
         {"role": "assistant", "content": text},
     ]
-    query = [{"role": "user", "content": "Is there a table for two at Nonna's tonight?"}]
-    assert judged("groundedness", query=query, context=[], response=response).label in labels
+    verdict = judged("groundedness", query="Is there a table at Nonna's?", context=[], response=response)
+    assert verdict.label in labels
 
 
 ORDER = {"title": "Tool Result: track", "content": '{"order_id": "A-1032", "status": "shipped", "by": "DHL"}'}
