@@ -205,6 +205,8 @@ def test_rubrics_that_could_read_differently_have_different_identities() -> None
 def test_equal_rubrics_have_the_same_identity() -> None:
     first, second = ({name: each.identity for name, each in variants().items()} for _ in range(2))
     assert first == second
+    used = Stars(reads=["tone: **"])  # which is not compared
+    assert load_rubric("groundedness", reply=used).identity == first["reply: custom"]
 
 
 # --- replies are read once --------------------------------------------------------------------------
