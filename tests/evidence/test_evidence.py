@@ -65,7 +65,10 @@ NEARLY = [
     ("|门票:80元(含税)!|", "门票：８０元（含税）！"),
     # other articles, forms of "to be", "that", "which" and endings of words
     ("|The fee is 30 euros for the visitors.| In 1990 it was 5.", "The fee is 30 euros for visitors."),
-    ("The |museum is closed on Mondays in winter.|", "Museum closed on Monday in the winter."),
+    (
+        "The |museum is closed on Mondays in winter.|" + " Closed." * 5,
+        "Museum closed on Monday in the winter.",
+    ),
     ("The |pool is open in August|.", "Pool was opened in August"),
     ("|Members who borrowed books pay a fee|.", "Members who borrow a book pay the fee"),
     ("|The well-known works hang on the second floor.|", "The well known works hang on the second floor."),
@@ -141,7 +144,7 @@ CUT = [
     ("السعر ٢٥٠ دينارا للشخص.", "٥٠ دينارا للشخص"),
     # words
     ("Smoking is illegal in France.", "legal in France"),
-    ("All rooms are non-smoking rooms.", "smoking rooms"),
+    ("The anti-smoking laws apply.", "smoking laws apply"),
     ("The shop can't take cards.", "The shop can"),
     ("Smoking is il\u00adlegal in France.", "legal in France"),
     ("이 거래는 불법입니다.", "법입니다"),
