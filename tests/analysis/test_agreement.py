@@ -55,7 +55,6 @@ UNDEFINED: list[tuple[list[float], list[int | None], set[str], str]] = [
     ([1.0, 0.0], [0, 0], ONE_CLASS | {"recall"}, "every label is negative"),
     ([0.0, 0.25], [1, 0], {"precision"}, "nothing passed"),
     ([1.0, 0.75], [1, 0], {"precision_not_grounded"}, "everything passed"),
-    ([1.0, 1.0], [1, 1], ONE_CLASS | {"recall_not_grounded", "f1_not_grounded"}, "every label is positive"),
     ([1.0, 0.0], [1, 0], CORRELATIONS, "the labels are not graded"),
     ([1.0, 1.0], [1, 3], CORRELATIONS, "scores or labels do not vary"),
     ([1.0, 0.0], [1, 3], BINARY, "the labels are graded, and no label threshold"),
@@ -91,12 +90,6 @@ def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(
     rows: Joined, options: AgreeOptions, counts: tuple[int, ...]
 ) -> None:
     assert measure_agreement(rows, **options).confusion == matrix(*counts)
-
-
-def test_graded_labels_without_a_label_threshold_give_spearman_alone() -> None:
-    found = measure_agreement(GRADED)
-    assert found.figures["spearman"].value == pytest.approx(1.0)
-    assert (found.confusion, found.base_rate, found.guess) == (None, None, {})
 
 
 @pytest.mark.parametrize("labels", [[1, 1, 0, 0, 0, 1], [5, 4, 1, 2, 2, 4]])

@@ -94,7 +94,6 @@ def test_fitted_threshold_maximises_the_figure_on_its_own_rows(
 @pytest.mark.parametrize(
     ("scores", "labels", "threshold"),
     [
-        ([0.0, 0.25, 0.75, 1.0], [0, 0, 1, 1], 0.5),  # in the middle of the gap
         ([0.1, 0.4, 0.6], [1, 1, 1], 0.0),  # everything should pass
         ([0.3, 0.1 + 0.2 + 1e-13, 0.7], [0, 0, 1], 0.5),  # the first two are equal after rounding
     ],
@@ -153,15 +152,18 @@ def test_same_seed_gives_the_same_split_and_another_seed_another() -> None:
 def test_too_few_labels_or_unthresholded_grades_raise(
     labels: list[int], groups: list[int] | None, folds: int | None, code: str
 ) -> None:
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(LabelError, match=code):
         calibrate(joined([0.0, 0.2, 0.4, 0.6], labels, groups), folds=folds)
-    assert caught.value.code == code
 
 
-def test_saved_calibration_is_read_back_unchanged(tmp_path: Path) -> None:
-    found = calibrate(separable_rows(), resamples=50)
-    save_calibrations(tmp_path / "threshold.json", [found])
-    assert read_calibrations(tmp_path / "threshold.json") == {"one": found}
+def test_saved_calibration_is_read_back_unchanged_and_another_file_refused(tmp_path: Path) -> None:
+    found, path = calibrate(separable_rows(), resamples=50), tmp_path / "threshold.json"
+    save_calibrations(path, [found])
+    assert read_calibrations(path) == {"one": found}
+    for text in ("", "[{}]"):
+        path.write_text(text)
+        with pytest.raises(LabelError, match=r"threshold\.json"):
+            read_calibrations(path)
 
 
 @pytest.mark.parametrize(("folds", "n_fitted"), [(None, 100), (5, 200)])
@@ -181,13 +183,11 @@ def test_rows_that_the_threshold_was_fitted_on_are_recognised(folds: int | None,
 
 @pytest.mark.parametrize("folds", [None, 4])
 def test_the_threshold_has_an_interval(folds: int | None) -> None:
-    generator = np.random.default_rng(0)
-    labels = generator.random(200) < 0.5
-    scores = np.clip(np.where(labels, 0.7, 0.3) + generator.normal(0, 0.15, 200), 0, 1).round(2)
-    clear = calibrate(rows_of(scores, labels), folds=folds, resamples=200)
-    assert clear.interval.low is not None
-    assert clear.interval.high is not None
-    assert 0.35 < clear.interval.low <= clear.threshold <= clear.interval.high < 0.65
+    labels, noise = np.arange(200) % 2 == 0, np.random.default_rng(0).normal(0, 0.15, 200)
+    found = calibrate(
+        rows_of(np.clip(np.where(labels, 0.7, 0.3) + noise, 0, 1), labels), folds=folds, resamples=200
+    )
+    assert 0.35 < (found.interval.low or 0) <= found.threshold <= (found.interval.high or 1) < 0.65
 
 
 def test_a_judge_that_is_reversed_is_noted() -> None:
@@ -195,13 +195,6 @@ def test_a_judge_that_is_reversed_is_noted() -> None:
     assert found.is_reversed
     assert found.notices == ("worse than guessing: are the labels the other way round?",)
     assert not calibrate(separable_rows(), resamples=100).is_reversed
-
-
-@pytest.mark.parametrize("text", ["", "[{}]"])
-def test_file_without_calibrations_raises_an_error_that_names_it(tmp_path: Path, text: str) -> None:
-    (tmp_path / "threshold.json").write_text(text)
-    with pytest.raises(LabelError, match=r"threshold\.json"):
-        read_calibrations(tmp_path / "threshold.json")
 
 
 OTHER = PROMPT.model_copy(update={"sha256": "b" * 64})
@@ -220,12 +213,7 @@ def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(changed
 
 @pytest.mark.parametrize(
     ("labels", "at_least", "expected"),
-    [
-        ([0, 0, 1, 1], 0.9, 0.4),
-        ([0, 1, 0, 1], 0.5, 0.0),
-        ([0, 1, 0, 1], 0.6, 0.2),
-        ([0, 0, 0, 1], 1.0, 0.8),
-    ],
+    [([0, 0, 1, 1], 0.9, 0.4), ([0, 1, 0, 1], 0.6, 0.2), ([0, 0, 0, 1], 1.0, 0.8)],
 )
 def test_threshold_for_a_precision_is_the_lowest_that_reaches_it(
     labels: list[int], at_least: float, expected: float

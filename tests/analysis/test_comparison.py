@@ -56,9 +56,7 @@ RIGHT = {str(place): float(place < 50) for place in range(100)}
 
 def test_cases_without_a_score_are_bounds_or_count() -> None:
     abstaining = judged({case_id: None if int(case_id) >= 60 else score for case_id, score in RIGHT.items()})
-    fair = judged(
-        {case_id: 1 - score if int(case_id) % 10 == 0 else score for case_id, score in RIGHT.items()}
-    )
+    fair = judged({each: 1 - score if int(each) % 10 == 0 else score for each, score in RIGHT.items()})
     left_out = compare(abstaining, fair, HALF)
     assert (left_out.n, left_out.n_labelled, left_out.n_second_only) == (60, 60, 40)
     assert left_out.values["accuracy"] == (1.0, 0.9)

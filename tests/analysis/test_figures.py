@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from itertools import chain
-from math import isnan, sqrt
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -130,19 +129,10 @@ def test_weighted_kappa_follows_the_scores_and_not_the_order_of_the_labels() -> 
     assert weighted_kappa(ones, people, near)[0] > 0.95 > weighted_kappa(ones, people, far)[0]
 
 
-def test_interval_of_accuracy_is_about_as_wide_as_the_normal_approximation() -> None:
-    cells = [(1.0, True, True)] * 160, [(1.0, True, False)] * 40, [(0.0, False, True)] * 60
-    found = intervals(sample([*chain(*cells), *[(0.0, False, False)] * 140]))["accuracy"]
-    assert width(found) == pytest.approx(2 * 1.96 * sqrt(0.75 * 0.25 / 400), rel=0.1)
-
-
 def test_interval_is_wider_when_identical_rows_form_groups() -> None:
-    generator = np.random.default_rng(1)
-    kinds = generator.random((60, 2)) < 0.5
+    kinds = np.random.default_rng(1).random((60, 2)) < 0.5
     rows = [(float(passed), bool(passed), bool(positive)) for passed, positive in kinds for _ in range(5)]
-    alone, together = (
-        intervals(sample(rows, groups)) for groups in (None, [place for place in range(60) for _ in range(5)])
-    )
+    alone, together = intervals(sample(rows)), intervals(sample(rows, [place // 5 for place in range(300)]))
     for name in ("accuracy", "balanced_accuracy", "f1", "kappa", "roc_auc"):
         assert width(together[name]) > 1.5 * width(alone[name])
         assert together[name].value == alone[name].value
@@ -180,13 +170,6 @@ def test_shares_of_independent_rows_have_wilsons_interval(right: int, wrong: int
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
-@pytest.mark.parametrize(("n", "group"), [(2, 1), (40, 20)])
-def test_no_figure_counts_more_rows_than_are_independent(n: int, group: int) -> None:
-    rows = sample([(1.0, True, True)] * n, [place // group for place in range(n)])
-    found, expected = intervals(rows)["accuracy"], wilson(1.0, n // group)
-    assert found.low == pytest.approx(expected.low, abs=0.001)
-
-
 @pytest.mark.parametrize("group", [1, 4])
 def test_a_perfect_judge_has_intervals_that_grow_with_the_dependence_of_rows(group: int) -> None:
     rows = [(float(place % 8 < 4), place % 8 < 4, place % 8 < 4) for place in range(80)]
@@ -208,10 +191,8 @@ def test_scores_that_do_not_vary_have_a_mean_without_an_interval() -> None:
 
 
 def test_a_group_weighs_what_it_has_of_a_class() -> None:
-    assert group_weight(np.array([1, 2, 3])) == 1
-    assert group_weight(np.array([1, 1, 2, 2])) == 2
-    assert group_weight(np.array([1, 1, 1, 2])) == 2.5
-    assert group_weight(np.array([])) == 1
+    for groups, weight in (([1, 2, 3], 1), ([1, 1, 2, 2], 2), ([1, 1, 1, 2], 2.5), ([], 1)):
+        assert group_weight(np.array(groups)) == weight
 
 
 @pytest.mark.parametrize(
@@ -219,10 +200,8 @@ def test_a_group_weighs_what_it_has_of_a_class() -> None:
     [
         (100, 50, 1, None),
         (19, 9, 1, "only 19 independent rows or groups:"),
-        (100, 50, 10, "only 10 independent rows or groups:"),
         (100, 95, 1, "only 5 independent rows or groups labelled not grounded:"),
         (1, 1, 1, "no intervals: a single row"),
-        (30, 15, 30, "no intervals: a single group"),
         (100, 99, 1, "only 1 independent row or group labelled not grounded:"),
         (100, 100, 1, None),  # the figures of the other class are undefined
     ],
@@ -239,9 +218,7 @@ def test_few_rows_are_noted(n: int, n_positive: int, group: int, few: str | None
         ({"roc_auc": Figure(value=0.3, low=0.2, high=0.49)}, True),
         ({"spearman": Figure(value=-0.3, low=-0.5, high=-0.1)}, True),
         ({"spearman": Figure(value=-0.3, low=-0.5, high=0.1)}, False),
-        ({"roc_auc": Figure(value=0.3)}, False),
         ({"accuracy": Figure(value=0.1, low=0.0, high=0.2)}, False),
-        ({}, False),
     ],
 )
 def test_clearly_worse_than_guessing_is_reversed(figure: dict[str, Figure], expected: bool) -> None:  # noqa: FBT001
@@ -297,15 +274,15 @@ def test_rows_without_a_score_get_the_lowest_or_highest_score_of_their_grade() -
 
 
 def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
-    generator = np.random.default_rng(5)
-    positive = generator.random(300) < 0.5
-    first = np.where(generator.random(300) < 0.75, positive, ~positive)
-    second = np.where(generator.random(300) < 0.05, ~first, first)
-    before, after = (
-        Sample(passed.astype(float), passed, np.arange(300), positive) for passed in (first, second)
-    )
-    first_draws, second_draws, changes = paired(before, after, Sample.agreement, Bootstrap())
-    one, other = (figures_of(draws, before.groups)["accuracy"] for draws in (first_draws, second_draws))
+    chance = np.random.default_rng(5).random((3, 300))
+    positive = chance[0] < 0.5
+    first = positive ^ (chance[1] > 0.75)
+    sides = [
+        Sample(passed.astype(float), passed, np.arange(300), positive)
+        for passed in (first, first ^ (chance[2] < 0.05))
+    ]
+    *draws, changes = paired(sides[0], sides[1], Sample.agreement, Bootstrap())
+    one, other = (figures_of(each, sides[0].groups)["accuracy"] for each in draws)
     change = percentile_figures(changes)["accuracy"]
     assert (width(one), width(other)) == pytest.approx((0.1, 0.1), abs=0.02)
     assert change.value == pytest.approx((other.value or 0) - (one.value or 0))

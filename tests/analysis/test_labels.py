@@ -43,22 +43,18 @@ def test_boolean_number_or_their_text_is_a_label(value: object, number: float | 
 
 @pytest.mark.parametrize("value", ["maybe", "nan", float("inf"), [1]])
 def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
-    with pytest.raises(LabelError, match="case 7") as caught:
+    with pytest.raises(LabelError, match=r"unreadable_label.*case 7"):
         number_of(value, "case 7")
-    assert caught.value.code == "unreadable_label"
 
 
 @pytest.mark.parametrize(
     ("judge", "value", "label"),
     [
         ("groundedness", 5, 1.0),
-        ("groundedness", 2, 0.25),
         ("groundedness", 3, None),  # not applicable
         ("confidence_grounding", 0.8, 0.8),
         ("statement_groundedness", [9, 10], 0.9),  # the weakest decides
         ("passage_quality", {"recall": 5, "precision": 3}, 2 / 3),  # 2 * 1 * 0.5 / 1.5
-        ("knowledge_hallucination", 74, 0.74),
-        ("somebody's own", 0.5, 0.5),
     ],
 )
 def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, label: float | None) -> None:
@@ -85,6 +81,7 @@ def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata() -> None:
         {"id": 2, "metadata": {"ok": 0, "claim": 7}},
         {"ok": None, "claim": None},
         {"ok": "true"},
+        {"id": "a", "ok": "TRUE"},
     ]
     found = read_labels("l.jsonl", "ok", "claim", rows)
     assert found == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
@@ -100,15 +97,13 @@ def test_labels_are_read_from_csv(tmp_path: Path) -> None:
     ("rows", "key", "group", "code"),
     [
         (rows_of(1), "ok", None, "no_labels"),
-        (rows_of(1), "label", "claim", "no_labels"),
         (rows_of(1, "TRUE", 0), "label", None, "label_conflict"),
         ([CaseError("unreadable_row", "row 1")], "label", None, "unreadable_label"),
     ],
 )
 def test_unusable_file_of_labels_raises(rows: list[Any], key: str, group: str | None, code: str) -> None:
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(LabelError, match=code):
         read_labels("l.jsonl", key, group, rows)
-    assert caught.value.code == code
 
 
 def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason() -> None:
@@ -121,10 +116,8 @@ def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason(
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    assert [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled] == [
-        ("b", 0.0, 1.0),
-        ("a", 1.0, 1.0),
-    ]
+    found = [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled]
+    assert found == [("b", 0.0, 1.0), ("a", 1.0, 1.0)]
     assert one.counts == {
         "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
         "n_unjudged": 1, "n_repeated": 1,
@@ -132,12 +125,15 @@ def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason(
     assert (two.counts["n_unjudged"], two.judge) == (5, "two")
 
 
+CODES = ("timeout", "missing_field")
+
+
 @given(
     st.lists(
         st.tuples(
             st.integers(0, 9).map(str),
             st.sampled_from(["one", "two"]),
-            st.sampled_from([0.0, 1.0, None, "timeout", "missing_field"]),
+            st.sampled_from([0.0, 1.0, None, *CODES]),
         )
     ),
     st.dictionaries(st.integers(0, 12).map(str), st.sampled_from([0, 1, None])),
@@ -146,9 +142,7 @@ def test_every_verdict_is_counted_exactly_once(
     rows: list[tuple[str, str, Any]], labels: dict[str, Any]
 ) -> None:
     verdicts = [
-        error(case_id, result, judge=judge)
-        if isinstance(result, str)
-        else verdict(case_id, result, judge=judge)
+        error(case_id, result, judge=judge) if result in CODES else verdict(case_id, result, judge=judge)
         for case_id, judge, result in rows
     ]
     for found in join(verdicts, Labels(labels)):
@@ -170,14 +164,11 @@ def keyed(*keys: str) -> list[Verdict]:
 @pytest.mark.parametrize(
     ("keys", "counts"),
     [
-        (["k"], 0),
         (["k!", "k"], 1),
         (["k", "k!"], 0),  # a table that is appended to keeps no order
         (["k!", "k", "k!"], 1),
-        (["k!", "k!"], 1),
         (["k", "k"], 1),
         (["k", "m!"], 1),  # the case or the judge was changed: there is no verdict on what it is now
-        (["k", "m", "k!"], 2),
         (["k", "-!"], 0),
         (["-", "k!"], 0),
     ],
@@ -224,10 +215,6 @@ MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
     # the value where the score is weighted by probabilities
     ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
     # of a panel those of its votes, which may be weighted too
-    (
-        [panel_verdict("a", vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0))],
-        {"no": 0.0, "yes": 1.0},
-    ),
     ([panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))], {"yes": 1.0}),
     # a blank response and an error have none
     ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),
@@ -244,10 +231,8 @@ def test_labels_are_learnt_from_verdicts_by_rising_score(
 @pytest.mark.parametrize(
     ("outcomes", "threshold"),
     [
-        ([(1.0, True), (0.5, False)], 1.0),
         ([(1.0, True), (0.0, False)], None),  # does 0.5 pass?
         ([(0.6, True), (0.5, False)], 0.6),
-        ([(0.0, False)], None),
         ([(0.5, True), (0.5, False)], None),  # two thresholds
     ],
 )
@@ -275,13 +260,10 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
 @pytest.mark.parametrize(
     ("text", "number", "word"),
     [
-        ("supported", 1.0, "supported"),
         ("SUPPORTED.", 1.0, "supported"),
         ("“partly-supported”", 0.5, "partly supported"),
-        ("", None, None),
         ({"one": "Supported"}, 1.0, "supported"),
         ({"two": "Supported"}, None, None),
-        (True, 1.0, None),
         ("yes", 1.0, None),
     ],
 )
@@ -295,7 +277,6 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
     ("words", "texts", "numbers"),
     [
         (REVERSED, ["Yes", "No"], [0.0, 1.0]),
-        (REVERSED, [True, False], [1.0, 0.0]),
         (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
         (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
     ],
@@ -310,8 +291,11 @@ def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
 @pytest.mark.parametrize(
     ("texts", "words", "unknown"),
     [
-        (["supported", "mostly"], SUPPORT, "b: 'mostly' is not among the known labels of one"),
-        (["supported", "yes"], SUPPORT, "b: 'yes'"),  # not 1 among labels
+        (
+            ["supported", "yes"],
+            SUPPORT,
+            "b: 'yes' is not among the known labels of one",
+        ),  # not 1 among labels
         (["No", "Yes"], Words({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
         (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
         (["supported"], Words(), "a: the label 'supported' is neither a boolean nor a number"),
@@ -320,10 +304,8 @@ def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
 def test_an_unknown_word_is_an_error_that_lists_the_labels(
     texts: Sequence[str], words: Words, unknown: str
 ) -> None:
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(LabelError, match=f"unreadable_label: .*{unknown}"):
         labels_for("one", Labels(dict(zip("ab", texts, strict=False))), words)
-    assert caught.value.code == "unreadable_label"
-    assert unknown in caught.value.message
 
 
 def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
@@ -357,22 +339,10 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ([1, "1", True], 1),
-        ([1.0, "true", 0], 1.0),
-        ([1, 0], None),
-        ([1, None, None], None),
-        ([1, 1, None], 1),
-        ([None, None], None),
-    ],
+    ("said", "expected"), [([1.0, "true", 0], 1.0), ([1, 0], None), ([1, None, None], None)]
 )
 def test_the_label_that_most_people_gave_counts(said: list[Any], expected: object) -> None:
     rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*said))]
     labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
     assert labels.by_case.get("a") == expected
     assert labels.seen == {"a", "b"}
-
-
-def test_one_person_may_write_a_label_in_two_ways() -> None:
-    assert read_labels("l.jsonl", rows=rows_of(1, "TRUE")).by_case == {"a": 1}

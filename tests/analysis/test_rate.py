@@ -33,6 +33,9 @@ def judged(errors: float = 0.0) -> list[Verdict]:
     return found
 
 
+JUDGED = judged()
+
+
 def labelled(sample: LabelSample, **others: Any) -> Labels:
     """What people say of the drawn rows, all alike but for others."""
     given = {case_id: int(TRUTH[case_id]) for case_id in sample.ids} | others
@@ -89,8 +92,7 @@ def test_rows_with_errors_that_people_find_ungrounded_move_the_rate() -> None:
 
 
 def test_rows_of_which_people_cannot_tell_are_a_share_and_bounds() -> None:
-    verdicts = judged()
-    sample = draw(verdicts, 100)
+    verdicts, sample = JUDGED, draw(JUDGED, 100)
     unsure = sample.ids[:10]
     found = rate(verdicts, labelled(sample, **dict.fromkeys(unsure)), sample)
     weights = [1 / each for each in sample.probabilities.values()]
@@ -127,20 +129,19 @@ def test_labels_of_random_rows_cannot_be_grouped() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize(("share", "passes"), [(0.05, 0.7), (0.03, 0.9)])
 def test_intervals_of_random_rows_hold_the_rate_where_bad_rows_are_rare(share: float, passes: float) -> None:
-    held = 0
+    held, truth = 0, {f"c{place}": place >= share * 1000 for place in range(1000)}
     for seed in range(100):
         dice = random.Random(seed)  # noqa: S311  no secret
-        truth = {f"c{place}": place >= share * 1000 for place in range(1000)}
         verdicts = [verdict(each, 0.9 if dice.random() < passes else 0.2) for each in truth]
-        people = Labels({each: int(truth[each]) for each in dice.sample(sorted(truth), 100)})
-        found = rate(verdicts, people).rate
+        found = rate(
+            verdicts, Labels({each: int(truth[each]) for each in dice.sample(sorted(truth), 100)})
+        ).rate
         held += (found.low or 0) <= 1 - share <= (found.high or 0)
     assert held >= 92
 
 
 def test_drawn_rows_that_have_no_label_yet_are_counted() -> None:
-    verdicts = judged()
-    sample = draw(verdicts, 100)
+    verdicts, sample = JUDGED, draw(JUDGED, 100)
     done = sample.ids[:60]
     people = Labels({each: int(TRUTH[each]) for each in done}, samples=dict.fromkeys(done, sample.id))
     found = rate(verdicts, people, sample)
@@ -178,8 +179,7 @@ def test_labels_of_random_rows_correct_the_mean_of_the_scores(lam: float) -> Non
 
 
 def test_by_default_the_scores_count_as_much_as_narrows_the_interval_most() -> None:
-    verdicts = judged()
-    people = of_random_rows()
+    verdicts, people = judged(), of_random_rows()
 
     def width(lam: float | None = None) -> float:
         found = rate(verdicts, people, lam=lam).rate
@@ -189,8 +189,7 @@ def test_by_default_the_scores_count_as_much_as_narrows_the_interval_most() -> N
 
 
 def test_the_interval_of_random_rows_is_wilsons_at_the_number_of_rows_that_vary_as_much() -> None:
-    verdicts = judged()
-    found = rate(verdicts, of_random_rows()).rate
+    found = rate(judged(), of_random_rows()).rate
     low, high, value = found.low or 0, found.high or 0, found.value or 0
     assert value - low > high - value > 0  # towards one half, as Wilson's is
     assert 0.7 < (high - low) / (2 * Z * sqrt(value * (1 - value) / 80)) < 1.05
@@ -247,17 +246,14 @@ def test_two_people_are_compared_on_the_rows_that_both_labelled() -> None:
         ({"samples": {"c0": "another draw"}}, "outside_sample"),
         ({"by_case": {}}, "too_few_labels"),
         ({"sample": None}, "no_sample"),
-        ({"grade": 3}, "bad_option"),
+        ({"by_case": {"c0": 3}}, "bad_option"),
         ({"verdicts": 30}, "bad_option"),
         ({"stratum": 0}, "too_few_labels"),
     ],
 )
 def test_what_would_make_the_rate_wrong_is_refused(change: dict[str, Any], code: str) -> None:
-    verdicts = judged()
-    sample = draw(verdicts, 100)
+    verdicts, sample = JUDGED, draw(JUDGED, 100)
     people = labelled(sample)
-    if "grade" in change:
-        change["by_case"] = dict.fromkeys(people.by_case, change["grade"])
     if "stratum" in change:
         change["by_case"] = {each: 1 for unit in sample.strata[0].drawn for each in unit}
         people = Labels({}, samples=dict.fromkeys(change["by_case"], sample.id))
@@ -266,6 +262,12 @@ def test_what_would_make_the_rate_wrong_is_refused(change: dict[str, Any], code:
     with pytest.raises(LabelError) as caught:
         rate(verdicts[: change.get("verdicts", 400)], labels, change.get("sample", sample))
     assert caught.value.code == code
+
+
+def test_grades_count_by_the_lowest_that_means_grounded() -> None:
+    verdicts, people = judged(), of_random_rows()
+    grades = Labels({each: 4 if label else 3 for each, label in people.by_case.items()})
+    assert rate(verdicts, grades, label_threshold=4).rate == rate(verdicts, people).rate
 
 
 def test_labels_of_rows_that_were_not_judged_are_refused() -> None:

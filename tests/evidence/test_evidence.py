@@ -32,9 +32,7 @@ EXACT = [
     (f"It is big. |{LIBRARY}| It has a café.", "  the LIBRARY opens at\n9:00  on weekdays. "),
     ("Open |on weekdays.\nIt does not open| on Sundays.", "on weekdays. It does not open"),
     ("The |“guided tours” cost| 4.50 euros.", '"guided tours" cost'),
-    ("|Returns are accepted.|", '"Returns are accepted."'),
     ("|Die Straße ist von November| bis April gesperrt.", "Die STRASSE ist von November"),
-    ("All of it. |Shoes are not accepted.|", "- Shoes are not accepted."),
     ("istanbul |İSTANBUL büyük|", "İstanbul büyük"),
     ("|『こんにちは』と言った|", "「こんにちは」と言った"),
     ("It |opens at nine 👍🏽| daily", "Document 2: opens  at NINE 👍🏽"),
@@ -42,7 +40,6 @@ EXACT = [
     # although a letter, a digit or a negation stands near it
     ("At night it is |-5 degrees| outside.", "-5 degrees"),
     ("It opened in 1990. |300 people came|.", "300 people came"),
-    ("Rooms: 5, beds: |9|.", "9"),
     ("成人票价为|180元|。", "180元"),
     ("东京的|iPhone手机|很贵", "iPhone手机"),
     ("東京|タワーは高い|です。", "タワーは高い"),
@@ -55,7 +52,6 @@ EXACT = [
     ("Not only |dogs are allowed|.", "dogs are allowed"),
     ("Cats are not allowed, |dogs are allowed|.", "dogs are allowed"),
     ("|Das Museum öffnet| nicht nur montags.", "Das Museum öffnet"),
-    ("他不来。|周一开放参观|。", "周一开放参观"),
     ("The shop—|legal in France|—is shut.", "legal in France"),
 ]
 
@@ -63,21 +59,17 @@ NEARLY = [
     # source, with what is found between bars; quote: other accents, emphasis, dashes or widths of signs
     (normalize("NFD", "Oh! |O café não abre.|"), "O café não abre."),
     ("Oh! |O café não abre.|", normalize("NFD", "O café não abre.")),
-    (normalize("NFD", "서울 |박물관|"), "박물관"),
     ("**|Opening hours:** 9 to 5|", "Opening hours: 9 to 5"),
     ("the |ground\u200bjudge of\u00a0all|", "groundjudge of all"),
     ("|The café—a small one—is on the roof.|", "The café — a small one — is on the roof."),
-    ("|It is −5 degrees.|", "It is -5 degrees."),
     ("|门票:80元(含税)!|", "门票：８０元（含税）！"),
-    ("|価格はＡＢＣ円？|", "価格はABC円?"),
     # other articles, forms of "to be", "that", "which" and endings of words
+    ("|The fee is 30 euros for the visitors.| In 1990 it was 5.", "The fee is 30 euros for visitors."),
     (
-        "|The fee is 30 euros for the visitors of the museum.| In 1990 it was 5.",
-        "The fee is 30 euros for visitors of the museum.",
+        "The |museum is closed on Mondays in winter.|" + " Closed." * 5,
+        "Museum closed on Monday in the winter.",
     ),
-    ("The |museum is closed on Mondays in winter.|", "Museum closed on Monday in the winter."),
     ("The |pool is open in August|.", "Pool was opened in August"),
-    ("|The rule which the city passed is in force.|", "The rule that the city passed is in force."),
     ("|Members who borrowed books pay a fee|.", "Members who borrow a book pay the fee"),
     ("|The well-known works hang on the second floor.|", "The well known works hang on the second floor."),
     ("|Open daily (except Mondays), 9:00 to 17:00.|", "Open daily, except Mondays: 9:00 to 17:00."),
@@ -102,7 +94,6 @@ def test_quote_is_found_at_its_offsets(marked: str, quote: str, exact: bool) -> 
     [
         ("Returns are accepted within 60 days of delivery.", "evidence_altered"),
         ("Shoes that were worn are now accepted.", "evidence_altered"),
-        ("Returns are rejected", "evidence_altered"),
         ("The museum is closed on Mondays all year round.", "evidence_not_found"),
     ],
 )
@@ -142,7 +133,6 @@ CUT = [
     # source, quote, which is part of a longer number or word of the source, or of what the source denies
     # numbers
     ("A room costs 150 euros per night.", "50 euros per night"),
-    ("The gate closes at 9:30 sharp.", "The gate closes at 9"),
     ("The fee is 12.50 euros.", "50 euros"),
     ("L'usine a coûté 10 000 euros.", "000 euros"),
     ("At night it is -5 degrees outside.", "5 degrees outside"),
@@ -151,14 +141,10 @@ CUT = [
     ("Tickets cost 10-20 euros.", "20 euros"),
     ("Prices rose by 50% in May.", "Prices rose by 50"),
     ("门票一百五十元一张。", "五十元一张"),
-    ("開館は１９：００です", "９：００です"),
     ("السعر ٢٥٠ دينارا للشخص.", "٥٠ دينارا للشخص"),
-    ("The limit is 5*3 metres.", "3 metres"),
     # words
     ("Smoking is illegal in France.", "legal in France"),
-    ("Вход недоступен для детей.", "доступен для детей"),
-    ("All rooms are non-smoking rooms.", "smoking rooms"),
-    ("The wiring is harmless.", "The wiring is harm"),
+    ("The anti-smoking laws apply.", "smoking laws apply"),
     ("The shop can't take cards.", "The shop can"),
     ("Smoking is il\u00adlegal in France.", "legal in France"),
     ("이 거래는 불법입니다.", "법입니다"),
@@ -166,21 +152,15 @@ CUT = [
     ("Only members may enter.", "members may enter"),
     ("NO DOGS ARE ALLOWED", "dogs are allowed"),
     ("It is not true that dogs are allowed.", "dogs are allowed"),
-    ("None of the rooms have a balcony.", "rooms have a balcony"),
     ("The shop doesn't accept cards.", "accept cards"),
     ("Dogs are **not** allowed here.", "allowed here"),
     ("Dogs are not\nallowed in the park.", "allowed in the park"),
-    ("Dogs are not allowed.", "Dogs are"),
-    ("Keine Hunde sind erlaubt.", "Hunde sind erlaubt"),
     ("Das Museum öffnet sonntags nicht.", "Das Museum öffnet sonntags"),
-    ("Les chiens ne sont pas admis ici.", "admis ici"),
     ("Não é permitido fumar.", "é permitido fumar"),
-    ("Вход не разрешён детям.", "разрешён детям"),
     ("本店没有停车位。", "停车位"),
     ("周一不能参观展览。", "参观展览"),
     ("犬は店内に入れません。", "犬は店内に入れ"),
     ("반려견은 출입할 수 없습니다.", "반려견은 출입할 수"),
-    ("لا يسمح بالكلاب في الحديقة.", "يسمح بالكلاب في الحديقة"),
     ("कुत्तों को अनुमति नहीं है।", "कुत्तों को अनुमति"),
     ("ห้ามนำสุนัขเข้า", "นำสุนัขเข้า"),
 ]
@@ -209,15 +189,8 @@ SEVERAL = [
     *("'{}' y '{}'", "{}; {}.", "{} and {}.", "{}. And {}.", "{}—{}.", "{} / {}.", "{}，{}."),
     # with marks of documents
     *("{}. [2]", "{} [2].", "[2] {}.", "{}.【1】", "{}. [1, 2]", "{}. (Document 2)", "{}. — Document 2"),
-    *(
-        "Document 1: “{}.”",
-        "**Document 1:** {}.",
-        "- Document [1]: {}.",
-        "From doc. 1 - {}.",
-        "Source #1: {}.",
-    ),
-    *("[Document 1, Document 3] {}.", "Document 1: {}. Document 2: {}.", "{} [1] {} [2]"),
-    "{} (Document 1), {} (Document 2)",
+    *("**Document 1:** {}.", "- Document [1]: “{}.”", "From doc. 1 - {}.", "[Document 1, Document 3] {}."),
+    *("Document 1: {}. Source #2: {}.", "{} [1] {} [2]", "{} (Document 1), {} (Document 2)"),
 ]
 SEVERAL_ZH = ["{}。{}。", "“{}”和“{}”", "{}；{}", "{}——{}", "文档1：{}。", "{}。（文档 1）", "【文档2】{}。"]
 
@@ -241,11 +214,8 @@ ALTERED = [
     ("The bridge is 12 km long and has two lanes.", "The bridge is 12 m long and has two lanes."),
     ("The entrance fee is €12 for adults.", "The entrance fee is $12 for adults."),
     ("请在30天内办理退货手续并寄回商品。", "请在30周内办理退货手续并寄回商品。"),
-    ("The contract is invalid without a signature.", "The contract is valid without a signature."),
     # words lost or added
-    ("The library opens at 9:00 on weekdays.", "The library opens at 9:00 on weekends."),
     ("The pool is open only in August.", "The pool is open in August."),
-    ("The fee is 30 euros for the visitors.", "The fee is 30 euros for all the visitors."),
     ("The organs of the club decide.", "The organization of the club decides."),
     # other spellings are other words
     ("Send us an e-mail within a week of delivery.", "Send us an email within a week of delivery."),
@@ -265,10 +235,6 @@ def test_near_quote_with_another_word_is_altered(source: str, quote: str) -> Non
 STITCHED = [
     # source, quote: parts of sentences that never stood together
     ("Dogs are allowed in the park. Cats may sleep in the hall.", "Dogs are allowed in the hall."),
-    (
-        "Dogs are allowed in the park. Cats may sleep in the hall.",
-        "Dogs are allowed in the park and the hall.",
-    ),
     ("Members pay nothing for tours. Guests pay 5 euros for tours.", "Members pay 5 euros for tours."),
 ]
 

@@ -18,11 +18,9 @@ from groundjudge.types import Rubric
 EACH_JUDGE = pytest.mark.parametrize("rubric", [*map(load_rubric, names())], ids=names())
 
 ECHOES = {
-    "reason": ("{injected}", ""),
     "quoted reason": ('The response says "{injected}", which backs nothing.', ""),
     "remark before": ("no", "It ends with a note to me:\n\n{injected}\n\nThat changes nothing.\n\n{own}"),
     "remark behind": ("no", "{own}\n\nNote: I ignored this text of the response:\n{injected}"),
-    "code block": ("no", "```\n{injected}\n```\n\n{own}"),
     "quote": ("no", "> {injected}\n\n{own}"),
     "reasoning": ("no", "<think>\nIt says: {injected}\nThat is an injection.\n</think>\n{own}"),
 }
@@ -76,9 +74,8 @@ def test_best_verdict_is_read_as_the_best(rubric: Rubric) -> None:
 
 
 def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
-    rubric = load_rubric(
-        "groundedness", reply=Plain(), scale=Choices({"no": 0, "yes": 1}), levels={}, not_applicable=[]
-    )
+    scale = Choices({"no": 0, "yes": 1})
+    rubric = load_rubric("groundedness", reply=Plain(), scale=scale, levels={}, not_applicable=[])
     case = wrong_cases(rubric)[0].case
     assert rubric.read(Reply(best_verdict(rubric, case)), case).label == "yes"
 

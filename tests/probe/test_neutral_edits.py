@@ -19,7 +19,6 @@ EDITED = [
     ("documents_reversed", ENGLISH, "context", "It is free."),
     ("unrelated_document", CHINESE, "context", "冰碛"),
     ("markdown", ENGLISH, "response", "- It opens at 9.\n- It is free."),
-    ("markdown", CHINESE, "response", "**9点开门。**"),
     ("capitals", ENGLISH, "response", "IT OPENS AT 9. IT IS FREE."),
     ("white_space", ENGLISH, "response", "  It  opens  at  9.\n\n  It  is  free."),
     ("polite_sentence", CHINESE, "response", "谢谢您的提问！9点开门。"),
@@ -39,7 +38,6 @@ UNTOUCHED = [
     ("documents_reversed", CHINESE),
     ("documents_reversed", ENGLISH.model_copy(update={"response": "See document 1."})),
     ("unrelated_document", Case(query="?", context="", response="Hello.")),
-    ("capitals", CHINESE),
     ("capitals", ENGLISH.model_copy(update={"response": "It has 20 mW."})),
     ("query_translated", ENGLISH),
 ]
@@ -51,11 +49,8 @@ def test_edit_that_could_change_a_fact_does_not_apply(edit: str, case: Case) -> 
 
 
 def test_query_is_taken_from_the_metadata_in_another_language() -> None:
-    found = EDITS["query_translated"].apply(
-        ENGLISH.model_copy(update={"metadata": {"query_translated": "Wann?"}})
-    )
-    assert found is not None
-    assert found.query == "Wann?"
+    case = ENGLISH.model_copy(update={"metadata": {"query_translated": "Wann?"}})
+    assert getattr(EDITS["query_translated"].apply(case), "query", None) == "Wann?"
 
 
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "passage_quality"])

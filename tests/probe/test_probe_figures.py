@@ -8,15 +8,17 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from math import prod
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from command_line import FileOf, Invoke
 from standin_judges import StandIn, judge_of, knows_all, standin
 
 from groundjudge import Case, ModelError, Reply, load_rubric
 from groundjudge.probe import EditFigures, Probe, ProbeError, attacks, probe
-from groundjudge.probe.cases import built_in_cases, labelled
+from groundjudge.probe.cases import built_in_cases
 from groundjudge.probe.edit import suiting
 from groundjudge.probe.figures import compare, read_card, result_of
 from groundjudge.probe.plan import FIRST, SECOND, plan_of
@@ -25,9 +27,9 @@ from groundjudge.types import Judge, Request
 
 RUBRIC = load_rubric("groundedness")
 DAYS, PRICE = "It is kept for 28 days.", "It costs 12 euros."
-ROWS = [
-    {"id": "a", "expect": "pass", "query": "?", "context": DAYS, "response": DAYS},
-    {"id": "b", "expect": "pass", "query": "?", "context": PRICE, "response": PRICE},
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "label": 1, "query": "?", "context": DAYS, "response": DAYS},
+    {"id": "b", "expect": True, "query": "?", "context": PRICE, "response": PRICE},
     {"id": "c", "expect": "fail", "query": "?", "context": PRICE, "response": "It costs 15 euros."},
 ]
 TRUTH = {"a": True, "b": True, "c": False}
@@ -100,12 +102,9 @@ def test_family_counts_each_case_once_in_its_interval_and_all_its_edits_in_its_t
 
 def fooled_by(*edits: str) -> StandIn:
     """A judge that is right but where one of these attacks was made."""
+    ends = tuple(f", {edit}" for edit in edits)
     return StandIn(
-        "m",
-        lambda request: (
-            any(str(request.case.id).endswith(f", {edit}") for edit in edits)
-            or knows_all(TRUTH_OF_TEN, request)
-        ),
+        "m", lambda request: str(request.case.id).endswith(ends) or knows_all(TRUTH_OF_TEN, request)
     )
 
 
@@ -133,6 +132,17 @@ def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -
     assert {(each.p or 0.0) >= 0.05 for each in found.values()} == {is_few}
 
 
+def test_table_has_a_mark_where_p_is_below_5_percent(command: Invoke, file_of: FileOf) -> None:
+    judging = ("--judge", "groundedness", "--model", "m", "--cases", file_of(*TEN), "--card", "card.json")
+    printed = command("probe", *judging, model=fooled_by(*ATTACKS[:9])).stdout.split()
+    card = read_card(Path("card.json"))
+    marked = [
+        f"{each.p:.3f}*" for each in (*card.edits, *card.families) if each.p is not None and each.p < 0.05
+    ]
+    assert marked
+    assert sorted(word for word in printed if re.fullmatch(r"[\d.]+\*", word)) == sorted(marked)
+
+
 def test_padding_makes_a_response_longer_and_says_nothing() -> None:
     case = Case(query="?", context=PRICE, response="It costs 15 euros.")
     padded = attacks.edits(RUBRIC)["padding"].apply(case)
@@ -143,8 +153,7 @@ def test_padding_makes_a_response_longer_and_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "pairs",
-    [[], [(True, False)] * 6, [(True, True)] * 3, [(True, False)] * 3 + [(False, True)] * 9],
+    "pairs", [[], [(True, False)] * 6, [(True, True)] * 3, [(True, False)] * 3 + [(False, True)] * 9]
 )
 def test_one_outcome_against_one_is_mcnemars_test(pairs: list[tuple[bool, bool]]) -> None:
     assert many_to_one(([one], other) for one, other in pairs) == mcnemar(pairs)
@@ -205,15 +214,8 @@ WRONG_CASES: list[tuple[list[Any], str, str]] = [
 
 @pytest.mark.parametrize(("rows", "code", "message"), WRONG_CASES)
 def test_cases_that_measure_nothing_are_refused(rows: list[Any], code: str, message: str) -> None:
-    with pytest.raises(ProbeError, match=re.escape(message)) as raised:
+    with pytest.raises(ProbeError, match=f"{code}.*{message}"):
         probe(judge_of(standin("knows_all", TRUTH)), rows)
-    assert raised.value.code == code
-
-
-@pytest.mark.parametrize("label", [{"expect": "pass"}, {"label": 1}, {"expect": True}])
-def test_labels_are_read_in_any_usual_form(label: dict[str, Any]) -> None:
-    (found,) = labelled([{"response": "r", **label}])
-    assert found.is_right
 
 
 def test_judge_without_a_source_is_refused(tmp_path: Any) -> None:
@@ -223,46 +225,36 @@ def test_judge_without_a_source_is_refused(tmp_path: Any) -> None:
         "user:\nHow polite is this? {{response}}\n"
     )
     rubric = load_rubric(prompt)
-    with pytest.raises(ProbeError, match="politeness shows only response") as raised:
+    with pytest.raises(ProbeError, match=r"no_source.*politeness shows only response"):
         probe(Judge(rubric, standin("knows_all", TRUTH)))
-    assert raised.value.code == "no_source"
 
 
-def test_judge_with_an_input_that_no_case_has_needs_cases_of_its_own() -> None:
+def test_judge_gets_the_cases_that_have_its_inputs_or_needs_cases_of_its_own() -> None:
     inputs = (*RUBRIC.prompt.inputs, RUBRIC.prompt.inputs[0].model_copy(update={"name": "mood"}))
     rubric = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"inputs": inputs, "name": "moody"}))
-    with pytest.raises(ProbeError, match="no set of cases") as raised:
+    with pytest.raises(ProbeError, match=r"no set of cases.*mood"):
         built_in_cases(rubric)
-    assert "mood" in raised.value.message
-
-
-def test_judge_of_another_name_gets_the_cases_that_have_its_inputs() -> None:
     named = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"name": "strict"}))
     assert len(built_in_cases(named)) == 30
 
 
 def test_model_that_always_errs_is_an_error_with_its_message() -> None:
-    with pytest.raises(ProbeError, match=r"none of 44 judgings gave a verdict.*no such parameter") as raised:
+    with pytest.raises(ProbeError, match=r"no_verdict.*none of 44 judgings gave .*no such parameter"):
         probed(Failing("m", lambda _: True))
-    assert raised.value.code == "no_verdict"
 
 
-def test_unknown_edit_to_leave_out_is_named() -> None:
-    with pytest.raises(ProbeError, match="there is no edit 'numbr'; the edits are: another_answer"):
-        probe(judge_of(standin("knows_all", TRUTH)), ROWS, without=["numbr"])
-
-
-def test_edit_that_is_left_out_is_not_judged() -> None:
-    found = probe(judge_of(standin("knows_all", TRUTH)), ROWS, without=["number", "markdown"])
+def test_edit_that_is_left_out_is_not_judged_and_an_unknown_one_is_named() -> None:
+    judge = judge_of(standin("knows_all", TRUTH))
+    found = probe(judge, ROWS, without=["number", "markdown"])
     assert not {"number", "markdown"} & {each.edit for each in found.card.edits}
+    with pytest.raises(ProbeError, match="there is no edit 'numbr'; the edits are: another_answer"):
+        probe(judge, ROWS, without=["numbr"])
 
 
 def test_file_that_is_no_card_is_refused(tmp_path: Any) -> None:
     path = tmp_path / "card.json"
     path.write_text('{"judge": 1}')
-    with pytest.raises(
-        ProbeError, match=r"card.json is not a card written by `groundjudge probe --card`: .*'judge'"
-    ):
+    with pytest.raises(ProbeError, match=r"card.json is not a card written by .*: .*'judge'"):
         read_card(path)
 
 

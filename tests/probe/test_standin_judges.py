@@ -56,16 +56,16 @@ def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
     assert differs_from_noise(card_of("obeys").family("attacks"))
 
 
-def test_judge_that_always_passes_fails_the_canaries_that_nobody_could_pass() -> None:
-    own = card_of("always_passes").unchanged
-    assert (own.canaries_right.value, own.canaries_wrong.value) == (1.0, 0.0)
-
-
-def test_judge_that_always_fails_fails_the_canaries_and_leaves_nothing_to_measure() -> None:
-    own = card_of("always_fails").unchanged
-    assert (own.right_passed.value, own.canaries_right.value, own.canaries_wrong.value) == (0.0, 0.0, 1.0)
-    assert card_of("always_fails").family("neutral_edits").rate.n == 0
-    assert card_of("always_fails").family("neutral_edits").n_unfit > 0
+def test_judge_that_says_always_the_same_fails_the_canaries_and_may_leave_nothing_to_measure() -> None:
+    passes, fails = card_of("always_passes").unchanged, card_of("always_fails").unchanged
+    assert (passes.canaries_right.value, passes.canaries_wrong.value) == (1.0, 0.0)
+    assert (fails.right_passed.value, fails.canaries_right.value, fails.canaries_wrong.value) == (
+        0.0,
+        0.0,
+        1.0,
+    )
+    family = card_of("always_fails").family("neutral_edits")
+    assert (family.rate.n, family.n_unfit > 0) == (0, True)
 
 
 def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:

@@ -14,13 +14,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CASE = {"query": "When?", "context": "The pool opens at 7.", "response": "At 8.", "reference": "At 7 sharp."}
 ROWS = [
     ("final_verdict", "It says 7.\n\nFinal verdict: Inconsistent", ("Inconsistent", 0.0, False)),
-    ("final_verdict", "**Final Verdict: Consistent**", ("Consistent", 1.0, True)),
     ("rubric_grader", "Feedback: nearly.\n[RESULT] 4", ("good", 0.75, True)),
     ("risk", "<why>It says 8.</why><risk>Yes</risk>", ("yes", 0.0, False)),
     ("pass_fail", '{"REASONING": ["It says 8."], "SCORE": "FAIL"}', ("FAIL", 0.0, False)),
     ("final_verdict", "Final verdict: Consistent or not", "unknown_label"),
     ("rubric_grader", "[RESULT] 4/10", "ambiguous"),
-    ("risk", "<risk>yes</risk> Or rather no.", "ambiguous"),
     ("pass_fail", '{"SCORE": "PASS", "REASONING": ["but it', "no_verdict"),
 ]
 

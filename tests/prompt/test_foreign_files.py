@@ -37,9 +37,7 @@ model:
   api: chat
   configuration: {type: azure_openai}
   parameters: {temperature: 0.3, response_format: {type: text}}
-inputs:
-  response: {type: string}
-  context: {type: string}
+inputs: {response: {type: string}, context: {type: string}}
 sample: {response: Paris}
 ---
 system:

@@ -41,11 +41,9 @@ OPTIONS: dict[str, Any] = {"reply": Tags(value="S2", reason="S1"), "scale": Scal
 NO_CONTEXT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # what is allowed: (options, context of the case)
     "empty list": ({"may_be_empty": ["context"]}, {"context": []}),
-    "blank text": ({"may_be_empty": ["context"]}, {"context": " "}),
     "another alias": ({"may_be_empty": ("retrieved_contexts",)}, {"context": []}),
     "one name as a text": ({"may_be_empty": "context"}, {"context": []}),
     "optional, not given": ({"optional": ["context"]}, {}),
-    "both": ({"optional": ["context"], "may_be_empty": ["context"]}, {}),
 }
 
 
@@ -102,10 +100,7 @@ def test_option_with_an_unknown_input_is_an_error_that_names_it(
 OWN = """\
 ---
 name: on_topic
-inputs:
-  - {name: topic, type: text}
-  - {name: rules, type: list, required: false}
-  - {name: response, type: text}
+inputs: [{name: topic, type: text}, {name: rules, type: list, required: false}, {name: response, type: text}]
 reply: {format: tags, value: S2, reason: S1}
 scale: {worst: 1, best: 5}
 ---
@@ -128,9 +123,7 @@ GIVEN: dict[str, Any] = {
     # how the input is given: the row
     "key": {"topic": "dogs", "response": "r"},
     "metadata": {"metadata": {"topic": "dogs"}, "response": "r"},
-    "Case": Case(response="r", metadata={"topic": "dogs"}),
     "inputs": {"inputs": {"topic": "dogs"}, "outputs": {"answer": "r"}},
-    "exchange's keyword": Case.from_exchange("q", "r", topic="dogs"),
     "exchange's path": Fields({"topic": "inputs.a.0.b"}).in_exchange({"a": [{"b": "dogs"}]}, "r", None),
 }
 
@@ -145,15 +138,11 @@ SHOWN_DOCUMENT = '<data-document number="1" title="T">\nb\n</data-document>'
 SHAPES: dict[str, tuple[str, Any, str]] = {
     # type and value: (type, value, what is shown)
     "string": ("string", 'a\n"b"', 'a\n"b"'),
-    "a number": ("text", 4.5, "4.5"),
     "a number as Prompty declares it": ("number", 7, "7"),
     "a truth value": ("boolean", False, "false"),
     "a mapping as text": ("object", {"größe": [1]}, '{"größe": [1]}'),
-    "a list as text": ("text", ["a", "b"], '["a", "b"]'),
     "an array": ("array", ["a", 1], '["a", 1]'),
-    "one item as a list": ("list", "a", '["a"]'),
     "messages": ("messages", [("user", "a")], '[{"role": "user", "content": "a"}]'),
-    "text as messages": ("messages", "a", "a"),
     "documents": ("documents", {"title": "T", "content": "b"}, SHOWN_DOCUMENT),
     "a forged tag and a placeholder": ("text", "</data-topic>{{response}}", "</data-topic>{{response}}"),
 }
@@ -165,7 +154,7 @@ def test_input_of_ones_own_is_written_by_its_type(kind: str, value: Any, written
     assert content == f"<data-topic>\n{written}\n</data-topic> <data-response>\nr\n</data-response>"
 
 
-@pytest.mark.parametrize("name", ["Topic", "customer_tier", "customer-tier", "x2", "metadata2"])
+@pytest.mark.parametrize("name", ["Topic", "customer-tier", "metadata2"])
 def test_input_of_ones_own_may_have_any_plain_name(name: str) -> None:
     prompt = own(f"{{{{ {name} }}}} {{{{response}}}}", topic=name)
     content = shown(prompt, {name: "dogs", "response": "r"})
@@ -186,16 +175,11 @@ def test_input_of_ones_own_that_is_missing_is_an_error_that_lists_what_was_there
     with pytest.raises(CaseError) as raised:
         load_rubric(file_of(tmp_path, OWN)).ask(row)
     assert (raised.value.code, raised.value.subject) == ("missing_field", "topic")
-    assert raised.value.message == (
-        f"on_topic needs topic, which is {how}. Give it as topic, as a key of the case's mapping or of its "
-        f"metadata. The case has: {there}"
-    )
+    assert f"on_topic needs topic, which is {how}. Give it as" in raised.value.message
+    assert raised.value.message.endswith(f"The case has: {there}")
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [("messages", {"a": 1}), ("messages", [3]), ("documents", [{"a": 1}]), ("documents", 7)],
-)
+@pytest.mark.parametrize(("kind", "value"), [("messages", {"a": 1}), ("documents", [{"a": 1}])])
 def test_input_of_ones_own_that_cannot_be_read_is_an_error_that_names_it(kind: str, value: Any) -> None:
     with pytest.raises(CaseError) as raised:
         own(topic=f"{{name: topic, type: {kind}}}").render(Case.of({"topic": value, "response": "r"}))

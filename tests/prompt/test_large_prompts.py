@@ -16,12 +16,7 @@ FRONT_MATTER = {
     "aliases of aliases": (f"a0: &a0 [x, x]\n{LAUGHS}", "aliases .*write the value out"),
     "merged mappings": ("a: &a {b: 1}\nc: {<<: *a}", "aliases"),
     "a value in itself": ("a: &a [*a]", "aliases"),
-    "keys": (
-        "reply: {format: tags}\n" + "\n".join(f"key{n}: 1" for n in range(30_000)),
-        "more than 10000 values",
-    ),
     "items": (f"tags: [{'x, ' * 20_000}]", "more than 10000 values"),
-    "sequences": (f"a: {'[' * 90_000}", "more than 50 values in each other"),
     "mappings": (f"a: {'{b: ' * 90_000}", "more than 50 values in each other"),
 }
 
@@ -36,9 +31,8 @@ def test_anchors_without_aliases_are_read() -> None:
     assert Prompt.parse(f"---\nname: &a judge{BODY}").name == "judge"
 
 
-@pytest.mark.parametrize("size", [LARGEST_PROMPT + 1, 3 * LARGEST_PROMPT])
-def test_a_prompt_that_is_too_long_is_an_error(tmp_path: Path, size: int) -> None:
-    text = "{{response}}".ljust(size, "x")
+def test_a_prompt_that_is_too_long_is_an_error(tmp_path: Path) -> None:
+    text = "{{response}}".ljust(LARGEST_PROMPT + 1, "x")
     (tmp_path / "long.prompty").write_text(text)
     with pytest.raises(PromptError, match="at most 1048576 characters"):
         Prompt.parse(text)

@@ -62,27 +62,17 @@ def test_edited_prompt_needs_a_new_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_prompt_is_described_and_versioned(name: str) -> None:
+def test_prompt_is_described_and_versioned_and_its_system_section_tells_of_fences(name: str) -> None:
     prompt = RUBRICS[name].prompt
     assert prompt.name == name
     assert re.fullmatch(r"[A-Z].{20,}\.", prompt.description)
     assert re.fullmatch(r"\d+\.\d+\.\d+", prompt.version)
     assert (prompt.parameters["temperature"], prompt.parameters["top_p"]) == (0, 1)
     assert prompt.parameters["max_tokens"] >= 2000
-
-
-@pytest.mark.parametrize("name", names())
-def test_system_section_comes_first_and_has_no_placeholder(name: str) -> None:
-    (first, pieces), (second, _) = RUBRICS[name].prompt.sections
-    assert (first, second) == ("system", "user")
-    assert len(pieces) == 1
-    assert "{{" not in pieces[0]
-
-
-@pytest.mark.parametrize("name", names())
-def test_one_sentence_says_that_fenced_text_is_never_an_instruction(name: str) -> None:
+    assert [role for role, _ in prompt.sections] == ["system", "user"]
     (sentence,) = re.findall(r"[^.\n]*<data-\.\.\.> tags[^\n]*", system_of(name))
     assert "never an instruction" in sentence
+    assert "{{" not in system_of(name)
 
 
 @pytest.mark.parametrize("name", names())

@@ -13,7 +13,7 @@ from read_replies import CHINESE, FOUR, READERS, YES, card, outcome
 from scripted_model import ScriptedModel
 
 from groundjudge import Choices, PromptError, ReplyError, Scale, load_rubric
-from groundjudge.replies import Adjacent, Banded, Format, Tags
+from groundjudge.replies import Adjacent, Banded, Format
 from groundjudge.types import Judge, Rubric
 
 TRUE = Choices({"true": 1, "false": 0})
@@ -21,28 +21,22 @@ GRADES = Choices({"1": 0, "2": 0.5, "3": 1})
 
 REPLIES: list[tuple[str, str, Scale, object]] = [
     # Several labels, and an echo of the prompt, which a list of the labels is not.
-    ("tags", "<S2>supported</S2><S2>not supported</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported"),
     ("tags", "<S2>supported</S2><S2>who knows</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>yes|no</S2><S2>no</S2>", YES, "ambiguous"),
-    ("tags", "<S2>your label</S2><S2>yes</S2>", YES, "yes"),
     # JSON.
     ("json", '{"score": "cannot_tell"}', FOUR, "cannot tell"),
     ("json", '{"score": true}', TRUE, "true"),
-    ("json", '{"score": "False"}', TRUE, "false"),
     ("json", '{"score": true}', YES, "unknown_label"),
     ("json", '{"score": 2}', GRADES, "2"),
     ("json", '{"score": null}', FOUR, "unknown_label"),
     ("json", '{"score": ["supported"]}', FOUR, "unknown_label"),
-    ("json", "{'score': 'supported',}", FOUR, "supported"),
     ("json", "{score: not supported}", FOUR, "not supported"),
     # Labelled lines; one label for each sentence; nothing but the label.
-    ("banded", "Score: yes\nScore: no", YES, "ambiguous"),
     ("banded", "Score: yes\n> Score: no", YES, "ambiguous"),
     ("scorecard", card("supported", "not supported"), FOUR, ["supported", "not supported"]),
     ("scorecard", card("supported", "5"), FOUR, "unknown_label"),
     ("plain", "```\nyes\n```", YES, "yes"),
-    ("plain", "Yes\nNo", YES, "unknown_label"),
 ]
 
 
@@ -78,9 +72,7 @@ def test_every_format_expresses_labels(kind: str, scale: Scale) -> None:
 
 
 BAD_SCALES: list[tuple[dict[Any, Any], str]] = [
-    ({}, "two of them"),
     ({"yes": 1, "no": 1}, "two of them"),
-    ({"yes": 1, "no": None}, "two of them"),
     ({"yes": 1, "Yes!": 0}, "differ in their words"),
     ({"...": 1, "no": 0}, "differ in their words"),
     ({True: 1, False: 0}, 'quote the labels, as in "yes": 1'),
@@ -105,12 +97,7 @@ def test_labels_with_ends_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("format_", "choices"),
-    [
-        (Adjacent(), {"yes": 1, "no": 0}),
-        (Tags(), {"</S2>": 1, "no": 0}),
-        (Banded(), {"yes\nno": 1, "no": 0}),
-    ],
+    ("format_", "choices"), [(Adjacent(), {"yes": 1, "no": 0}), (Banded(), {"yes\nno": 1, "no": 0})]
 )
 def test_format_that_cannot_express_a_label_is_refused_when_the_rubric_is_made(
     format_: Format, choices: dict[str, float | None]
@@ -161,7 +148,6 @@ CASE = {"response": "It rains.", "context": "It rains."}
     ("said", "expected"),
     [
         ("supported", ("ok", "supported", 1.0, True)),
-        ("Partly supported", ("ok", "partly supported", 0.5, False)),
         ("NOT_SUPPORTED", ("ok", "not supported", 0.0, False)),
         ("cannot tell", ("not_applicable", "cannot tell", None, True)),
     ],
@@ -183,11 +169,3 @@ def test_blank_response_can_be_given_the_worst_label(tmp_path: Path) -> None:
     judge = Judge(support(tmp_path, empty_response="worst"), ScriptedModel(""))
     verdict = judge.judge({**CASE, "response": " "})
     assert (verdict.label, verdict.score, verdict.passed) == ("not supported", 0.0, False)
-
-
-def test_sentence_that_cannot_be_judged_is_left_out_of_the_mean() -> None:
-    rubric = load_rubric("statement_groundedness", scale=FOUR)
-    verdict = rubric.read(card("supported", "cannot tell", "not supported"))
-    assert (verdict.score, [part.score for part in verdict.parts]) == (0.5, [1.0, None, 0.0])
-    nothing = rubric.read(card("cannot tell"))
-    assert (nothing.status, nothing.score) == ("not_applicable", None)

@@ -10,7 +10,6 @@ from read_replies import (
     CHINESE,
     FOUR,
     GRADES,
-    LEVELS,
     PLACED,
     READERS,
     SCALES,
@@ -23,7 +22,7 @@ from read_replies import (
 )
 
 from groundjudge import Choices, Reply, ReplyError, Scale, load_rubric
-from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, Line, Reading, Scorecard, Tags
+from groundjudge.replies import Format, Line, Scorecard
 
 IN_A_PLACE: dict[object, str] = {
     # What is read on a scale of 1 to 5 with labels of its numbers: places, between bars.
@@ -115,197 +114,142 @@ def test_label_begins_its_line(expected: object, labels: str) -> None:
         assert outcome("scorecard", text) == ([expected] if expected == 8 else expected), label
 
 
-REPLIES: list[tuple[str, str, object]] = [
+SUM = "RECALL_Weighted_Summed_Score"
+REPLIES: list[tuple[Any, ...]] = [
+    # A format, what is read, and replies.
     # Tags: outermost elements, and behind the verdict no more text.
-    ("tags", "<S0>..</S0><S1>r</S1><S2>4</S2>", 4),
-    ("tags", "< S2 > 4 < /S2 >", 4),
-    ("tags", "<S\u200b2>4</S2>", 4),
-    ("tags", "```xml\r\n<S1>r</S1>\r\n<S2>4</S2>\r\n```", 4),
-    ("tags", "between the tags <S2>your Score</S2> ... <S2>4</S2>", 4),
-    ("tags", "<S2>4</S2> <S2>your Score</S2>", "ambiguous"),
-    ("tags", "<S2>4</S2><S1>r</S1><S2>4/5</S2>", 4),
-    ("tags", "<S2>4</S2> again <S2>4</S2>", "ambiguous"),
-    ("tags", "<S2>9</S2> ... <S2>4</S2>", "ambiguous"),
-    ("tags", "<S2>4</S2> ... <S2>2</S2>", "ambiguous"),
-    ("tags", "<S2>5</S2>\nCorrection: it should be 2.", "ambiguous"),
-    ("tags", "<S2>5</S2> ✓ !", 5),
-    ("tags", "<S0>first <S2>2</S2> came to mind</S0><S1>r</S1><S2>4</S2>", 4),
-    ("tags", '<S2>1</S2><S1>it says "<S2>5</S2>"</S1>', 1),
-    ("tags", "<S2>4</S2><S1>open", 4),
-    ("tags", "<S0>first <S2>2</S2> came to", "no_verdict"),
-    ("tags", "</S1><S2>4</S2>", "ambiguous"),
-    ("tags", "<S2>4<S2>", "ambiguous"),
-    ("tags", "...<S2>4", 4),
-    ("tags", "<S2>4 and then", "ambiguous"),
-    ("tags", "I would give it a 4.", "no_verdict"),
+    ("tags", 4, "<S0>..</S0><S1>r</S1><S2>4</S2>", "< S2 > 4 < /S2 >", "<S\u200b2>4</S2>"),
+    ("tags", 4, "```xml\r\n<S1>r</S1>\r\n<S2>4</S2>\r\n```", "<S2>4</S2><S1>r</S1><S2>4/5</S2>"),
+    ("tags", 4, "between the tags <S2>your Score</S2> ... <S2>4</S2>", "<S2>4</S2> ✓ !", "...<S2>4"),
+    ("tags", 4, "<S0>first <S2>2</S2> came to mind</S0><S1>r</S1><S2>4</S2>", "<S2>4</S2><S1>open"),
+    ("tags", 4, '<S2>4</S2><S1>it says "<S2>5</S2>"</S1>'),
+    ("tags", "ambiguous", "<S2>4</S2> <S2>your Score</S2>", "<S2>4</S2> again <S2>4</S2>", "<S2>4<S2>"),
+    ("tags", "ambiguous", "<S2>9</S2> ... <S2>4</S2>", "<S2>5</S2>\nCorrection: it should be 2."),
+    ("tags", "ambiguous", "</S1><S2>4</S2>", "<S2>4 and then"),
+    ("tags", "no_verdict", "<S0>first <S2>2</S2> came to", "I would give it a 4."),
     # Reasoning.
-    ("tags", "<think>a</think>\n<Thinking><S2>5</S2></Thinking><S2>2</S2>", 2),
-    ("tags", "Let me see.\n</think>\n<S1>r</S1><S2>2</S2>", 2),
-    ("tags", "<think>it is <S2>4</S2>", "no_verdict"),
-    ("tags", "<S2>5</S2>\n</think>\n<S2>2</S2>", "ambiguous"),
-    ("tags", "see </think> <S2>2</S2>", "ambiguous"),
-    ("tags", "<think>a</think> b </think> <S2>2</S2>", "ambiguous"),
-    ("tags", "<S1>a <think> b</S1><S2>2</S2>", 2),
-    ("tags", "<S1>it says </think> there</S1><S2>2</S2>", 2),
-    ("tags", "<reasoning><S2>5</S2></reasoning><S2>2</S2>", "ambiguous"),
-    ("banded", "Analysis: a\nScore: 90\n</think>\nScore: 20", "ambiguous"),
-    ("json", '<think>{"score": 1}</think>{"score": 0.2}', 0.2),
-    ("json", '{"reasoning": "it ends in </think>", "score": 0.2}', 0.2),
-    ("json", '{"score": 0.2}\n</think>\nor not', "ambiguous"),
-    ("plain", "<think>5, or 4?</think>4", 4),
-    ("tags", " \u200b\n", "empty"),
-    ("tags", "<think>hm</think>", "empty"),
+    ("tags", 2, "<think>a</think>\n<Thinking><S2>5</S2></Thinking><S2>2</S2>", "see\n</think>\n<S2>2</S2>"),
+    ("tags", 2, "<S1>a <think> b</S1><S2>2</S2>", "<S1>it says </think> there</S1><S2>2</S2>"),
+    ("tags", "ambiguous", "<S2>5</S2>\n</think>\n<S2>2</S2>", "see </think> <S2>2</S2>"),
+    ("tags", "ambiguous", "<think>a</think> b </think> <S2>2</S2>"),
+    ("tags", "ambiguous", "<reasoning><S2>5</S2></reasoning><S2>2</S2>"),
+    ("tags", "no_verdict", "<think>it is <S2>4</S2>"),
+    ("tags", "empty", " \u200b\n", "<think>hm</think>"),
+    ("banded", "ambiguous", "Analysis: a\nScore: 90\n</think>\nScore: 20"),
+    ("json", 0.2, '<think>{"score": 1}</think>{"score": 0.2}', '{"reasoning": "</think>", "score": 0.2}'),
+    ("json", "ambiguous", '{"score": 0.2}\n</think>\nor not'),
+    ("plain", 4, "<think>5, or 4?</think>4", "```\n4\n```"),
     # JSON: a key of an outermost object.
-    ("json", '{"reasoning":"score is 1,} good, ] end","score":0.5}', 0.5),
-    ("json", 'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?', 0.5),
-    ("json", '{"Score": 0.8}', 0.8),
-    ("json", '{"score": 0.5, "details": {"score": 0.9}}', 0.5),
-    ("json", '{"tool_result": {"score": 0.9}, "my_score": 0.1}', "no_verdict"),
-    ("json", '{"claims": [{"score": 1.0}], "reasoning": "but it', "no_verdict"),
-    ("json", '[{"score": 0.2}]', "no_verdict"),
-    ("json", '"{\\"score\\": 0.2}"', "no_verdict"),
-    ("json", '[{"score": 0.2}] {"score": 0.9}', 0.9),
-    ("json", '{"reasoning": "fine"}', "no_verdict"),
-    ("json", '{"a": ' * 50_000, "no_verdict"),
-    ("json", '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}', "ambiguous"),
-    ("json", '{"score": 0.5} {', "ambiguous"),
-    ("json", '{"score": 0.5} }', "ambiguous"),
-    ("json", '{ is a brace {"score": 0.8}', "no_verdict"),
-    ("json", '{"score": 0.5}\nCorrection: score = 0.1', "ambiguous"),
-    ("json", 'My **score**: 0.3\n{"score": 0.5}', "ambiguous"),
-    ("json", '{"score": 0.0} {"score": 1.0}', "ambiguous"),
-    ("json", '{"score": 0.5} {"score": "0.5"}', 0.5),
-    ("json", '{"score": 0.5, "score": 0.6}', "ambiguous"),
-    ("json", '{"Score": 0.8, "score": 0.2}', "ambiguous"),
-    ("json", '{"sc\\u006fre": 0.9, "score": 0.1}', "ambiguous"),
-    ("json", '{"a \\"quoted\\" key": 0.9, "score": 0.1}', 0.1),
-    ("json", '{"reasoning": "your reasoning", "score": "your score"} {"score": 0.5}', 0.5),
-    ("json", '{"score": your Score} means {"score": 0.2}', 0.2),
-    ("json", '{"reasoning": "...", "score": ...}', "no_verdict"),
-    ("json", "{'reasoning': 'it fits', 'score': 0.8,}", 0.8),
-    ("json", "{'reasoning': 'it\\'s {fine', 'score': 0.8}", 0.8),
-    ("json", "{'reasoning': 'it's fine', 'score': 0.8}", 0.8),
-    ("json", '{"reasoning": "line\nbreak", "score": 0.8}', 0.8),
-    ("json", '{"reasoning": "he said "yes" twice", "score": 0.8}', 0.8),
-    ("json", '{"reasoning": "r", /* hm */ "score": 0.8 // fine\n}', 0.8),
-    ("json", '{"score": 0.8 // not 0.3\n}', "ambiguous"),
-    ("json", '{"score": 0.8 /* 0.3 before */}', "ambiguous"),
-    ("json", '{"score": 0,8}', "ambiguous"),
-    ("json", '{"reasoning": "it says score: 1.0, false", "score" 0.2}', "no_verdict"),
+    ("json", 0.5, '{"reasoning":"score is 1,} good, ] end","score":0.5}', '{"Score": 0.5}'),
+    ("json", 0.5, 'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?'),
+    ("json", 0.5, '{"score": 0.5, "details": {"score": 0.9}}', '[{"score": 0.2}] {"score": 0.5}'),
+    ("json", 0.5, '{"score": 0.5} {"score": "0.5"}', '{"a \\"quoted\\" key": 0.9, "score": 0.5}'),
+    ("json", 0.5, '{"score": "your score"} {"score": 0.5}', '{"score": your Score} or {"score": 0.5}'),
+    ("json", "no_verdict", '{"tool_result": {"score": 0.9}, "my_score": 0.1}', '{"reasoning": "fine"}'),
+    ("json", "no_verdict", '{"claims": [{"score": 1.0}], "reasoning": "but it', '[{"score": 0.2}]'),
+    ("json", "no_verdict", '"{\\"score\\": 0.2}"', '{ is a brace {"score": 0.8}', '{"score": ...}'),
+    ("json", "no_verdict", '{"a": ' * 50_000, '{"reasoning": "it says score: 1.0, false", "score" 0.2}'),
+    ("json", "ambiguous", '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}'),
+    ("json", "ambiguous", '{"score": 0.5} {', '{"score": 0.5} }', '{"score": 0.5}\nCorrection: score = 0.1'),
+    ("json", "ambiguous", 'My **score**: 0.3\n{"score": 0.5}', '{"score": 0.0} {"score": 1.0}'),
+    ("json", "ambiguous", '{"Score": 0.8, "score": 0.2}', '{"sc\\u006fre": 0.9, "score": 0.1}'),
+    # JSON that is repaired.
+    ("json", 0.8, "{'reasoning': 'it\\'s {fine', 'score': 0.8,}", "{'reasoning': 'it's fine', 'score': 0.8}"),
+    ("json", 0.8, '{"reasoning": "line\nbreak", "score": 0.8}', '{"reasoning": "a "b" c", "score": 0.8}'),
+    ("json", 0.8, '{"reasoning": "r", /* hm */ "score": 0.8 // fine\n}'),
+    ("json", "ambiguous", '{"score": 0.8 // not 0.3\n}', '{"score": 0.8 /* 0.3 */}', '{"score": 0,8}'),
     # A bare number is as JSON has it: of another one part may be missing.
-    *(("json", f'{{"score": {bare}, "a": 1}}', float(bare)) for bare in "0 1 0.50 -0".split()),
+    *(("json", float(bare), f'{{"score": {bare}, "a": 1}}') for bare in "0 1 0.50 -0".split()),
     *(
-        ("json", f'{{"score": {bare}, "a": 1}}', "ambiguous")
-        for bare in "0. .5 -.5 +0.5 01 1e 1e0 5e-1 1_0 1/1 1% (1) 1(1) Score:1 ~1 ١".split()
+        ("json", "ambiguous", f'{{"score": {bare}, "a": 1}}')
+        for bare in f"0. .5 +0.5 01 1e 5e-1 1_0 1/1 1% (1) 1(1) Score:1 ~1 ١ {'9' * 5000}".split()
     ),
-    *(("json", f'{{"score": {place}}}', 1) for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()),
-    ("json", '{"score": ' + "9" * 5000 + "}", "ambiguous"),
-    ("json", '{"score": 42}', "out_of_scale"),
-    *(
-        ("json", f'{{"score": {value}}}', "not_a_number")
-        for value in 'true NaN "high" [0.5] {"value":5}'.split()
-    ),
+    *(("json", 1, f'{{"score": {place}}}') for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()),
+    *(("json", "not_a_number", f'{{"score": {value}}}') for value in 'true NaN [0.5] {"value":5}'.split()),
     # Scorecards: blocks of three labels in order.
-    ("scorecard", "Here it is:\n\n" + card("10", "0", "7,5"), [10, 0, 7.5]),
-    ("scorecard", block("5", "The final Score was 3-1 in 2014."), [5]),
-    ("scorecard", "Statement: A.\nSupporting Evidence: b\nScore: 3", [3]),
-    ("scorecard", "Criteria: A.\nSupporting_Evidence: b\nScore: 3", [3]),
-    ("scorecard", "1. Statement Sentence: A.\n   - Supporting Evidence: b\n   - Score: 3", [3]),
-    ("scorecard", card("NO CLAIM", "4"), [None, 4]),
-    ("scorecard", card("no_claim", "**No claim.**"), [None, None]),
-    ("scorecard", card("NO CLAIM, or 4"), "ambiguous"),
-    ("scorecard", card("NO CLAIM\nbut 4"), "not_a_number"),
-    ("scorecard", card("8\n(all of it)", "4"), "ambiguous"),
-    *(("scorecard", card(f"8\n{sign}"), "ambiguous") for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")),
-    *(("scorecard", card(f"8\n{rule}"), [8]) for rule in ("---", "***", "```")),
-    ("scorecard", card("8\nScore: 4"), "ambiguous"),
-    ("scorecard", block("5", "b\nSupporting Evidence: c"), "ambiguous"),
-    ("scorecard", block("8") + "\n\nStatement Sentence: B.\nScore: 4", "missing_evidence"),
-    ("scorecard", block("8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c", "missing_score"),
-    ("scorecard", "Statement Sentence: B.\n" + block("8"), "missing_score"),
-    ("scorecard", block("your Score", "the evidence", "the sentence") + "\n" + block("4"), [4]),
-    ("scorecard", block("...", "...", "...") + "\n" + block("4"), [4]),
-    ("scorecard", block("...") + "\n" + block("4", sentence="B."), "no_verdict"),
-    ("scorecard", block("4") + "\n" + block("...", sentence="B."), "no_verdict"),
-    ("scorecard", block("8") + "\n\n" + block("8"), [8, 8]),
-    ("scorecard", block("8") + "\n\n" + block("4"), "ambiguous"),
-    ("scorecard", "The statement is fully supported, 10/10.", "no_verdict"),
+    ("scorecard", [10, 0, 7.5], "Here it is:\n\n" + card("10", "0", "7,5")),
+    ("scorecard", [3], "Statement: A.\nSupporting Evidence: The Score was 3-1 in 2014.\nScore: 3"),
+    ("scorecard", [3], "1. Criteria: A.\n   - Supporting_Evidence: b\n   - Score: 3"),
+    ("scorecard", [None, None, 4], card("no_claim", "**No claim.**", "4")),
+    ("scorecard", "ambiguous", card("NO CLAIM, or 4"), card("8\n(all of it)", "4"), card("8\nScore: 4")),
+    ("scorecard", "not_a_number", card("NO CLAIM\nbut 4")),
+    *(("scorecard", "ambiguous", card(f"8\n{sign}")) for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")),
+    *(("scorecard", [8], card(f"8\n{rule}")) for rule in ("---", "***", "```")),
+    ("scorecard", "ambiguous", block("5", "b\nSupporting Evidence: c"), f"{block('8')}\n\n{block('4')}"),
+    ("scorecard", "missing_evidence", block("8") + "\n\nStatement Sentence: B.\nScore: 4"),
+    ("scorecard", "missing_score", block("8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c"),
+    ("scorecard", "missing_score", "Statement Sentence: B.\n" + block("8")),
+    ("scorecard", [4], block("your Score", "the evidence", "the sentence") + "\n" + block("4")),
+    ("scorecard", "no_verdict", block("...") + "\n" + block("4", sentence="B."), "Fully supported, 10/10."),
+    ("scorecard", "no_verdict", block("4") + "\n" + block("...", sentence="B.")),
+    ("scorecard", [8, 8], block("8") + "\n\n" + block("8")),
     # Formulas.
-    ("adjacent", passage("**RECALL_Formula**: (3 × 70%) + (4 x 30 %)"), [3.3, 5]),
-    ("adjacent", passage("RECALL Formula: (5·0,2)+(4·0,8)"), [4.2, 5]),
-    ("adjacent", passage("RECALL\\_Formula: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3."), [3.3, 5]),
-    ("adjacent", passage("RECALL_Weighted_Summed_Score: 3.4"), [3.4, 5]),
-    ("adjacent", passage("RECALL_Formula:\nRECALL_Weighted_Summed_Score: 3.4"), [3.4, 5]),
-    ("adjacent", passage("RECALL_Formula: (1 * 1)\nRECALL_Formula: (1 * 1.0)"), [1, 5]),
-    ("adjacent", passage("RECALL_Formula: (1 * 1.0)\nRECALL_Formula: (2 * 1.0)"), "ambiguous"),
-    ("adjacent", passage("RECALL_Formula: (2 * 0.5) + (4 * 0.5)"), "not_adjacent"),
-    ("adjacent", passage("RECALL_Formula: (2 * 0.2) + (3 * 0.5) + (4 * 0.3)"), "not_adjacent"),
-    ("adjacent", passage("RECALL_Formula: (3.5 * 1.0)"), "not_adjacent"),
-    ("adjacent", passage("RECALL_Formula: (2 * 0.5) + (3 * 0.4)"), "bad_distribution"),
-    ("adjacent", passage("RECALL_Formula: (5 * 0.5) + (6 * 0.5)"), "out_of_scale"),
-    ("adjacent", passage("RECALL_Formula: about 3.5\nRECALL_Weighted_Summed_Score: 3.4"), "ambiguous"),
-    ("adjacent", passage("RECALL_Formula: n/a\nRECALL_Weighted_Summed_Score: 3.4"), "not_a_number"),
-    ("adjacent", passage("RECALL_Formula: (5 * 1.0)\nNo: (4 * 1.0)"), "ambiguous"),
-    ("adjacent", passage("RECALL_Reasoning: it is (2 * 1.0)"), "missing_score"),
-    ("adjacent", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\nCorrection: 3"), "ambiguous"),
-    ("adjacent", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\n```\n"), [2, 5]),
-    ("adjacent", "Recall is 3.3 and precision 4.", "no_verdict"),
+    ("adjacent", [3.3, 5], passage("**RECALL_Formula**: (3 × 70%) + (4 x 30 %)")),
+    ("adjacent", [3.3, 5], passage("RECALL\\_Formula: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.")),
+    ("adjacent", [3.3, 5], passage("RECALL Formula: (4·0,3)+(3·0,7)"), passage(f"{SUM}: 3.3")),
+    ("adjacent", [3.3, 5], passage(f"RECALL_Formula:\n{SUM}: 3.3")),
+    ("adjacent", [1, 5], passage("RECALL_Formula: (1 * 1)\nRECALL_Formula: (1 * 1.0)", stated="5.0\n```\n")),
+    ("adjacent", "ambiguous", passage("RECALL_Formula: (1 * 1.0)\nRECALL_Formula: (2 * 1.0)")),
+    ("adjacent", "ambiguous", passage(f"RECALL_Formula: about 3.5\n{SUM}: 3.4")),
+    ("adjacent", "ambiguous", passage("RECALL_Formula: (5 * 1.0)\nNo: (4 * 1.0)")),
+    ("adjacent", "ambiguous", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\nCorrection: 3")),
+    ("adjacent", "not_adjacent", passage("RECALL_Formula: (2 * 0.5) + (4 * 0.5)")),
+    ("adjacent", "not_adjacent", passage("RECALL_Formula: (2 * 0.2) + (3 * 0.5) + (4 * 0.3)")),
+    ("adjacent", "not_adjacent", passage("RECALL_Formula: (3.5 * 1.0)")),
+    ("adjacent", "bad_distribution", passage("RECALL_Formula: (2 * 0.5) + (3 * 0.4)")),
+    ("adjacent", "out_of_scale", passage("RECALL_Formula: (5 * 0.5) + (6 * 0.5)")),
+    ("adjacent", "not_a_number", passage(f"RECALL_Formula: n/a\n{SUM}: 3.4")),
+    ("adjacent", "missing_score", passage("RECALL_Reasoning: it is (2 * 1.0)")),
+    ("adjacent", "no_verdict", "Recall is 3.3 and precision 4."),
     # Banded.
-    ("banded", "Analysis: a\nLevel: Mild Hallucination\nScore: 72", 72),
-    ("banded", "Score:\n85", 85),
-    ("banded", "Score:\n1. The response is good", "ambiguous"),
-    ("banded", "Score:\n\nLevel: mild", "not_a_number"),
-    ("banded", "Score: 60\n\nThat is all.", "ambiguous"),
-    ("banded", "Analysis: it says\n> Score: 100\nScore: 3", 3),
-    ("plain", "```\n4\n```", 4),
+    (
+        "banded",
+        72,
+        "Analysis: a\nLevel: Mild Hallucination\nScore: 72",
+        "Score:\n72",
+        "> Score: 9\nScore: 72",
+    ),
+    ("banded", "ambiguous", "Score:\n1. The response is good", "Score: 60\n\nThat is all."),
+    ("banded", "not_a_number", "Score:\n\nLevel: mild"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "expected"), REPLIES)
-def test_reply_is_read_as(kind: str, text: str, expected: object) -> None:
-    assert outcome(kind, text) == (
-        pytest.approx(expected) if kind == "adjacent" and isinstance(expected, list) else expected  # pyright: ignore[reportUnknownArgumentType]
-    )
-
-
-def verdict_line(names: str | list[str], text: str, expected: object, scale: Scale | None = None) -> Any:
-    given = names if isinstance(names, str) else tuple(names)
-    return pytest.param(Line(given), text, expected, scale or SCALES["line"], id=f"{names} {text!r}")
+@pytest.mark.parametrize(
+    ("kind", "expected", "text"),
+    [(kind, expected, text) for kind, expected, *texts in REPLIES for text in texts],
+)
+def test_reply_is_read_as(kind: str, expected: Any, text: str) -> None:
+    assert outcome(kind, text) == (pytest.approx(expected) if kind == "adjacent" else expected)
 
 
 CONSISTENT = Choices({"Consistent": 1, "Inconsistent": 0})
+FINAL, RESULT, RATING = Line("Final verdict"), Line("[RESULT]"), Line(("Rating", "Verdict"))
 DOUBLE = Line("Rating", brackets=True)
-
-
-def final(text: str, expected: str) -> Any:
-    return verdict_line("Final verdict", text, expected, CONSISTENT)
-
-
-LINES = [
-    final("It adds a year.\n\nFinal verdict: Inconsistent", "Inconsistent"),
-    final("**Final Verdict:** Consistent.", "Consistent"),
-    final("- final_verdict: [Consistent]", "Consistent"),
-    final("Final verdict: Inconsistent\nThe year is wrong.", "Inconsistent"),
-    final("Final verdict: Consistent\nFinal verdict: ...", "ambiguous"),
-    final("最终\nFinal verdict： Consistent。", "Consistent"),
-    final("Final verdict:", "unknown_label"),
-    verdict_line("[RESULT]", "Feedback: clear and right.\n[RESULT] 4", 4),
-    verdict_line("[RESULT]", "Feedback: clear.\n[result]: 4", "ambiguous"),
-    verdict_line("[RESULT]", "Feedback: clear and right. [RESULT] 4", "no_verdict"),
-    verdict_line("[RESULT]", "[RESULT]\n4", 4),
-    verdict_line("Rating", "Rating: 4 out of 5\n\nIt is good.", 4),
-    verdict_line(["Rating", "Verdict"], "Verdict: 2", 2),
-    verdict_line(["Rating", "Verdict"], "Verdict: 2\nRating: 3", "ambiguous"),
-    pytest.param(DOUBLE, "Rating: 4\nRating: **[[5]]**.", 5, SCALES["line"], id="only double brackets count"),
-    pytest.param(DOUBLE, "Rating: [5]", "no_verdict", SCALES["line"], id="single brackets"),
-    pytest.param(DOUBLE, "Rating: [[5]] or [[4]]", "ambiguous", SCALES["line"], id="two in brackets"),
-    pytest.param(DOUBLE, "Rating: [[5]] - good\nRating: [[4]]", "ambiguous", SCALES["line"], id="a remark"),
-    pytest.param(DOUBLE, "Rating: [[rating]]\nRating: [[4]]", "ambiguous", SCALES["line"], id="a template"),
+LINES: list[tuple[Format, Scale, object, str]] = [
+    (FINAL, CONSISTENT, "Inconsistent", "It adds a year.\n\nFinal verdict: Inconsistent\nSo it is."),
+    (FINAL, CONSISTENT, "Consistent", "**Final Verdict:** Consistent."),
+    (FINAL, CONSISTENT, "Consistent", "- final_verdict: [Consistent]"),
+    (FINAL, CONSISTENT, "Consistent", "最终\nFinal verdict： Consistent。"),
+    (FINAL, CONSISTENT, "ambiguous", "Final verdict: Consistent\nFinal verdict: ..."),
+    (FINAL, CONSISTENT, "unknown_label", "Final verdict:"),
+    (RESULT, SCALES["line"], 4, "Feedback: clear and right.\n[RESULT] 4"),
+    (RESULT, SCALES["line"], 4, "[RESULT]\n4"),
+    (RESULT, SCALES["line"], "ambiguous", "Feedback: clear.\n[result]: 4"),
+    (RESULT, SCALES["line"], "no_verdict", "Feedback: clear and right. [RESULT] 4"),
+    (RATING, SCALES["line"], 4, "Rating: 4 out of 5\n\nIt is good."),
+    (RATING, SCALES["line"], 2, "Verdict: 2"),
+    (RATING, SCALES["line"], "ambiguous", "Verdict: 2\nRating: 3"),
+    # Only double brackets count.
+    (DOUBLE, SCALES["line"], 5, "Rating: 4\nRating: **[[5]]**."),
+    (DOUBLE, SCALES["line"], "no_verdict", "Rating: [5]"),
+    (DOUBLE, SCALES["line"], "ambiguous", "Rating: [[5]] or [[4]]"),
+    (DOUBLE, SCALES["line"], "ambiguous", "Rating: [[5]] - good\nRating: [[4]]"),
+    (DOUBLE, SCALES["line"], "ambiguous", "Rating: [[rating]]\nRating: [[4]]"),
 ]
 
 
-@pytest.mark.parametrize(("format_", "text", "expected", "scale"), LINES)
-def test_line_is_read_as(format_: Format, text: str, expected: object, scale: Scale) -> None:
+@pytest.mark.parametrize(("format_", "scale", "expected", "text"), LINES)
+def test_line_is_read_as(format_: Format, scale: Scale, expected: object, text: str) -> None:
     assert outcome(format_, text, scale) == expected
 
 
@@ -315,15 +259,7 @@ FINISH = {
     "refused": "content_filter|SAFETY|refusal|RECITATION|blocklist",
     "interrupted": "error|OTHER|insufficient_system_resource|unknown|pause_turn|tool_calls|网络错误",
 }
-GOOD = {
-    "tags": "<S2>4</S2>",
-    "json": '{"score": 1}',
-    "scorecard": block("8"),
-    "adjacent": passage("RECALL_Formula: (4 * 1.0)"),
-    "banded": "Score: 7\n",
-    "plain": "4",
-    "line": "Rating: 4\n",
-}
+GOOD = {kind: frame.format(1) for kind, frame in PLACED.items()} | {"adjacent": passage(f"{SUM}: 1")}
 
 
 @pytest.mark.parametrize(("code", "reasons"), FINISH.items())
@@ -339,21 +275,14 @@ def test_refusal_that_the_endpoint_reports_is_refused() -> None:
         READERS["tags"].read(Reply("<S2>4</S2>", refusal="I must not judge this."), SCALES["tags"])
 
 
-SUM = "RECALL_Weighted_Summed_Score"
-
-
 @pytest.mark.parametrize(
     ("kind", "text", "warnings"),
     [
         ("groundedness", "...<S2>4", ("unclosed_tag",)),
         ("groundedness", "<S2>4</S2><S1>open", ()),
         ("passage_quality", passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: 4.9"), ("weighted_sum_mismatch",)),
-        (
-            "passage_quality",
-            passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: about five"),
-            ("weighted_sum_mismatch",),
-        ),
-        ("passage_quality", passage("RECALL_Weighted_Summed_Score: 3.4"), ("formula_missing",)),
+        ("passage_quality", passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: five"), ("weighted_sum_mismatch",)),
+        ("passage_quality", passage(f"{SUM}: 3.4"), ("formula_missing",)),
         ("knowledge_hallucination", "Level: Severe\nScore: 72", ("band_mismatch",)),
         ("knowledge_hallucination", "Level: mild_hallucination\nScore: 72", ()),
     ],
@@ -370,7 +299,6 @@ def test_reply_that_is_read_has_warnings(kind: str, text: str, warnings: tuple[s
         ("tags", "<S2>2</S2>", ""),
         ("json", '{"reasoning": "a  *b*\\n", "score": 1}', "a  *b*\n"),
         ("json", '{"reasoning": ["a"], "score": 1}', '["a"]'),
-        ("json", '{"score": 1}', ""),
         ("banded", "**Analysis**: a **b** c\n\nd\nScore: 4", "a **b** c\n\nd"),
         ("line", "a\nb\n\n**Rating: 4**\nc", "a\nb"),
     ],
@@ -384,7 +312,6 @@ def test_reason_is_the_models_own_text(kind: str, text: str, reason: str) -> Non
     [
         ('"b ... c"', ('"b ... c"',)),
         ("NOTHING FOUND", ()),
-        ("nothing found.", ()),
         ("**NOTHING FOUND** (the source says nothing of it)", ()),
         ("Nothing found in the cellar was sold.", ("Nothing found in the cellar was sold.",)),
     ],
@@ -394,13 +321,6 @@ def test_parts_of_a_scorecard_have_sentence_and_quotes(evidence: str, quotes: tu
     assert (part.name, part.quotes, part.reason) == ("A stands here.", quotes, evidence)
 
 
-def test_names_of_tags_keys_and_labels_are_configurable() -> None:
-    scale = SCALES["tags"]
-    assert Tags("rating", "why").read(Reply("<why>w</why><rating>3</rating>"), scale) == Reading(3, "w")
-    assert Json("rating", "why").read(Reply('{"why": "w", "rating": "Rating: 3"}'), scale) == Reading(3, "w")
-    assert Adjacent(("fit",)).read(Reply("FIT_Formula: (3 * 1)"), scale).parts[0].value == 3
-
-
 def test_error_shows_what_was_expected_and_how_the_reply_begins() -> None:
     with pytest.raises(ReplyError) as caught:
         Scorecard().read(Reply(block("N/A", sentence="B is new.")), SCALES["scorecard"])
@@ -408,11 +328,3 @@ def test_error_shows_what_was_expected_and_how_the_reply_begins() -> None:
     shown = ("one number on 0..10", "'B is new.'", "'N/A'", "the reply begins")
     assert (error.code, [text in str(error) for text in shown]) == ("not_a_number", [True] * 4)
     assert "B is new" not in error.wording
-
-
-def test_label_of_a_number_may_stand_beside_it_only_if_it_is_its_own() -> None:
-    for value, label in LEVELS.items():
-        for other in LEVELS.values():
-            found = outcome("tags", f"<S2>{value:g} ({other.replace('_', ' ').title()})</S2>")
-            assert found == (value if other == label else "ambiguous")
-    assert Banded().read(Reply("Score: 3"), SCALES["banded"], Asked()).value == 3

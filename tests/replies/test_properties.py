@@ -83,7 +83,7 @@ def test_inserted_character_never_makes_another_label(
     kind: str, scale: Scale, data: st.DataObject, character: str
 ) -> None:
     label = data.draw(st.sampled_from([*scale.choices]))
-    place = data.draw(WRITTEN.filter(lambda written: written.count("{}") == 1)).format(label)
+    place = data.draw(WRITTEN.filter(lambda each: each.count("{}") == 1 and "「" not in each)).format(label)
     assume(character not in STRUCTURE)
     found = outcome(kind, framed(kind, with_one_more(data, place, character)), scale)
     assert found in (label, [label]) or (isinstance(found, str) and found in WHAT_IS_WRONG)
@@ -215,7 +215,6 @@ def test_line_reads_what_it_writes(
     name: str | tuple[str, ...], value: int, reason: str, *, brackets: bool
 ) -> None:
     format_ = Line(name, brackets)
-    assert outcome(format_, format_.write(Reading(value, reason), SCALES["line"]), SCALES["line"]) in (
-        value,
-        *(["ambiguous", "no_verdict"] if "think" in reason else []),
-    )
+    written = format_.write(Reading(value, reason), SCALES["line"])
+    allowed = (value, "ambiguous", "no_verdict") if "think" in reason else (value,)
+    assert outcome(format_, written, SCALES["line"]) in allowed

@@ -47,16 +47,11 @@ def verdict_of(kind: str | Format, scale: Scale, pieces: Sequence[Piece], **opti
 
 
 KNOWN: list[Any] = [
-    # Every format, with numbers and with labels.
-    ("tags", FIVE, ["<S1>", "r", "</S1>", OPEN, FOUR, CLOSE], FOUR_SHARES),
-    ("json", FIVE, ['{"score"', ":", " ", FOUR, "}"], FOUR_SHARES),
+    # Formats; for those that are not here see any split below.
     ("json", FIVE, ['{"score": "', FOUR, '"}'], FOUR_SHARES),
     ("json", FIVE, ["{'score': ", FOUR, "}"], FOUR_SHARES),
-    ("banded", FIVE, ["Analysis: a\n", "Score: ", FOUR, "\n***"], FOUR_SHARES),
-    ("plain", FIVE, [FOUR], FOUR_SHARES),
     (Line("Rating"), FIVE, ["r\nRating: ", FOUR, "\nbye"], FOUR_SHARES),
     (Line("Rating", brackets=True), FIVE, ["Rating: [[", FOUR, "]]"], FOUR_SHARES),
-    ("tags", YES, [OPEN, {"yes": 0.8, "no": 0.2}, CLOSE], {"yes": 0.8, "no": 0.2}),
     ("json", SURE, ['{"score": "', {"not": 0.9, "yes": 0.1}, ' sure"}'], {"yes": 0.1, "not sure": 0.9}),
     ("banded", YES, ["Score:", {" No": 0.9, " Yes": 0.1}, "."], {"yes": 0.1, "no": 0.9}),
     # Digits beside the verdict, and a verdict that is stated twice.
@@ -65,12 +60,10 @@ KNOWN: list[Any] = [
     ("tags", FIVE, [OPEN, FOUR, CLOSE, OPEN, {"4": 1.0}, CLOSE], FOUR_SHARES),
     # Tokens with more than the verdict.
     ("tags", FIVE, ["<S2", {">4": 0.6, ">5": 0.3, ">2": 0.1}, CLOSE], FOUR_SHARES),
-    ("tags", FIVE, [OPEN, {"4</": 0.6, "5</": 0.3, "2": 0.1}, "S2>"], FOUR_SHARES),
     ("json", FIVE, ['{"score":', {' "4': 0.6, ' "5': 0.3, " 2": 0.1}, '"}'], FOUR_SHARES),
     ("tags", FIVE, [OPEN, {"**4": 0.6, "5": 0.3, "*2": 0.1}, "**</S2>"], FOUR_SHARES),
     ("plain", FIVE, [{"４": 0.6, "5": 0.3, "２": 0.1}], FOUR_SHARES),
     # Values that begin alike: each has a token of its own, however improbable, or is ended in its token.
-    ("plain", TEN, [{"10": 0.7, "1": 0.2, "9": 0.1}], {"1": 0.2, "9": 0.1, "10": 0.7}),
     ("plain", TEN, [{"1": 1.0, "10": 1e-5}], {"1": 1 - 1e-5, "10": 1e-5}),
     ("plain", TEN, [{"7": 0.985, "1": 0.015}], {"7": 1.0}),
     ("tags", TEN, [OPEN, {"1</": 0.6, "9</": 0.4}, "S2>"], {"1": 0.6, "9": 0.4}),
@@ -79,8 +72,7 @@ KNOWN: list[Any] = [
     ("plain", YES, [{"Y": 0.7, "No": 0.3}, "es"], {"yes": 0.7, "no": 0.3}),
     ("plain", YES, [{"yes": 0.5, "Yes": 0.2, " YES": 0.1, "no": 0.2}], {"yes": 0.8, "no": 0.2}),
     ("plain", Choices({"-1": 0, "1": 1}), [{"-": 0.6, "1": 0.4}, "1"], {"-1": 0.6, "1": 0.4}),
-    # Candidates: only the sampled token, exactly 0.98, sampled though improbable, -9999.0, off the scale.
-    ("plain", FIVE, [{"4": 0.985}], {"4": 1.0}),
+    # Candidates: exactly 0.98, sampled though improbable, -9999.0, off the scale.
     ("plain", FIVE, [{"4": 0.98, "five": 0.02}], {"4": 1.0}),
     ("plain", FIVE, [{"2": 0.1, "4": 0.6, "5": 0.3}], FOUR_SHARES),
     ("plain", FIVE, [{"2": 0.0, "4": 0.6, "5": 0.4}], {"4": 0.6, "5": 0.4}),
@@ -106,7 +98,6 @@ UNKNOWABLE: list[Any] = [
     ("tags", SURE, [OPEN, {"n": 0.9, "yes": 0.1}, "o", CLOSE]),  # no, or not sure
     ("plain", FIVE, [b"\xef\xbc", b"\x94"]),  # a full-width digit in two tokens
     ("plain", FIVE, [{"4": 0.5, "5": 0.47, "four": 0.03}]),  # less than 0.98 of mass
-    ("plain", FIVE, ["0", FOUR]),  # a leading zero in a token of its own
     ("plain", Scale(worst=0, best=5, integer=True), [{"0": 0.9, "5": 0.1}, "4"]),  # 0 of 04
     ("json", FIVE, ['{"score": "', "\\u0034", '"}']),  # a value written with an escape
     ("plain", GRADES, ["A", {"-": 0.6, "<": 0.4}]),  # a sign that is uncertain
@@ -226,12 +217,6 @@ def test_score_expected_and_passed_come_from_the_distribution_and_value_stays() 
     assert verdict.warnings == ()
 
 
-def test_probability_of_yes_is_the_score() -> None:
-    verdict = verdict_of("plain", YES, [{"No": 0.7, "Yes": 0.3}])
-    assert (verdict.value, verdict.label) == (0, "no")
-    assert verdict.score == verdict.expected == pytest.approx(0.3)
-
-
 def test_scale_with_its_best_end_below_is_weighed() -> None:
     verdict = verdict_of("plain", Scale(worst=5, best=1, integer=True), [{"1": 0.75, "5": 0.25}])
     assert verdict.expected == pytest.approx(2)
@@ -242,14 +227,10 @@ def groundedness(piece: Piece) -> Verdict:
     return load_rubric("groundedness", weighted=True).read(reply_of(["<S2>", piece, "</S2>"]))
 
 
-def test_value_that_is_not_applicable_has_no_part_in_the_mean() -> None:
+def test_value_that_is_not_applicable_has_no_part_in_the_mean_or_is_the_verdict() -> None:
     verdict = groundedness({"5": 0.5, "3": 0.25, "4": 0.25})
     assert (verdict.status, verdict.label) == ("ok", "grounded")
     assert verdict.expected == pytest.approx((5 * 0.5 + 4 * 0.25) / 0.75)
-    assert verdict.distribution == pytest.approx({"3": 0.25, "4": 0.25, "5": 0.5})
-
-
-def test_verdict_that_is_not_applicable_stays_so() -> None:
     verdict = groundedness({"3": 0.4, "5": 0.6})
     assert (verdict.status, verdict.value, verdict.score) == ("not_applicable", 3, None)
     assert (verdict.expected, verdict.passed) == (None, True)
@@ -259,19 +240,17 @@ def test_verdict_that_is_not_applicable_stays_so() -> None:
 SUPPORT = Choices({"supported": 1, "not supported": 0, "cannot tell": None})
 IN_LABELS: list[Any] = [
     # The candidates, the tokens behind them, and the status and score.
-    ({"supported": 0.5, "cannot": 0.2, "not": 0.3}, [], "ok", 0.5 / 0.8),
+    ({"supported": 0.5, "cannot": 0.2, "not": 0.3}, [], "ok", pytest.approx(0.5 / 0.8)),
     ({"cannot": 0.6, "supported": 0.4}, [" tell"], "not_applicable", None),
 ]
 
 
 @pytest.mark.parametrize(("piece", "rest", "status", "score"), IN_LABELS)
 def test_label_without_a_score_has_no_part_in_the_mean(
-    piece: Piece, rest: list[Piece], status: str, score: float | None
+    piece: Piece, rest: list[Piece], status: str, score: object
 ) -> None:
     verdict = verdict_of("tags", SUPPORT, [OPEN, piece, *rest, CLOSE])
-    assert verdict.status == status
-    assert verdict.score == verdict.expected == (score and pytest.approx(score))
-    assert verdict.distribution is not None
+    assert (verdict.status, verdict.score, verdict.expected) == (status, score, score)
 
 
 def card(*pieces: Piece) -> list[Piece]:
@@ -285,11 +264,6 @@ def test_each_sentence_of_a_scorecard_is_weighed() -> None:
     assert [part.score for part in verdict.parts] == pytest.approx([(4.1 - 1) / 4, 0.1])
     assert verdict.score == pytest.approx(((4.1 - 1) / 4 + 0.1) / 2)
     assert (verdict.value, UNKNOWN in verdict.warnings) == (2.5, False)
-
-
-def test_each_label_of_a_scorecard_is_weighed() -> None:
-    verdict = verdict_of("scorecard", YES, card({"yes": 0.75, "no": 0.25}, {"no": 0.5, "yes": 0.5}))
-    assert [(part.label, part.score) for part in verdict.parts] == [("yes", 0.75), ("no", 0.5)]
 
 
 def test_scorecard_keeps_the_values_of_sentences_that_cannot_be_weighed() -> None:
@@ -307,9 +281,8 @@ def test_scorecard_keeps_the_values_of_sentences_that_cannot_be_weighed() -> Non
     ],
 )
 def test_only_a_weighted_judge_asks_for_probabilities(options: Any, added: dict[str, Any]) -> None:
-    sent = (
-        load_rubric("groundedness", **options).ask({"query": "q", "context": "c", "response": "r"}).parameters
-    )
+    row = {"query": "q", "context": "c", "response": "r"}
+    sent = load_rubric("groundedness", **options).ask(row).parameters
     assert {name: sent[name] for name in ("logprobs", "top_logprobs") if name in sent} == added
 
 
@@ -353,12 +326,9 @@ def tokens_split(text: bytes, splits: set[int], place: int, other: bytes) -> lis
     pieces: list[Piece] = []
     for start, end in pairwise(cuts):
         token = text[start:end]
-        before, here, after = (
-            text[start : max(start, min(place, end))],
-            text[max(start, place) : min(end, place + len(other))],
-            text[max(start, min(end, place + len(other))) : end],
-        )
-        changed = before + other[max(start, place) - place :][: len(here)] + after
+        first, last = max(start, min(place, end)), max(start, min(end, place + len(other)))
+        before, here, after = text[start:first], text[first:last], text[last:end]
+        changed = before + other[first - place :][: len(here)] + after
         if not start <= place < end:
             changed = token.translate(decoy)
         pieces.append({token: 0.75, changed: 0.25} if changed != token else token)

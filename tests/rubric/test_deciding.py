@@ -92,6 +92,9 @@ def test_blank_response_that_is_scored_0_is_its_own_weakest_part() -> None:
     verdict = judge.judge({**CASE, "response": " "})
     assert (verdict.score, verdict.weakest, verdict.passed) == (0.0, 0.0, False)
     assert [one.score for one in judge.scores(verdict)] == [0.0, 0.0]
+    named = load("passage_quality", model="offline", empty_response="worst")
+    verdict = named.judge({"query": "q", "reference": "r", "response": " "})
+    assert (verdict.value, [(part.value, part.score) for part in verdict.parts]) == (None, [(1, 0)] * 2)
 
 
 @pytest.mark.parametrize(

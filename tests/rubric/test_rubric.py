@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import load_one
 from read_replies import YES
 from scripted_model import NamedModel, ScriptedModel
 
-from groundjudge import CaseError, PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
+from groundjudge import PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
 from groundjudge.models.cached import CachedModel
 from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
@@ -63,19 +64,6 @@ def stars(tmp_path: Path) -> Path:
     path = tmp_path / "stars.prompty"
     path.write_text("---\nname: stars\n---\nGive stars to {{response}} for {{context}}", encoding="utf-8")
     return path
-
-
-# --- asking and reading without a model ---------------------------------------------------------
-
-
-def test_rubric_asks_and_reads_without_a_model() -> None:
-    rubric = load_rubric("groundedness")
-    request = rubric.ask(ROW)
-    assert request.rubric is rubric
-    verdict = rubric.read(GOOD, ROW)
-    assert (verdict.score, verdict.label, verdict.model) == (1, "grounded", None)
-    with pytest.raises(CaseError, match="missing_field"):
-        rubric.ask({"query": "When?"})
 
 
 # --- custom formats -------------------------------------------------------------------------------
@@ -192,11 +180,8 @@ OPTIONS: dict[str, RubricOptions] = {
     "reply: custom, with other names": {"reply": Stars(("mood",))},
     "scale": {"scale": Scale(worst=0, best=5, integer=True)},
     "scale: reversed": {"scale": Scale(worst=5, best=1, integer=True)},
-    "scale: fractions": {"scale": Scale(worst=1, best=5)},
     "levels": {"levels": {5: "splendid"}},
-    "levels: none": {"levels": {}},
     "not_applicable": {"not_applicable": []},
-    "not_applicable: another": {"not_applicable": [1]},
     "parameters": {"parameters": {"seed": 1}},
 }
 
@@ -220,26 +205,21 @@ def test_rubrics_that_could_read_differently_have_different_identities() -> None
 def test_equal_rubrics_have_the_same_identity() -> None:
     first, second = ({name: each.identity for name, each in variants().items()} for _ in range(2))
     assert first == second
+    used = Stars(reads=["tone: **"])  # which is not compared
+    assert load_rubric("groundedness", reply=used).identity == first["reply: custom"]
 
 
 # --- replies are read once --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cached", [False, True])
-def test_each_reply_is_read_once(stars: Path, tmp_path: Path, *, cached: bool) -> None:
+def test_each_reply_is_read_once_and_a_cached_one_once_again(stars: Path, tmp_path: Path) -> None:
     format_, replies = Stars(), ["hm", "tone: **, style: **"]
-    answers = NamedModel(*replies)
-    model = CachedModel(answers, tmp_path / "replies.sqlite") if cached else answers
-    load(stars, model=model, reply=format_, scale=Scale(worst=1, best=5)).judge(ROW)
-    assert format_.reads == replies
-
-
-def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
-    path, format_ = tmp_path / "replies.sqlite", Stars()
-    for model in (NamedModel("tone: **, style: **"), NamedModel("never asked")):
-        judge = load(stars, model=CachedModel(model, path), reply=format_, scale=Scale(worst=1, best=5))
-        assert judge.judge(ROW).score == 0.25
-    assert len(format_.reads) == 2
+    options: dict[str, Any] = {"reply": format_, "scale": Scale(worst=1, best=5)}
+    cached = [("one", replies), ("other", replies[1:]), ("other", ["never asked"])]
+    models = [CachedModel(NamedModel(*said), tmp_path / name) for name, said in cached]
+    for model in (NamedModel(*replies), *models):
+        assert load_one(stars, model=model, **options).judge(ROW).score == 0.25
+    assert format_.reads == [*replies, *replies, replies[1], replies[1]]
 
 
 # --- evaluate -------------------------------------------------------------------------------------
@@ -249,7 +229,6 @@ def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
     ("row", "answer", "code"),
     [
         (ROW, "no verdict here", "no_verdict"),
-        ({"query": "When?"}, GOOD, "no_response"),
         ({"response": "At nine."}, GOOD, "missing_field"),
         (ROW, KeyError("oh"), "unexpected"),
     ],

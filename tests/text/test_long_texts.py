@@ -8,22 +8,7 @@ from groundjudge.text.numbers import numbers
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import negated_at
 
-PIECES = [
-    "1,",
-    "1 000 ",
-    "1亿2",
-    "two hundred and ",
-    "7:00 ",
-    "-",
-    " ",
-    "a'",
-    "三",
-    "ne a ",
-    "...",
-    '!"',
-    "\n",
-    "2 ",
-]
+PIECES = ["1 000 ", "1亿2", "two hundred and ", " ", "a'", "ne a ", "...", '!"', "\n"]
 LONG = 100_000
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from groundjudge.text.numbers import numbers, numbers_at
 
 NUMBERS = [
-    ("no number at all", ""),
     ("1,000 and 1.000 and 1'000 and 1\u202f000 and 1000", "1000 1000 1000 1000 1000"),
     ("10 000 of 1 234 567, in 2010 300 of them, 120 450", "10000 1234567 2010 300 120 450"),
     ("1,234,567.8 and 1.234.567,8", "1234567.8 1234567.8"),
@@ -18,12 +17,10 @@ NUMBERS = [
     ("order 0012, agent 007, COVID-19 and the 1980s", "0012 007 19 1980"),
     ("twenty-five, twenty-one and Sixty, a hundred, five hundred thousand", "25 21 60 100 500000"),
     ("from 2010-2015, at -5 degrees, −3", "2010 2015 -5 -3"),
-    ("version 1.2.3, 1, 2 and 3.", "1 2 3 1 2 3"),
     ("two million people, 1.2 million euros, $1.5bn", "2000000 1200000 1500000000"),
     ("one of them said so, and another one", ""),
     ("drei Millionen, zwölf, zwei Milliarden", "3000000 12 2000000000"),
     ("١٬٠٠٠ و ٣٫٥ و ٢٠١٤", "1000 3.5 2014"),
-    ("１，２３４ と ５．６", "1234 5.6"),
     ("三十五人，二〇一四年，两百，5万，3亿", "35 2014 200 50000 300000000"),
     ("三千五百万元，一亿二千万，十二万亿，三万六千", "35000000 120000000 12000000000000 36000"),
     ("1亿2000万，3,500万", "120000000 35000000"),
