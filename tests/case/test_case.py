@@ -165,7 +165,7 @@ class Passage:
 def test_metadata_is_kept_whatever_it_holds() -> None:
     circle: list[Any] = []
     circle.append(circle)
-    odd = {1: circle, (1, 2): {(3,): 4}, "set": {2, 1}, "array": np.array([1.5, 2]), "more": iter("ab")}
+    odd: Any = {1: circle, (1, 2): {(3,): 4}, "set": {2, 1}, "array": np.array([1.5, 2]), "more": iter("ab")}
     case = Case.from_mapping({"response": "r", "passages": [Passage("p")], **odd})
     assert case.metadata == {
         "passages": [{"text": "p", "title": "T"}],

@@ -261,14 +261,14 @@ def test_inputs_outputs_and_reference_are_read(inputs: Any, outputs: Any, refere
 
 
 @dataclass
-class State:
+class Agent:
     messages: list[Any]
     context: Any = None
 
 
 def test_state_of_an_agent_can_be_an_object_and_hold_arrays() -> None:
     thread = [("user", "q"), ("assistant", "r")]
-    state = State(thread, np.array(["a", "b"]))
+    state = Agent(thread, np.array(["a", "b"]))
     found = Case.from_mapping(Fields().in_row(state))
     assert found == Case(query="q", response="r", context=["a", "b"], conversation=thread[:1])
     by_path = Fields.of({"context": "s.context", "query": "s.context.1"}).in_row({}, {"s": state})
@@ -277,7 +277,7 @@ def test_state_of_an_agent_can_be_an_object_and_hold_arrays() -> None:
 
 @pytest.mark.parametrize("answer", ["r", AIMessage("r"), [AIMessage("r")]])
 def test_answer_beside_the_thread_that_ends_with_it(answer: Any) -> None:
-    row = {"messages": [("user", "q"), ("assistant", "r")], "answer": answer, 1: "a key that is no text"}
+    row: Any = {"messages": [("user", "q"), ("assistant", "r")], "answer": answer, 1: "a key that is no text"}
     case = Case.from_mapping(row)
     assert (case.query_text, case.response_text, case.context) == ("q", "r", ())
     assert case.conversation == (Message(role="user", content="q"),)

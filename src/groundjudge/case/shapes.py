@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain, groupby
@@ -93,12 +92,12 @@ def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401
 def as_json(value: object) -> str:
     """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
 
-    def held_by(value: object) -> object:
+    def held_by(value: Any) -> object:  # noqa: ANN401
         if isinstance(value, BaseModel):
             return dict(value)
         if is_dataclass(value):
             return {each.name: getattr(value, each.name) for each in fields(value)}
-        listed = sorted(value, key=str) if isinstance(value, AbstractSet) else plain(value)
+        listed: object = sorted(value, key=str) if isinstance(value, set | frozenset) else plain(value)
         return str(value) if listed is value else listed
 
     return well_formed(json.dumps(value, ensure_ascii=False, default=held_by))
