@@ -17,6 +17,7 @@ from typing import Any
 import formatter
 import pytest
 from adapter_entries import DEEPEVAL, QUIET, results
+from adapters_table import ON_TOPIC
 from deepeval import tracing
 from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError
@@ -122,17 +123,6 @@ def conversation(*turns: str, **fields: Any) -> ConversationalTestCase:
 
 def copies(*metrics: Any) -> list[Any]:
     return copy_metrics([*metrics])  # as DeepEval copies them for each test case
-
-
-ON_TOPIC = """\
----
-name: on_topic
-inputs: [{name: topic}, {name: response}]
-reply: {format: tags, value: S2, reason: S1}
-scale: {worst: 1, best: 5}
----
-{{topic}} {{response}}
-"""
 
 
 def last_prompt(model: ScriptedModel) -> str:
