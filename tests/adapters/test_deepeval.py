@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -24,13 +25,7 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig
 from deepeval.metrics.utils import copy_metrics
 from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import (
-    ConversationalTestCase,
-    LLMTestCase,
-    MLLMImage,
-    ToolCall,
-    Turn,
-)
+from deepeval.test_case import ConversationalTestCase, LLMTestCase, MLLMImage, ToolCall, Turn
 from fenced import without_codes
 from scripted_model import NamedModel, ScriptedModel
 
@@ -130,16 +125,10 @@ def last_prompt(model: ScriptedModel) -> str:
     return without_codes(model.asked[-1].messages[-1]["content"])
 
 
-async def by_measure(metric: Any, case: Any) -> Any:
-    return metric.measure(case)
-
-
-async def by_a_measure(metric: Any, case: Any) -> Any:
-    return await metric.a_measure(case)
-
-
-sync_and_async = pytest.mark.parametrize("measure", [by_measure, by_a_measure])
-sync_and_async_runs = pytest.mark.parametrize("run_async", [True, False])
+@pytest.fixture(params=[True, False])
+def run_async(request: pytest.FixtureRequest) -> bool:
+    """How DeepEval's `evaluate` and `assert_test` measure; each test with this fixture runs for both."""
+    return bool(request.param)
 
 
 def assert_passes(case: Any, *metrics: Any, run_async: bool) -> None:
@@ -149,8 +138,7 @@ def assert_passes(case: Any, *metrics: Any, run_async: bool) -> None:
 # --- verdicts -------------------------------------------------------------------------------------
 
 
-@sync_and_async_runs
-def test_assert_test_fails_with_score_and_reason_and_passes_what_is_not_applicable(run_async: bool) -> None:  # noqa: FBT001
+def test_assert_test_fails_with_score_and_reason_and_passes_what_is_not_applicable(run_async: Any) -> None:
     assert_passes(row(), GroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
     assert_passes(row(), GroundednessMetric(model=ScriptedModel(GREETING)), run_async=run_async)
     failure = r"Groundedness \(score: 0\.25, threshold: 0\.5, .* reason: The hour is wrong"
@@ -241,14 +229,14 @@ def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
     assert copy.__name__ == (f"mine_{build.part}" if build.part else "mine")
 
 
-def test_prompt_file_is_read_once(prompt_file: Path) -> None:
-    metric = JudgeMetric(judge=prompt_file, model=ScriptedModel("<score>8</score><why>kind</why>"))
-    prompt_file.unlink()
-    assert metric.__name__ == "Kindness Of Tone"
+def test_prompt_file_is_read_once(tmp_path: Path) -> None:
+    (path := tmp_path / "kindness.prompty").write_text(KINDNESS)
+    metric = JudgeMetric(judge=path, model=ScriptedModel("<score>8</score><why>kind</why>"))
+    path.unlink()
     assert metric.threshold == 0.7
     for result in results([metric], row(), row(input="?"), run_async=True):
-        assert result["Kindness Of Tone"].score == 0.8
-        assert result["Kindness Of Tone"].success is True
+        shown = result["Kindness Of Tone"]
+        assert (shown.score, shown.success) == (0.8, True)
 
 
 KINDNESS = """\
@@ -265,59 +253,40 @@ How kind is this? Answer with <score> and <why>.
 """
 
 
-@pytest.fixture
-def prompt_file(tmp_path: Path) -> Path:
-    path = tmp_path / "kindness.prompty"
-    path.write_text(KINDNESS)
-    return path
-
-
 # --- required fields ------------------------------------------------------------------------------
 
 
-@sync_and_async
 @pytest.mark.parametrize(("output", "code"), [(None, "no_response"), (" \n", "empty_response")])
-async def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(
-    measure: Any, output: str | None, code: str
-) -> None:
+def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(output: str | None, code: str) -> None:
     metric = GroundednessMetric(model=ScriptedModel(GROUNDED))
     with pytest.raises(CaseError, match=code):
-        await measure(metric, row(actual_output=output))
+        metric.measure(row(actual_output=output))
     assert (metric.score, metric.is_successful()) == (None, False)
 
 
+NO_CONTEXT: Mapping[str, Any] = {"retrieval_context": None}
 MISSING: Mapping[str, tuple[Any, dict[str, Any], str]] = {
-    "ideal context": (
+    "ideal context": (GroundednessMetric, {**NO_CONTEXT, "context": ["It opens."]}, "needs context"),
+    "no output of a tool": (
         GroundednessMetric,
-        {"retrieval_context": None, "context": ["It opens."]},
-        "needs context",
-    ),
-    "tools without output": (
-        GroundednessMetric,
-        {"retrieval_context": None, "tools_called": [tool("get_hours")]},
+        {**NO_CONTEXT, "tools_called": [tool("get")]},
         "needs context",
     ),
     "metadata": (KnowledgeHallucinationMetric, {"metadata": {"profil": "Mira"}}, "needs .*profile.*profil"),
 }
 
 
-@sync_and_async_runs
-@pytest.mark.parametrize(("build", "fields", "message"), MISSING.values(), ids=MISSING)
-def test_missing_field_is_an_error_of_its_row_or_skipped(
-    run_async: bool,  # noqa: FBT001
-    build: Any,
-    fields: Any,
-    message: str,
-) -> None:
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_field_is_an_error_of_its_row_or_skipped(run_async: Any, name: str) -> None:
+    build, fields, message = MISSING[name]
     model = ScriptedModel(GROUNDED)
-    [result] = results([build(model=model)], row(**fields), run_async=run_async, ignore_errors=True)
-    [data] = result.values()
+    measured = partial(results, [build(model=model)], row(**fields), run_async=run_async)
+    [data] = measured(ignore_errors=True)[0].values()
     assert re.search(f"missing_field: .* {message}", data.error)
     assert (data.score, data.success) == (None, False)
-    skipped = {"skip_on_missing_params": True}
-    assert results([build(model=model)], row(**fields), run_async=run_async, **skipped) == [{}]
+    assert measured(skip_on_missing_params=True) == [{}]
     with pytest.raises(MissingTestCaseParamsError, match=message):
-        results([build(model=model)], row(**fields), run_async=run_async)
+        measured()
     assert model.asked == []
 
 
@@ -419,30 +388,25 @@ TURNS: Mapping[str, tuple[list[Any], list[str], float | None, dict[Any, float | 
 }
 
 
-@sync_and_async
 @pytest.mark.parametrize("name", TURNS)
-async def test_turns_are_judged_by_their_own_context(name: str, measure: Any) -> None:
+def test_turns_are_judged_by_their_own_context(name: str) -> None:
     answers, replies, score, scores, reason = TURNS[name]
     model = ScriptedModel(*replies)
     metric = TurnGroundednessMetric(model=model, threshold=0.7)
-    assert await measure(metric, dialogue(*answers)) == score
+    assert metric.measure(dialogue(*answers)) == score
     assert metric.score_breakdown == {f"turn {place}": each for place, each in scores.items()}
     assert metric.success == (score is None or score >= 0.7)
     assert reason in str(metric.reason)
     assert metric.verdict
     assert metric.verdict.attempts == len(replies)
-    for request, place in zip(model.asked, filter(is_number, scores), strict=True):
+    judged = [place for place in scores if isinstance(place, int)]
+    for request, place in zip(model.asked, judged, strict=True):
         prompt = str(request.messages[-1]["content"])
         assert f"Question {place // 2}?" in prompt
         assert f"Question {place // 2 + 1}?" not in prompt
         assert (SOURCE in prompt) == (name != "an empty context")
 
 
-def is_number(place: object) -> bool:
-    return isinstance(place, int)
-
-
-@sync_and_async_runs
 @pytest.mark.parametrize(
     ("case", "replies", "message"),
     [
@@ -460,7 +424,7 @@ def test_turn_that_cannot_be_judged_is_the_error_of_its_row(
     case: Any,
     replies: Any,
     message: str,
-    run_async: bool,  # noqa: FBT001
+    run_async: Any,
 ) -> None:
     metric = TurnGroundednessMetric(model=ScriptedModel(*replies), max_reasks=0)
     (data,) = results([metric], case, run_async=run_async, ignore_errors=True)
@@ -487,8 +451,7 @@ def test_turn_without_a_question_does_not_hide_a_false_one(optional: Any, replie
     assert ("turn 1 (not judged)" in found.reason) == (not optional)
 
 
-@sync_and_async_runs
-def test_turns_pass_and_fail_in_assert_test(run_async: bool) -> None:  # noqa: FBT001
+def test_turns_pass_and_fail_in_assert_test(run_async: Any) -> None:
     case = dialogue(SOURCED, SOURCED)
     assert_passes(case, TurnGroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
     metric = TurnGroundednessMetric(model=ScriptedModel(GROUNDED, INCORRECT))
@@ -524,7 +487,6 @@ def test_incomplete_conversation_is_an_error_of_its_row(case: Any, message: str)
     assert complete["Knowledge Hallucination"].score == 0.75
 
 
-@sync_and_async
 @pytest.mark.parametrize(
     ("build", "given", "kinds"),
     [
@@ -533,12 +495,10 @@ def test_incomplete_conversation_is_an_error_of_its_row(case: Any, message: str)
         (TurnGroundednessMetric, row(), "'LLMTestCase', not 'ConversationalTestCase', which Turn Gr"),
     ],
 )
-async def test_metric_refuses_another_kind_of_test_case(
-    measure: Any, build: Any, given: Any, kinds: str
-) -> None:
+def test_metric_refuses_another_kind_of_test_case(build: Any, given: Any, kinds: str) -> None:
     metric = build(model="offline")
     with pytest.raises(ValueError, match=kinds):
-        await measure(metric, given)
+        metric.measure(given)
     assert kinds in metric.error
     assert (metric.score, metric.is_successful()) == (None, False)
 
@@ -546,8 +506,7 @@ async def test_metric_refuses_another_kind_of_test_case(
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@sync_and_async_runs
-def test_error_ends_evaluate_unless_errors_are_ignored(run_async: bool) -> None:  # noqa: FBT001
+def test_error_ends_evaluate_unless_errors_are_ignored(run_async: Any) -> None:
     def model(request: Request) -> str:
         return UNREADABLE if request.case.query == "unreadable" else GROUNDED
 
@@ -567,8 +526,7 @@ def test_error_without_a_threshold_is_neither_success_nor_failure() -> None:
     assert (metric.success, metric.is_successful()) == (None, None)
 
 
-@sync_and_async_runs
-def test_type_error_of_the_model_does_not_cause_a_second_call(run_async: bool) -> None:  # noqa: FBT001
+def test_type_error_of_the_model_does_not_cause_a_second_call(run_async: Any) -> None:
     model = ScriptedModel(TypeError("bug"))
     [result] = results([GroundednessMetric(model=model)], row(), run_async=run_async, ignore_errors=True)
     assert "unexpected: TypeError: bug" in result["Groundedness"].error
@@ -651,8 +609,7 @@ COSTS: Sequence[tuple[Any, Sequence[Any], Prices | None, float | None]] = [
 ]
 
 
-@sync_and_async_runs
-def test_cost_is_told_by_the_prices_or_the_model(run_async: bool) -> None:  # noqa: FBT001
+def test_cost_is_told_by_the_prices_or_the_model(run_async: Any) -> None:
     for number, (kind, replies, prices, cost) in enumerate(COSTS):
         metric = GroundednessMetric(model=kind(*replies), prices=prices)
         [result] = results([metric], row(), run_async=run_async, ignore_errors=True)
@@ -680,9 +637,8 @@ def test_reply_from_a_cache_costs_nothing(tmp_path: Path) -> None:
 # --- metrics that share a call --------------------------------------------------------------------
 
 
-@sync_and_async_runs
 @pytest.mark.parametrize("prices", [PRICES, None])
-def test_passage_metrics_share_and_pay_one_call_per_case(run_async: bool, prices: Any) -> None:  # noqa: FBT001
+def test_passage_metrics_share_and_pay_one_call_per_case(run_async: Any, prices: Any) -> None:
     model: Any = ScriptedModel(counted(PASSAGE)) if prices else CustomLLM((PASSAGE, 200.0))
     metrics = passage_metrics(model=model, threshold=0.2, flaky=True, prices=prices)
     metrics_of_two_judges = [*metrics, PassageQualityMetric(model=ScriptedModel(PASSAGE))]
@@ -706,10 +662,9 @@ def test_passage_metrics_share_and_pay_one_call_per_case(run_async: bool, prices
 # --- DeepEval's cache -----------------------------------------------------------------------------
 
 
-@sync_and_async_runs
 def test_deepevals_cache_judges_a_changed_prompt_again_and_the_rest_at_no_cost(
     tmp_path: Path,
-    run_async: bool,  # noqa: FBT001
+    run_async: Any,
 ) -> None:
     prompt = tmp_path / "kindness.prompty"
     kind, grounded = ScriptedModel("<score>8</score><why>kind</why>"), ScriptedModel(counted(GROUNDED))
@@ -791,13 +746,12 @@ from deepeval.test_case import LLMTestCase, ToolCall
 
 from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric
 
-HERE = Path(__file__).parent
-
 
 def model(request):
-    with (HERE / "asked").open("a") as asked:
-        asked.write(request.rubric.name + "\\n")
-    return (HERE / (request.rubric.name + ".reply")).read_text()
+    with Path("asked").open("a") as asked:
+        asked.write(request.rubric.name + " ")
+    is_kind = request.rubric.name == "kindness_of_tone"
+    return "<score>8</score><why>kind</why>" if is_kind else "<S1>in the source</S1><S2>5</S2>"
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -806,89 +760,43 @@ def test_answer(number):
         input=f"question {number}",
         actual_output="It opens at 9:00.",
         retrieval_context=["The library opens at 9:00 on weekdays."],
-        tools_called=[ToolCall(name="hours", output=(HERE / "hours").read_text())] if number == 3 else None,
+        tools_called=[ToolCall(name="hours", output="9:00")] if number == 3 else None,
     )
-    assert_test(case, [
-        GroundednessMetric(model=model),
-        JudgeMetric(judge=HERE / "kindness.prompty", model=model),
-    ])
+    judges = GroundednessMetric(model=model), JudgeMetric(judge="kindness.prompty", model=model)
+    assert_test(case, list(judges))
 """
 
 
-class Folder:
-    """A user's folder with a test file, a prompt file, and the replies of the model."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.write("test_answers.py", TEST_FILE)
-        self.write("kindness.prompty", KINDNESS)
-        self.write("kindness_of_tone.reply", "<score>8</score><why>kind</why>")
-        self.write("groundedness.reply", GROUNDED)
-        self.write("hours", "9:00")
-        self.write("asked", "")
-
-    def write(self, name: str, text: str) -> None:
-        (self.path / name).write_text(text, encoding="utf-8")
-
-    def asked(self) -> dict[str, int]:
-        """How often each judge asked the model since this was last called."""
-        asked = (self.path / "asked").read_text().split()
-        self.write("asked", "")
-        return {name: asked.count(name) for name in sorted(set(asked))}
-
-    def run(self, *options: str, file: Path | str = "test_answers.py") -> subprocess.CompletedProcess[str]:
-        plain = ("--color", "no", "-p", "no:cacheprovider", "--disable-socket", "--allow-unix-socket")
-        quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_NO_INSPECT_PROMPT": "1", "COLUMNS": "200"}
-        return subprocess.run(  # noqa: S603  runs this Python
-            [sys.executable, "-m", "deepeval.cli.main", "test", "run", str(file), *options, *plain],
-            cwd=self.path,
-            env={**os.environ, **quiet},
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    return Folder(tmp_path)
+def deepeval_test_run(*options: str) -> str:
+    """What a run of tests that pass prints."""
+    command = [sys.executable, "-m", "deepeval.cli.main", "test", "run", *options, "--color", "no"]
+    command += ["-p", "no:cacheprovider", "--disable-socket", "--allow-unix-socket"]
+    quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_NO_INSPECT_PROMPT": "1"}
+    env = os.environ | quiet
+    done = subprocess.run(command, env=env, check=False, capture_output=True, text=True)  # noqa: S603
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
-    done = folder.run("-n", "2")
-    assert done.returncode == 0, done.stdout
-    assert "4 passed" in done.stdout
-    assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
+def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(tmp_path: Path) -> None:
+    (tmp_path / "test_answers.py").write_text(TEST_FILE)
+    prompt, asked = tmp_path / "kindness.prompty", tmp_path / "asked"
+    prompt.write_text(KINDNESS)
+    for calls in ({"groundedness": 4, "kindness_of_tone": 4}, {"groundedness": 1}):
+        asked.write_text("")
+        deepeval_test_run("test_answers.py", "-c")
+        assert Counter(asked.read_text().split()) == calls
+    prompt.write_text(KINDNESS.replace("How kind", "How polite"))
+    deepeval_test_run("test_answers.py", "-c")
+    assert Counter(asked.read_text().split()) == {"groundedness": 2, "kindness_of_tone": 4}
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(600)
-def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(folder: Folder) -> None:
-    assert folder.run("-c").returncode == 0
-    assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
-
-    folder.write("hours", "closed")  # the output of a tool, which the fourth test case has
-    folder.write("groundedness.reply", INCORRECT)
-    done = folder.run("-c")
-    assert done.returncode == 1
-    assert "1 failed, 3 passed" in done.stdout
-    assert folder.asked() == {"groundedness": 1}
-
-    folder.write("kindness.prompty", KINDNESS.replace("How kind", "How polite"))
-    folder.write("kindness_of_tone.reply", "<score>6</score><why>gruff</why>")
-    done = folder.run("-c")
-    assert re.search(r"Kindness Of Tone \(score: 0\.6, threshold: 0\.7, .*, reason: gruff\)", done.stdout)
-    assert "4 failed" in done.stdout
-    assert folder.asked() == {"groundedness": 1, "kindness_of_tone": 4}
-
-
-@pytest.mark.soak
-def test_example_passes(folder: Folder) -> None:
-    done = folder.run(file=Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py")
-    assert done.returncode == 0, done.stdout
-    assert "6 passed" in done.stdout
+def test_example_passes() -> None:
+    example = Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py"
+    assert "6 passed" in deepeval_test_run(str(example))
 
 
 def test_passage_metrics_share_the_votes_of_a_panel_and_keep_their_names_apart() -> None:
