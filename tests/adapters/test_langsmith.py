@@ -60,13 +60,6 @@ EXPECTED: Body = {"answer": "11 hours"}
 
 
 REPLIES: Mapping[str, str] = {"groundedness": TAGS.format(4), "passage_quality": ADJACENT}
-BARE = {
-    name: value
-    for name, value in os.environ.items()
-    if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "PYTEST_"))
-}
-
-
 def by_evaluate_existing(target: Target, data: Any, client: Client, **options: Any) -> list[dict[str, Any]]:
     """The rows of an experiment whose runs are loaded again and judged then."""
     experiment = evaluate(target, data=data, client=client)
@@ -197,11 +190,8 @@ def test_path_leads_to_each_side_of_an_experiment(run: Any) -> None:
     for path, content in PATHS.items():
         model = ScriptedModel(TAGS.format(5))
         judge = evaluator("groundedness", model=model, fields={"context": path})
-        run(
-            returning({**ANSWERED, "c": "output"}),
-            ({**ASKED, "c": "input"}, {"c": "ideal"}),
-            evaluators=[judge],
-        )
+        target, example = returning({**ANSWERED, "c": "output"}), ({**ASKED, "c": "input"}, {"c": "ideal"})
+        run(target, example, evaluators=[judge])
         assert described(model.asked[0].case) == [(content, "", "knowledge")]
 
 
@@ -312,10 +302,8 @@ def test_second_evaluator_with_the_same_key_is_an_error(
 
 
 def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: Any) -> None:
-    judges = [
-        evaluator("groundedness", model=ScriptedModel(TAGS.format(level)), key=f"by_{level}")
-        for level in (2, 5)
-    ]
+    replies = {"by_2": TAGS.format(2), "by_5": TAGS.format(5)}
+    judges = [evaluator("groundedness", model=ScriptedModel(replies[key]), key=key) for key in replies]
     rows = run(returning(ANSWERED), (ASKED, None), evaluators=judges)
     assert [(one.key, one.score) for one in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
     assert [summarised(key, rows)["mean"].score for key in ("by_2", "by_5")] == [0.25, 1]
@@ -344,16 +332,8 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
     replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
     outputs: Iterator[Body] = iter([*[ANSWERED] * 4, {}])
-
-    def target(_: dict[str, Any]) -> Body:
-        return next(outputs)
-
-    rows = run(
-        target,
-        *[(ASKED, None)] * 5,
-        evaluators=[evaluator("groundedness", model=model)],
-        max_concurrency=0,
-    )
+    judge = evaluator("groundedness", model=model)
+    rows = run(lambda _: next(outputs), *[(ASKED, None)] * 5, evaluators=[judge], max_concurrency=0)
     found = summarised("groundedness", rows)
     assert {figure: one.score for figure, one in found.items()} == {
         "mean": 0.625,
@@ -502,24 +482,15 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
         "model": "gpt-4o-mini-2024-07-18",
         "usage_metadata": tokens,
     }
-    assert (
-        call["extra"]["metadata"].items()
-        >= {
-            "usage_metadata": tokens,
-            "ls_provider": "openai",
-            "ls_model_name": "gpt-4o-mini",
-            "ls_model_type": "chat",
-        }.items()
-    )
+    names = {"ls_provider": "openai", "ls_model_name": "gpt-4o-mini", "ls_model_type": "chat"}
+    assert call["extra"]["metadata"].items() >= {"usage_metadata": tokens, **names}.items()
     assert call["start_time"] < call["end_time"]
 
 
 def test_reask_is_a_second_llm_run(upload: Any) -> None:
-    replies = [
-        Reply(text, usage=Usage(prompt_tokens=count))
-        for text, count in ((NO_VERDICT, 7), (TAGS.format(4), 9))
-    ]
-    server = upload(evaluator("groundedness", model=ScriptedModel(*replies)))
+    unread = Reply(NO_VERDICT, usage=Usage(prompt_tokens=7))
+    model = ScriptedModel(unread, Reply(TAGS.format(4), usage=Usage(prompt_tokens=9)))
+    server = upload(evaluator("groundedness", model=model))
     first, second = llm_runs(server)
     assert [len(call["inputs"]["messages"]) for call in (first, second)] == [2, 4]
     assert [call["outputs"]["usage_metadata"]["total_tokens"] for call in (first, second)] == [7, 9]
@@ -591,56 +562,46 @@ def test_reply_from_a_cache_has_no_tokens(endpoint: Endpoint, tmp_path: Path) ->
 
 TESTED = f"""
 import pytest
-from groundjudge import GroundjudgeError, load
+from groundjudge import load
 from groundjudge.adapters.langsmith import log_verdict
 
-CASE = dict(query="q", response="a", reference="r", context=["c"])
+REPLIES = [
+    ("passage_quality", {ADJACENT!r}),
+    ("passage_quality", {NO_VERDICT!r}),
+    ("groundedness", {TAGS.format(3)!r}),
+]
 
 
 @pytest.mark.langsmith
-@pytest.mark.parametrize("reply", [{ADJACENT!r}, {NO_VERDICT!r}])
-def test_passages(reply):
-    judge = load("passage_quality", model=lambda request: reply)
-    try:
-        verdict = judge.judge(CASE)
-    except GroundjudgeError as error:
-        verdict = error.verdict
-    log_verdict(verdict, judge)
-
-
-@pytest.mark.langsmith
-def test_answer():
-    judge = load("groundedness", model=lambda request: {TAGS.format(3)!r})
-    log_verdict(judge.judge(CASE), judge)
+@pytest.mark.parametrize(("name", "reply"), REPLIES)
+def test_answer(name, reply):
+    judge = load(name, model=lambda request: reply)
+    log_verdict(judge.evaluate(dict(query="q", response="a", reference="r", context=["c"])), judge)
 """
 
 
-def plugin(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+def plugin(tmp_path: Path, *arguments: str, **env: str) -> None:
+    """Run the tests, which pass, with nothing of LangSmith or pytest in the environment but this."""
+    bare = {name: value for name, value in os.environ.items() if name[:5] not in {"LANGS", "LANGC", "PYTES"}}
     (tmp_path / "test_it.py").write_text(TESTED)
-    return subprocess.run(  # noqa: S603  runs this Python
+    done = subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, "-m", "pytest", "-p", "langsmith.pytest_plugin", *arguments, "test_it.py"],
         cwd=tmp_path,
-        env=BARE | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | env,
+        env={**bare, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **env},
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("arguments", [(), ("--langsmith-output",)])
 def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with StandIn() as server:
-        done = plugin(
-            tmp_path,
-            *arguments,
-            LANGSMITH_ENDPOINT=server.url,
-            LANGSMITH_API_KEY="a-key",
-            LANGSMITH_TRACING="true",
-            LANGSMITH_TEST_SUITE=server.dataset,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
+        api = {"LANGSMITH_ENDPOINT": server.url, "LANGSMITH_API_KEY": "a-key"}
+        suite = {"LANGSMITH_TRACING": "true", "LANGSMITH_TEST_SUITE": server.dataset}
+        plugin(tmp_path, *arguments, **api, **suite)
     logged = [one for one in server.feedback if one["key"] != "pass"]
     shown = {(one["key"], one.get("score"), one.get("value"), bool(one.get("error"))) for one in logged}
     assert shown == {
@@ -659,8 +620,7 @@ def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tu
 @pytest.mark.soak
 def test_log_verdict_without_tracking_sends_nothing(tmp_path: Path) -> None:
     with StandIn() as server:
-        done = plugin(tmp_path, LANGSMITH_ENDPOINT=server.url, LANGSMITH_TEST_TRACKING="false")
-    assert done.returncode == 0, done.stdout + done.stderr
+        plugin(tmp_path, LANGSMITH_ENDPOINT=server.url, LANGSMITH_TEST_TRACKING="false")
     assert server.requests == []
 
 
@@ -700,18 +660,12 @@ LABELS: Mapping[str, Any] = {
 
 @pytest.mark.parametrize(("label", "score"), [("supported", 1.0), ("not supported", 0.0), ("unclear", None)])
 def test_label_is_categorical_feedback(upload: Any, label: str, score: float | None) -> None:
-    (feedback,) = upload(
-        evaluator("groundedness", model=ScriptedModel(f"<S2>{label}</S2>"), **LABELS)
-    ).feedback
+    judge = evaluator("groundedness", model=ScriptedModel(f"<S2>{label}</S2>"), **LABELS)
+    (feedback,) = upload(judge).feedback
     assert (feedback["value"], feedback.get("score")) == (label, score)
-    assert feedback.get("feedback_config") == (
-        None
-        if score is None  # LangSmith's categories need a value
-        else {
-            "type": "categorical",
-            "categories": [{"value": 1.0, "label": "supported"}, {"value": 0.0, "label": "not supported"}],
-        }
-    )
+    categories = [{"value": 1.0, "label": "supported"}, {"value": 0.0, "label": "not supported"}]
+    config = {"type": "categorical", "categories": categories}
+    assert feedback.get("feedback_config") == (None if score is None else config)  # they need a value
 
 
 def test_each_vote_is_a_run_with_its_call_inside(upload: Any) -> None:
