@@ -34,17 +34,6 @@ PLAY: Mapping[str, Any] = {
     "answers": ["I keep the light."],
     "response": "I keep the lighthouse.",
 }
-ON_TOPIC = """\
----
-name: on_topic
-inputs: [{name: topic}, {name: response}]
-reply: {format: tags, value: S2, reason: S1}
-scale: {worst: 1, best: 5}
----
-{{topic}} {{response}}
-"""
-"""A prompt file with an input of its own."""
-
 SENTENCES = [("It opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", 10.0)]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import formatter
 import pytest
 from adapter_entries import DEEPEVAL, QUIET, results
-from adapters_table import ON_TOPIC
+from chats import ON_TOPIC
 from deepeval import tracing
 from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from adapters_table import ON_TOPIC, outcome
-from chats import LANGCHAIN
+from adapters_table import outcome
+from chats import LANGCHAIN, ON_TOPIC
 from command_line import run_program
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException

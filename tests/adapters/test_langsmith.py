@@ -60,6 +60,8 @@ EXPECTED: Body = {"answer": "11 hours"}
 
 
 REPLIES: Mapping[str, str] = {"groundedness": TAGS.format(4), "passage_quality": ADJACENT}
+
+
 def by_evaluate_existing(target: Target, data: Any, client: Client, **options: Any) -> list[dict[str, Any]]:
     """The rows of an experiment whose runs are loaded again and judged then."""
     experiment = evaluate(target, data=data, client=client)
@@ -582,7 +584,8 @@ def test_answer(name, reply):
 
 def plugin(tmp_path: Path, *arguments: str, **env: str) -> None:
     """Run the tests, which pass, with nothing of LangSmith or pytest in the environment but this."""
-    bare = {name: value for name, value in os.environ.items() if name[:5] not in {"LANGS", "LANGC", "PYTES"}}
+    own = ("LANGSMITH_", "LANGCHAIN_", "PYTEST_")
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     (tmp_path / "test_it.py").write_text(TESTED)
     done = subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, "-m", "pytest", "-p", "langsmith.pytest_plugin", *arguments, "test_it.py"],
