@@ -35,6 +35,14 @@ def test_without_the_judge_there_is_one_event_for_the_headline() -> None:
     assert [event.log_record.attributes[f"{GEN_AI}name"] for event in exported.events()] == ["mine"]
 
 
+def test_what_is_not_applicable_has_no_score_and_says_so_where_it_has_no_label() -> None:
+    exported = Exported()
+    emit(Verdict(judge="mine", status="not_applicable"), logger_provider=exported.provider)
+    (event,) = exported.events()
+    assert event.log_record.attributes[f"{GEN_AI}score.label"] == "not_applicable"
+    assert f"{GEN_AI}score.value" not in event.log_record.attributes
+
+
 def parents(exported: Exported) -> list[tuple[int, int]]:
     return [(event.log_record.trace_id, event.log_record.span_id) for event in exported.events()]
 
