@@ -208,22 +208,16 @@ def test_missing_model_or_judge_raises() -> None:
 
 @pytest.mark.parametrize("build", CLASSES)
 def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
-    arguments: dict[str, Any] = {
-        "threshold": 0.7,
-        "include_reason": False,
-        "async_mode": False,
-        "strict_mode": False,
-        "verbose_mode": True,
-        "flaky": True,
-        "prices": PRICES,
-        "name": "mine",
-    }
-    options: dict[str, Any] = {"prices": PRICES, "name": "mine", "repeats": 3, "rule": "min"}
-    metric = build(0.7, ScriptedModel(GROUNDED), False, False, False, True, True, **options)  # noqa: FBT003
+    first: dict[str, Any] = {"threshold": 0.7, "model": ScriptedModel(GROUNDED)}
+    switches = {"include_reason": False, "async_mode": False, "strict_mode": False, "verbose_mode": True}
+    named = {"prices": PRICES, "name": "mine"}
+    given = {**first, **switches, "flaky": True}
+    metric = build(*given.values(), **named, repeats=3, rule="min")
     [copy] = copies(*copies(metric))
     assert type(copy) is type(metric)
     assert copy is not metric
-    assert {name: vars(copy)[name] for name in arguments} == arguments
+    del given["model"]  # which is the judge's
+    assert {name: vars(copy)[name] for name in (*given, *named)} == {**given, **named}
     assert (copy.judge, copy.criteria, copy.__name__) == (metric.judge, metric.criteria, metric.__name__)
     assert copy.__name__ == (f"mine_{build.part}" if build.part else "mine")
 
@@ -263,14 +257,13 @@ def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(output: str 
     assert (metric.score, metric.is_successful()) == (None, False)
 
 
-NO_CONTEXT: Mapping[str, Any] = {"retrieval_context": None}
-MISSING: Mapping[str, tuple[Any, dict[str, Any], str]] = {
-    "ideal context": (GroundednessMetric, {**NO_CONTEXT, "context": ["It opens."]}, "needs context"),
-    "no output of a tool": (
-        GroundednessMetric,
-        {**NO_CONTEXT, "tools_called": [tool("get")]},
-        "needs context",
-    ),
+IDEAL: Mapping[str, Any] = {
+    "retrieval_context": None,
+    "context": ["It opens."],
+    "tools_called": [tool("get")],
+}
+MISSING: Mapping[str, tuple[Any, Mapping[str, Any], str]] = {
+    "only an ideal context, and no output of a tool": (GroundednessMetric, IDEAL, "needs context"),
     "metadata": (KnowledgeHallucinationMetric, {"metadata": {"profil": "Mira"}}, "needs .*profile.*profil"),
 }
 

@@ -25,8 +25,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.tracers.base import BaseTracer
-from langchain_core.tracers.schemas import Run
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -209,23 +208,12 @@ def test_models_and_options_of_load_are_accepted() -> None:
 # --- traces -------------------------------------------------------------------------------------
 
 
-class Traces(BaseTracer):
-    """Records the root runs, with their children."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs: list[Any] = []
-
-    def _persist_run(self, run: Run) -> None:
-        self.runs.append(run)
-
-
 async def run_of(judging: Judging, method: Method) -> Any:
     """The root run that a tracer gets."""
-    traces = Traces()
+    traces = RunCollectorCallbackHandler()
     with suppress(GroundjudgeError):
         await method(judging, ROW, {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}})
-    (found,) = traces.runs
+    (found,) = traces.traced_runs
     return found
 
 
@@ -539,9 +527,7 @@ def test_chat_model_has_the_name_of_its_llms_model() -> None:
         ({"temperature": None, "top_p": 0.5, "max_tokens": 99}, [(None, 0.5, 99)] * 2),
     ],
 )
-async def test_parameters_apply_to_settings_that_are_not_set(
-    method: Method, settings: dict[str, Any], made_with: list[tuple[Any, ...]]
-) -> None:
+async def test_parameters_apply_to_settings_not_set(method: Method, settings: Any, made_with: Any) -> None:
     llm = answers(CUT_OFF, GOOD, kind=WithSettings, **settings)
     assert (await method(runnable("groundedness", llm=llm), ROW)).attempts == 2
     assert llm.made_with == made_with
@@ -628,10 +614,10 @@ async def test_runnable_is_retried_and_replaced_like_any_other() -> None:
 
 @pytest.mark.parametrize(("reply", "times"), [(GOOD, 1), ("fine", 2)])
 def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: str, times: int) -> None:
-    traces, state = Traces(), {"messages": LANGCHAIN}
+    traces, state = RunCollectorCallbackHandler(), {"messages": LANGCHAIN}
     step = judging("groundedness", ScriptedModel(reply), on_error="verdict")
     verdict = step.invoke(state, {"callbacks": [traces]})
-    (judged,) = traces.runs
+    (judged,) = traces.traced_runs
     assert (judged.name, judged.inputs, judged.error) == ("groundedness", state, None)
     assert judged.outputs == {"output": verdict}
     assert [child.name for child in judged.child_runs] == STEPS * times

@@ -17,6 +17,7 @@ from uuid import uuid4
 import formatter
 import pytest
 from adapter_entries import Target, by_aevaluate, by_evaluate, locally
+from adapters_table import LABELS
 from command_line import run_program
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.language_models import FakeListChatModel
@@ -30,7 +31,7 @@ from standin_langsmith import Body, StandIn
 from standin_openai import StandIn as Endpoint
 from standin_openai import Text
 
-from groundjudge import CachedModel, Case, Choices, ModelError, PromptError, Reply, Usage, load, load_rubric
+from groundjudge import CachedModel, Case, ModelError, PromptError, Reply, Usage, load, load_rubric
 from groundjudge.adapters.langsmith import evaluator, summary
 from groundjudge.types import Request
 
@@ -654,19 +655,14 @@ def test_example_runs_without_a_network() -> None:
 
 # Labels and votes
 
-LABELS: Mapping[str, Any] = {
-    "scale": Choices({"supported": 1, "not supported": 0, "unclear": None}),
-    "levels": {},
-    "not_applicable": (),
-}
-
 
 @pytest.mark.parametrize(("label", "score"), [("supported", 1.0), ("not supported", 0.0), ("unclear", None)])
 def test_label_is_categorical_feedback(upload: Any, label: str, score: float | None) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(f"<S2>{label}</S2>"), **LABELS)
     (feedback,) = upload(judge).feedback
     assert (feedback["value"], feedback.get("score")) == (label, score)
-    categories = [{"value": 1.0, "label": "supported"}, {"value": 0.0, "label": "not supported"}]
+    scores = {"supported": 1.0, "partly supported": 0.5, "not supported": 0.0}
+    categories = [{"value": value, "label": name} for name, value in scores.items()]
     config = {"type": "categorical", "categories": categories}
     assert feedback.get("feedback_config") == (None if score is None else config)  # they need a value
 
