@@ -223,10 +223,15 @@ GUARDS: Sequence[Guarded] = [
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("guard", GUARDS)
-def test_same_decision_everywhere(guard: Guarded, how: str) -> None:
+def test_same_decision_everywhere_by_what_the_tools_returned(guard: Guarded, how: str) -> None:
     for row in ROWS.values():
+
+        def judging(request: Request, uses_tool: object = row.uses_tool) -> Reply:
+            assert (SOURCE in str(request.messages)) is uses_tool
+            return judge(request)
+
         seen = Seen()
-        seen.check(row, guard(row, seen, how))
+        seen.check(row, guard(replace(row, options={"model": judging, **row.options}), seen, how))
         drafts = len(row.drafts)
         assert [NOTE[:40] in asked for asked in ASKED[-drafts:]] == [False, *[True] * (drafts - 1)]
 
@@ -434,20 +439,6 @@ async def test_output_guardrail_without_its_hooks_lets_nothing_out() -> None:
     with pytest.raises(agents.OutputGuardrailTripwireTriggered):
         await agents.Runner.run(openai_agent(row, GroundingHooks(JUDGE, **seen.options(row))), QUERY)
     assert seen.outcomes[0].reason == "not_judged"
-
-
-@pytest.mark.parametrize("guard", GUARDS)
-def test_judge_sees_what_the_tools_returned(guard: Guarded) -> None:
-    """The source is in the prompt of each judgement, also after a note."""
-    asked: list[str] = []
-
-    def judging(request: Request) -> Reply:
-        asked.append(str(request.messages))
-        return judge(request)
-
-    row = replace(ROWS["bad then good"], options={"model": judging})
-    assert guard(row, Seen(), "sync") == "good two"
-    assert [SOURCE in prompt for prompt in asked] == [True, True]
 
 
 @pytest.mark.parametrize(("place", "fault"), PATHS)
