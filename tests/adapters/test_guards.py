@@ -211,14 +211,7 @@ def openai(row: Row, seen: Seen, how: str, agent: agents.Agent[Any] | None = Non
     return run.final_output
 
 
-GUARDS: Sequence[Guarded] = [
-    core,
-    middleware,
-    chain,
-    graph,
-    pydantic_agent,
-    openai,
-]
+GUARDS: Sequence[Guarded] = [core, middleware, chain, graph, pydantic_agent, openai]
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])

@@ -631,16 +631,10 @@ def test_log_verdict_without_tracking_sends_nothing(tmp_path: Path) -> None:
 # The package
 
 WITHOUT_SOCKETS = """
-import runpy, sys
+import os, runpy, sys
 
-
-def deny(event, arguments):
-    if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto"}:
-        print("REACHED", event, arguments, file=sys.stderr)
-        raise ConnectionError(event)
-
-
-sys.addaudithook(deny)
+REACHED = {"socket.connect", "socket.getaddrinfo", "socket.sendto"}
+sys.addaudithook(lambda event, _: os._exit(3) if event in REACHED else None)
 """
 
 
@@ -649,7 +643,7 @@ def test_example_runs_without_a_network() -> None:
     path = ROOT / "examples" / "evaluate_a_langsmith_experiment.py"
     code = f"{WITHOUT_SOCKETS}\nrunpy.run_path({str(path)!r}, run_name='__main__')"
     status, shown, errors = run_program(code)
-    assert (status, "REACHED" in errors) == (0, False), errors
+    assert status == 0, errors
     assert "groundedness_coverage     1.00" in shown
 
 
