@@ -151,8 +151,6 @@ def test_expectations_have_the_reference_and_what_a_path_leads_to() -> None:
 
 
 def test_name_is_that_of_all_feedback_and_a_server_is_sent_all_of_it() -> None:
-    from mlflow.entities import Feedback
-
     from groundjudge.adapters.mlflow import scorer
 
     model = ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)")
@@ -164,5 +162,5 @@ def test_name_is_that_of_all_feedback_and_a_server_is_sent_all_of_it() -> None:
         ("mine_precision", 0.5),
     ]
     assert [one.metadata.get("value") for one in feedback] == [None, "5.0", "3.0"]
-    sent = [Feedback.from_proto(one.to_proto()) for one in feedback]
+    sent = [type(one).from_proto(one.to_proto()) for one in feedback]
     assert [one.metadata for one in sent] == [one.metadata for one in feedback]
