@@ -239,7 +239,7 @@ def test_chain_is_asked_again_with_its_draft_and_the_note() -> None:
 
     for given in (user, {"messages": user}):
         asked, drafts = list[Any](), iter(row.drafts)
-        options = {**Seen().options(row), "optional": ["context"]}
+        options: Any = {**Seen().options(row), "optional": ["context"]}
         guarded(RunnableLambda(written), JUDGE, **options).invoke(given)
         again = asked[1]
         assert [each.content for each in again[:2]] == [QUERY, "bad one"]

@@ -85,7 +85,7 @@ class Together:
     def __init__(self, number: int) -> None:
         self.number, self.peak, self.now = number, 0, 0
 
-    async def acomplete(self, _: object) -> Reply:
+    async def acomplete(self, request: object) -> Reply:  # noqa: ARG002  as a model is called
         self.now += 1
         self.peak = max(self.peak, self.now)
         for _millisecond in takewhile(lambda _: self.peak < self.number, range(5000)):
@@ -612,7 +612,7 @@ def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: s
     traces, state = RunCollectorCallbackHandler(), {"messages": LANGCHAIN}
     step = judging("groundedness", ScriptedModel(reply), on_error="verdict")
     verdict = step.invoke(state, {"callbacks": [traces]})
-    (judged,) = traces.traced_runs
+    judged: Any = traces.traced_runs[0]
     assert (judged.name, judged.inputs, judged.error) == ("groundedness", state, None)
     assert judged.outputs == {"output": verdict}
     assert [child.name for child in judged.child_runs] == STEPS * times

@@ -335,8 +335,12 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
     replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
     outputs: Iterator[Body] = iter([*[ANSWERED] * 4, {}])
+
+    def target(_: object) -> Body:
+        return next(outputs)
+
     judge = evaluator("groundedness", model=model)
-    rows = run(lambda _: next(outputs), *[(ASKED, None)] * 5, evaluators=[judge], max_concurrency=0)
+    rows = run(target, *[(ASKED, None)] * 5, evaluators=[judge], max_concurrency=0)
     found = summarised("groundedness", rows)
     assert {figure: one.score for figure, one in found.items()} == {
         "mean": 0.625,
