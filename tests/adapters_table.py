@@ -54,20 +54,16 @@ class Row:
 
 
 DOWN = ModelError("server", "server: message of the endpoint")
+LABELS: Mapping[str, Any] = {
+    "scale": Choices({"supported": 1, "partly supported": 0.5, "not supported": 0, "unclear": None}),
+    "levels": {},
+    "not_applicable": (),
+}
 OTHERS: Mapping[str, Mapping[str, Any]] = {
-    "labels": {
-        "scale": Choices({"supported": 1, "partly supported": 0.5, "not supported": 0, "unclear": None}),
-        "levels": {},
-        "not_applicable": (),
-    },
+    "labels": LABELS,
     "repeats": {"repeats": 3, "max_reasks": 0},
     "all repeats": {"repeats": 4, "max_reasks": 0, "stop": "never", "rule": "median"},
-    "labels of repeats": {
-        "scale": Choices({"supported": 1, "not supported": 0}),
-        "levels": {},
-        "not_applicable": (),
-        "repeats": 3,
-    },
+    "labels of repeats": {**LABELS, "repeats": 3},
 }
 """Options that make another judge of groundedness."""
 
@@ -127,7 +123,7 @@ TABLE = [
     Row("knowledge_hallucination", "Analysis: words differ\nLevel: severe\nScore: 72"),
     Row("knowledge_hallucination", formatter.banded(90, "no answers known"), {"answers": None}),
     Row("knowledge_hallucination", "", {"profile": " "}),
-    *(Row("labels", f"<S1>so {label}</S1><S2>{label}</S2>") for label in OTHERS["labels"]["scale"].choices),
+    *(Row("labels", f"<S1>so {label}</S1><S2>{label}</S2>") for label in LABELS["scale"].choices),
     Row("labels", "<S2>mostly supported</S2>"),
     Row("repeats", votes(5, 4, 1)),
     Row("repeats", votes(2, 5, 2)),  # of which the mean would pass

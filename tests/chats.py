@@ -1,4 +1,4 @@
-"""What several tests of cases share: a chat in every shape, and the error of a row."""
+"""What several tests of cases share: a chat in every shape, a prompt file, and the error of a row."""
 
 from __future__ import annotations
 
@@ -27,6 +27,18 @@ class Snippet:
 
     page_content: str
     metadata: Mapping[str, Any] | None = None
+
+
+ON_TOPIC = """\
+---
+name: on_topic
+inputs: [{name: topic}, {name: response}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+---
+{{topic}} {{response}}
+"""
+"""A prompt file with an input of its own."""
 
 
 CALL = ToolCall(name="get_order", arguments={"id": 7})

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import formatter
 import pytest
-from guard_table import FALLBACK, QUERY, REPLIES, ROWS, SOURCE, WORD, Row, Seen, judge
+from guard_table import FALLBACK, QUERY, REPLIES, SOURCE, WORD, Seen, judge
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
@@ -217,17 +217,6 @@ def test_on_outcome_may_be_asynchronous_and_its_errors_change_nothing(
     assert [record.message.partition(" ")[0] for record in caplog.records] == ["on_outcome"] * 2
 
 
-@pytest.mark.parametrize(
-    ("draft", "error"), [("refused one", ReplyError), ("late one", ModelError), (" ", CaseError)]
-)
-def test_errors_of_the_judge_are_raised_where_wanted(draft: str, error: type[Exception]) -> None:
-    guard = Guard(JUDGE, on_error="raise", fallback=FALLBACK)
-    with pytest.raises(error) as raised:
-        guard.run({**CASE, "response": draft}, never)
-    verdict: Any = getattr(raised.value, "verdict", None)
-    assert verdict.status == "error"
-
-
 def test_what_regenerate_raises_is_raised() -> None:
     def fails(*_: object) -> str:
         raise TimeoutError
@@ -279,6 +268,8 @@ def test_case_without_a_context_follows_on_error(response: Any) -> None:
         for run in run_and_arun(guard, {"query": QUERY, "response": response}):
             outcome = run()
             assert (outcome.response, outcome.reason) == (sent or response, "not_judged")
+    with pytest.raises(CaseError):
+        Guard(JUDGE, on_error="raise").run({"query": QUERY, "response": response})
 
 
 def test_case_may_be_a_function_whose_errors_follow_on_error() -> None:
@@ -326,21 +317,24 @@ def test_where_the_weakest_claim_decides_the_note_names_it_alone() -> None:
 
 # --- errors of the judge ----------------------------------------------------------------------------------
 
-FAULTS: Sequence[str | Reply | Exception] = [
-    ModelError("server", "down"),
-    ValueError("a defect"),
-    Reply("<S2>5</S2>", finish_reason="content_filter"),
-    "<S2>5 or 1</S2>",
-    "Looks good to me: 5.",
+FAULTS: Sequence[tuple[str | Reply | Exception, type[Exception]]] = [
+    (ModelError("server", "down"), ModelError),
+    (ValueError("a defect"), ValueError),
+    (Reply("<S2>5</S2>", finish_reason="content_filter"), ReplyError),
+    ("<S2>5 or 1</S2>", ReplyError),
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_no_fault_of_the_judge_lets_a_draft_out_unless_allowed(fault: Any) -> None:
+@pytest.mark.parametrize(("fault", "error"), FAULTS)
+def test_no_fault_of_the_judge_lets_a_draft_out_unless_allowed(fault: Any, error: type[Exception]) -> None:
     judge = load("groundedness", model=ScriptedModel(fault), max_reasks=0)
     for on_error, sent in ON_ERROR:
         outcome = Guard(judge, on_error=on_error, fallback=FALLBACK).run(CASE, never)
         assert (outcome.response, outcome.reason) == (sent or CASE["response"], "not_judged")
+    with pytest.raises(error) as raised:
+        Guard(judge, on_error="raise", fallback=FALLBACK).run(CASE, never)
+    verdict: Any = getattr(raised.value, "verdict", None)
+    assert error is ValueError or verdict.status == "error"
 
 
 def test_observing_raises_nothing_and_asks_nothing_again() -> None:
@@ -471,16 +465,13 @@ def test_note_gives_the_reason_where_there_is_no_sentence(name: str) -> None:
     assert note_on(loaded.unjudged().model_copy(update=fields), loaded) == f"{NOTE}\n\n{expected}"
 
 
-@pytest.mark.parametrize("name", ["bad then good", "bad twice", "good", "judge refuses"])
-def test_regenerate_gets_the_note_and_the_verdict_and_only_then(name: str) -> None:
-    row: Row = ROWS[name]
+def test_regenerate_gets_the_note_and_the_verdict() -> None:
     asked: list[tuple[str, Verdict]] = []
 
     def regenerate(note: str, verdict: Verdict) -> str:
         asked.append((note, verdict))
-        return row.drafts[len(asked)]
+        return "good two"
 
-    outcome = as_guard(JUDGE, fallback=FALLBACK).run({**CASE, "response": row.drafts[0]}, regenerate)
-    assert [verdict for _, verdict in asked] == [draft.verdict for draft in outcome.drafts[: len(asked)]]
-    assert [note for note, _ in asked] == [note_on(verdict, JUDGE) for _, verdict in asked]
-    assert len(asked) == len(row.drafts) - 1
+    outcome = Guard(JUDGE).run(CASE, regenerate)
+    verdict = outcome.drafts[0].verdict
+    assert asked == [(note_on(verdict, JUDGE), verdict)]

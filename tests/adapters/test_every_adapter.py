@@ -11,7 +11,7 @@ import pytest
 from adapter_entries import ENTRIES, OTHER_ENTRIES, Entry
 from adapters_table import ENDPOINT_CODES, JUDGES, TABLE, Exchange, exchanges, expected, fields_of, judge_of
 from any_options import load_any
-from chats import CHAT, LANGCHAIN, OPENAI
+from chats import CHAT, LANGCHAIN, ON_TOPIC, OPENAI
 from command_line import run_program
 from fenced import without_codes
 from scripted_model import ScriptedModel
@@ -178,19 +178,17 @@ def test_state_is_the_same_case(entry: Entry, adapter: str) -> None:
 ASKED: Mapping[str, Any] = {"query": "q"}
 ANSWER: Mapping[str, Any] = {"response": "r", "context": ["c"]}
 
-# --- a reason is never empty ------------------------------------------------------------------------
 
-NUMBER = """\
----
-name: number
-inputs: [{name: query}, {name: context, type: documents}, {name: response}]
-reply: {format: tags, value: S2, reason: S1}
-scale: {worst: 1, best: 5}
-threshold: 0.5
----
-user:
-{{query}} {{context}} {{response}}
-"""
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A prompt file with an input of its own."""
+    path = tmp_path / "on_topic.prompty"
+    file = ON_TOPIC.replace("{name: topic}", "{name: topic}, {name: query}, {name: context, type: documents}")
+    path.write_text(file.replace("{{topic}}", "{{topic}} {{query}} {{context}}"), encoding="utf-8")
+    return path
+
+
+# --- a reason is never empty ------------------------------------------------------------------------
 
 FAILED = "No reason given: incorrect, score 0.25, not passed."
 UNEXPLAINED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
@@ -204,14 +202,18 @@ UNEXPLAINED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
             "?": "no_verdict: ",
         },
     ),
-    "a number": ("number.prompty", {}, {"<S2>2</S2>": "No reason given: score 0.25, not passed."}),
+    "a number": (
+        "on_topic.prompty",
+        {"optional": ["topic"], "threshold": 0.5},
+        {"<S2>2</S2>": "No reason given: score 0.25, not passed."},
+    ),
     "votes": ("groundedness", {"repeats": 3}, {"<S2>2</S2>": FAILED}),
 }
 
 
 @adapters()
+@pytest.mark.usefixtures("file")
 def test_reason_is_never_empty(entry: Entry, adapter: str) -> None:
-    Path("number.prompty").write_text(NUMBER, encoding="utf-8")
     for judge, options, replies in UNEXPLAINED.values():
         made = load_any(judge, model=ByCase({reply: reply for reply in replies}), **options)
         verdicts = entry(made, [Exchange(reply, ASKED, ANSWER) for reply in replies])
@@ -232,10 +234,6 @@ def test_reason_of_a_part_is_never_empty() -> None:
 
 # --- inputs of a prompt's own, fields= --------------------------------------------------------------
 
-FILE = NUMBER.replace("name: number\ninputs: [", "name: on_topic\ninputs: [{name: topic}, ").replace(
-    "{{query}}", "{{topic}} {{query}}"
-)
-
 PATHS: Mapping[str, tuple[str, str]] = {
     # what paths to the inputs and to the outputs begin with, where there are paths
     "langsmith": ("inputs", "outputs"),
@@ -247,13 +245,6 @@ PATHS: Mapping[str, tuple[str, str]] = {
     "inspect": ("metadata", "metadata"),
 }
 PATHLESS = ENTRIES.keys() - PATHS.keys()
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "on_topic.prompty"
-    path.write_text(FILE, encoding="utf-8")
-    return path
 
 
 def in_code(*_: object, **__: object) -> Mapping[str, Any]:

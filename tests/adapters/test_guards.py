@@ -57,11 +57,17 @@ agents.set_tracing_disabled(disabled=True)
 pytestmark = pytest.mark.usefixtures("current_event_loop")  # which pydantic-ai would leave open
 
 
+ASKED: list[str] = []
+"""What the models of the applications were asked."""
+
+
 def core(row: Row, seen: Seen, how: str) -> object:
     guard, drafts = as_guard(JUDGE, **seen.options(row)), iter(row.drafts)
+    ASKED.append(QUERY)
     case = {"query": QUERY, "context": [SOURCE] * row.uses_tool, "response": next(drafts)}
 
-    def again(*_: object) -> str:
+    def again(note: str, _: object) -> str:
+        ASKED.append(note)
         return next(drafts)
 
     if how == "async":
@@ -77,6 +83,10 @@ class Chat(GenericFakeChatModel):
 
     def bind(self, **_: Any) -> Any:
         return self
+
+    def _generate(self, messages: Any, *given: Any, **more: Any) -> Any:
+        ASKED.append(str(messages))
+        return super()._generate(messages, *given, **more)
 
 
 @tool
@@ -105,7 +115,12 @@ def middleware(row: Row, seen: Seen, how: str) -> object:
 
 def chain(row: Row, seen: Seen, how: str) -> object:
     drafts = iter(row.drafts)
-    runnable = guarded(RunnableLambda(lambda _: next(drafts)), JUDGE, **seen.options(row))
+
+    def answer(asked: object) -> str:
+        ASKED.append(str(asked))
+        return next(drafts)
+
+    runnable = guarded(RunnableLambda(answer), JUDGE, **seen.options(row))
     given = {"query": QUERY, "context": [SOURCE] * row.uses_tool}
     return run_agent(runnable, given, how)
 
@@ -121,7 +136,8 @@ def graph(row: Row, seen: Seen, how: str) -> object:
 def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
     replies: Any = iter([*[None] * row.uses_tool, *row.drafts])
 
-    def answer(*_: object) -> Any:
+    def answer(*asked: object) -> Any:
+        ASKED.append(str(asked))
         reply = next(replies)
         part: Any = (
             pydantic_messages.TextPart(reply) if reply else pydantic_messages.ToolCallPart("hours", {})
@@ -157,7 +173,8 @@ class Scripted(AgentsModel):
     def __init__(self, replies: Sequence[str | None]) -> None:
         self.replies = iter(replies)
 
-    async def get_response(self, *_: Any, **__: Any) -> Any:
+    async def get_response(self, *given: Any, **asked: Any) -> Any:
+        ASKED.append(f"{given} {asked}")
         reply = next(self.replies)
         call = ResponseFunctionToolCall(type="function_call", name="hours", call_id="1", arguments="{}")
         text = ResponseOutputText(type="output_text", text=reply or "", annotations=[])
@@ -194,22 +211,39 @@ def openai(row: Row, seen: Seen, how: str, agent: agents.Agent[Any] | None = Non
     return run.final_output
 
 
-GUARDS: Sequence[Guarded] = [
-    core,
-    middleware,
-    chain,
-    graph,
-    pydantic_agent,
-    openai,
-]
+GUARDS: Sequence[Guarded] = [core, middleware, chain, graph, pydantic_agent, openai]
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("guard", GUARDS)
-def test_same_decision_everywhere(guard: Guarded, how: str) -> None:
+def test_same_decision_everywhere_by_what_the_tools_returned(guard: Guarded, how: str) -> None:
     for row in ROWS.values():
+
+        def judging(request: Request, uses_tool: object = row.uses_tool) -> Reply:
+            assert (SOURCE in str(request.messages)) is uses_tool
+            return judge(request)
+
         seen = Seen()
-        seen.check(row, guard(row, seen, how))
+        seen.check(row, guard(replace(row, options={"model": judging, **row.options}), seen, how))
+        drafts = len(row.drafts)
+        assert [NOTE[:40] in asked for asked in ASKED[-drafts:]] == [False, *[True] * (drafts - 1)]
+
+
+def test_chain_is_asked_again_with_its_draft_and_the_note() -> None:
+    row, user = ROWS["bad then good"], [("user", QUERY)]
+
+    def written(given: Any) -> Any:
+        asked.append(given if isinstance(given, list) else given["messages"])
+        said = next(drafts)
+        return said if isinstance(given, list) else {"messages": [AIMessage(said)]}
+
+    for given in (user, {"messages": user}):
+        asked, drafts = list[Any](), iter(row.drafts)
+        options: Any = {**Seen().options(row), "optional": ["context"]}
+        guarded(RunnableLambda(written), JUDGE, **options).invoke(given)
+        again = asked[1]
+        assert [each.content for each in again[:2]] == [QUERY, "bad one"]
+        assert [each.content.startswith(NOTE) for each in again] == [False, False, True]
 
 
 def raises(*_: object, **__: object) -> Any:
@@ -282,6 +316,10 @@ def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any =
     agent.output_validator(grounded(JUDGE, **seen.options(row)))
     result = asyncio.run(agent.run(QUERY)) if how == "async" else agent.run_sync(QUERY)
     check_shown(row, result.all_messages())
+    (part,) = [each for each in result.all_messages() if each.kind == "response"][-1].parts
+    if isinstance(part, pydantic_messages.ToolCallPart):
+        is_data = isinstance(result.output, Answer)
+        assert part.args == (dict(result.output) if is_data else {"response": result.output})
     return result.output
 
 
@@ -394,20 +432,6 @@ async def test_output_guardrail_without_its_hooks_lets_nothing_out() -> None:
     with pytest.raises(agents.OutputGuardrailTripwireTriggered):
         await agents.Runner.run(openai_agent(row, GroundingHooks(JUDGE, **seen.options(row))), QUERY)
     assert seen.outcomes[0].reason == "not_judged"
-
-
-@pytest.mark.parametrize("guard", GUARDS)
-def test_judge_sees_what_the_tools_returned(guard: Guarded) -> None:
-    """The source is in the prompt of each judgement, also after a note."""
-    asked: list[str] = []
-
-    def judging(request: Request) -> Reply:
-        asked.append(str(request.messages))
-        return judge(request)
-
-    row = replace(ROWS["bad then good"], options={"model": judging})
-    assert guard(row, Seen(), "sync") == "good two"
-    assert [SOURCE in prompt for prompt in asked] == [True, True]
 
 
 @pytest.mark.parametrize(("place", "fault"), PATHS)

@@ -6,7 +6,6 @@ They import Inspect and `inspect_adapter` only when they run, because that takes
 # ruff: noqa: PLC0415
 from __future__ import annotations
 
-import inspect
 import os
 import subprocess
 import sys
@@ -127,53 +126,37 @@ def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any) 
     assert (score.value, key_in(score)) == (1.0, key_of(**BASE, **fields))
 
 
-def test_case_can_come_from_a_function() -> None:
-    from inspect_adapter import by_hand
-
-    score = scored(sample(elsewhere="r"), fields=by_hand)
-    assert score.value == 1.0
-    assert score.metadata["groundjudge"]["case_id"] is None
-    error = scored(sample(), fields=by_hand)
-    assert (error.reason, error.explanation) == ("unexpected", "unexpected: KeyError: 'elsewhere'")
-
-
 def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conversation() -> None:
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageTool,
-        ChatMessageUser,
-        ContentText,
-    )
-    from inspect_ai.tool import ToolCall, ToolCallError
 
-    call = ToolCall(id="1", function="get_hours", arguments={"day": "Monday"})
-    failed = ToolCallError("timeout", "It took too long.")
-    messages: list[Any] = [
-        ChatMessageSystem(content="Be kind."),
-        ChatMessageUser(content=[ContentText(text="When?")]),
-        ChatMessageAssistant(content="", tool_calls=[call]),
-        ChatMessageTool(content="It opens at 9.", function="get_hours", tool_call_id="1"),
-        ChatMessageTool(content="", function="get_hours", tool_call_id="1", error=failed),
-        ChatMessageUser(content="Go on."),
-    ]
+    from groundjudge.adapters.inspect import MESSAGES
+
+    day, result = {"day": "Monday"}, {"role": "tool"}
+    call = {"id": "1", "function": "get_hours", "arguments": day}
+    failed = {"type": "timeout", "message": "It took too long."}
+    messages: Any = MESSAGES.validate_python(
+        [
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": [{"type": "text", "text": "When?"}]},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {**result, "content": "It opens at 9.", "function": "get_hours"},
+            {**result, "content": "", "function": "get_hours", "error": failed},
+        ]
+    )
     given = Sample(input=messages[:2], target="", metadata={"messages": messages[2:], "response": "At 9."})
+    results = [
+        {**result, "content": "It opens at 9.", "name": "get_hours"},
+        {**result, "content": "It took too long.", "name": "get_hours"},
+    ]
     said: list[dict[str, Any]] = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "When?"},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"name": "get_hours", "args": {"day": "Monday"}}],
-        },
-        {"role": "tool", "content": "It opens at 9.", "name": "get_hours"},
-        {"role": "tool", "content": "It took too long.", "name": "get_hours"},
-        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": "", "tool_calls": [{"name": "get_hours", "args": day}]},
+        *results,
     ]
-    score = scored(given)
-    results = [message for message in said if message["role"] == "tool"]
-    assert key_in(score) == key_of(query="When?", response="At 9.", context=results, conversation=said, id=1)
+    assert key_in(scored(given)) == key_of(
+        query="When?", response="At 9.", context=results, conversation=said, id=1
+    )
 
 
 TRANSCRIPTS: dict[str, tuple[list[str], bool, dict[str, Any], Any]] = {
@@ -186,13 +169,8 @@ TRANSCRIPTS: dict[str, tuple[list[str], bool, dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("roles", "has_tools", "metadata", "context"), TRANSCRIPTS.values(), ids=TRANSCRIPTS)
-async def test_only_an_agents_transcript_has_an_empty_context(
-    roles: list[str],
-    has_tools: bool,  # noqa: FBT001
-    metadata: Any,
-    context: Any,
-) -> None:
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+async def test_only_an_agents_transcript_has_an_empty_context(name: str) -> None:
     from inspect_ai.model import ModelName, ModelOutput
     from inspect_ai.scorer import Target
     from inspect_ai.solver import TaskState
@@ -203,12 +181,12 @@ async def test_only_an_agents_transcript_has_an_empty_context(
     async def look(where: str) -> str:
         return where
 
+    roles, has_tools, metadata, context = TRANSCRIPTS[name]
     messages = MESSAGES.validate_python([{"role": role, "content": role} for role in roles])
     output = ModelOutput.from_content("none", roles[-1])
     state = TaskState(ModelName("none/none"), 1, 1, "user", messages, output=output, metadata=metadata)
-    state.tools = [
-        ToolDef(look, description="Looks.", parameters={"where": "A place."}).as_tool()
-    ] * has_tools
+    tool = ToolDef(look, description="Looks.", parameters={"where": "A place."})
+    state.tools = [tool.as_tool()] * has_tools
     model = ScriptedModel(GOOD)
     made: Any = judge("groundedness", model=model)
     score = await made(state, Target(""))
@@ -307,12 +285,6 @@ def _with_entry_point(folder: Path) -> str:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: groundjudge\nVersion: 0\n")
     (info / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
     return str(info.parent)
-
-
-def test_module_named_inspect_leaves_that_of_python_alone() -> None:
-    import_module("groundjudge.adapters.inspect")
-    assert import_module("inspect") is inspect
-    assert inspect.signature is not None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The MLflow adapter: rows, traces, means and a real server. All are soak tests.
+"""The MLflow adapter: rows, traces, means and names. All are soak tests.
 
 They import MLflow and `mlflow_adapter` only when they run: that takes two seconds, and a new database three.
 """
@@ -7,22 +7,14 @@ They import MLflow and `mlflow_adapter` only when they run: that takes two secon
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
-from adapters_table import CASES, exchanges, expected, fields_of, judge_of, verdict_of
+from adapters_table import CASES, exchanges, judge_of, verdict_of
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, Verdict, load
+from groundjudge import Case, load
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # MLflow and its packages warn
 
@@ -63,10 +55,6 @@ def feedback_on(row: Any, **given: Any) -> Any:
 
 def case_in(feedback: Any) -> str:
     return str(feedback.metadata["key"]).partition("-")[2]
-
-
-def by_hand(inputs: Any, outputs: Any, expectations: Any, trace: Any) -> dict[str, Any]:
-    return {"query": inputs["question"], "context": [str(expectations), str(trace)], "response": outputs}
 
 
 def key_of(**fields: Any) -> str:
@@ -155,36 +143,14 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
     assert documents(trace) is None
 
 
-@pytest.mark.parametrize(
-    ("given", "row", "fields"),
-    [
-        (
-            {},
-            {"expectations": {"expected_response": "9"}, "outputs": {"answer": "At 9.", "context": ["c"]}},
-            {"query": "When does it open?", "context": ["c"], "response": "At 9.", "reference": "9"},
-        ),
-        (
-            {"fields": {"response": "outputs.choices.0.message.content", "context": "expectations.facts"}},
-            {
-                "outputs": {"choices": [{"message": {"role": "assistant", "content": "At 9."}}]},
-                "expectations": {"facts": ["f"]},
-            },
-            {"query": "When does it open?", "context": ["f"], "response": "At 9."},
-        ),
-        (
-            {"fields": by_hand},
-            {},
-            {"query": "When does it open?", "context": ["None", "None"], "response": "At 9."},
-        ),
-    ],
-    ids=["expectations", "paths", "function"],
-)
-def test_case_is_read_from_the_row(given: Any, row: Any, fields: Any) -> None:
-    feedback = feedback_on(row, **given)
+def test_expectations_have_the_reference_and_what_a_path_leads_to() -> None:
+    row = {"outputs": {"answer": "At 9."}, "expectations": {"expected_response": "9", "facts": ["f"]}}
+    feedback = feedback_on(row, fields={"context": "expectations.facts"})
+    fields = {"query": "When does it open?", "context": ["f"], "response": "At 9.", "reference": "9"}
     assert (feedback.value, case_in(feedback)) == (1.0, key_of(**fields))
 
 
-def test_name_is_that_of_all_feedback() -> None:
+def test_name_is_that_of_all_feedback_and_a_server_is_sent_all_of_it() -> None:
     from groundjudge.adapters.mlflow import scorer
 
     model = ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)")
@@ -196,80 +162,5 @@ def test_name_is_that_of_all_feedback() -> None:
         ("mine_precision", 0.5),
     ]
     assert [one.metadata.get("value") for one in feedback] == [None, "5.0", "3.0"]
-
-
-@pytest.mark.usefixtures("store")
-def test_scorer_cannot_be_registered_but_a_function_around_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    import mlflow
-    from mlflow.exceptions import MlflowException
-    from mlflow.genai import scorer as mlflow_scorer
-    from mlflow.genai.scorers import get_scorer
-
-    from groundjudge.adapters.mlflow import scorer
-
-    with pytest.raises(MlflowException, match="must be a builtin or decorator scorer"):
-        scorer("groundedness", model="offline").register()
-
-    @mlflow_scorer
-    def grounded(inputs, outputs, trace):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  its source is stored
-        from groundjudge.adapters.mlflow import scorer
-
-        return scorer("groundedness", model="offline")(inputs=inputs, outputs=outputs, trace=trace)
-
-    monkeypatch.setenv("MLFLOW_SERVER_ENABLE_CUSTOM_SCORERS", "true")
-    grounded.register()
-    experiment: Any = mlflow.get_experiment_by_name("adapters")
-    again: Any = get_scorer(name="grounded", experiment_id=experiment.experiment_id)
-    assert again.run(inputs=INPUTS, outputs="It opens at 9.").value == 1.0
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """A real server with a local database, and nothing of it left afterwards."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "mlflow", "server", "--port", port, "--workers", "1"]
-    command += ["--backend-store-uri", f"sqlite:///{tmp_path}/mlflow.db"]
-    command += ["--artifacts-destination", str(tmp_path)]
-    log = (tmp_path / "server.log").open("w")
-    running = subprocess.Popen(  # noqa: S603
-        command,
-        stdout=log,
-        stderr=log,
-        cwd=tmp_path,
-        start_new_session=True,
-    )
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/health", running)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        if running.poll() is None:
-            os.killpg(running.pid, 15)
-        running.wait(30)
-        log.close()
-
-
-def _wait_for(url: str, running: subprocess.Popen[bytes]) -> None:
-    while running.poll() is None:
-        try:
-            with urlopen(url, timeout=5):  # noqa: S310  on loopback
-                return
-        except (URLError, ConnectionError, TimeoutError):
-            time.sleep(0.2)
-    pytest.fail("the server ended")
-
-
-@pytest.mark.timeout(600)  # a server takes long to start on a busy machine
-def test_server_stores_what_the_judge_said(server: str) -> None:
-    import mlflow
-    from mlflow_adapter import by_rows, use, verdict_in
-
-    use(server)
-    judge = judge_of("passage_quality")
-    rows = exchanges("passage_quality")
-    assert [fields_of(each) for each in by_rows(judge, rows)] == expected("passage_quality")
-    traces: Any = mlflow.search_traces(return_type="list")
-    stored = [verdict_in(trace.search_assessments(type="feedback"), judge) for trace in traces]
-    found: dict[Any, Verdict] = {verdict.case_id: verdict for verdict in stored}
-    assert [fields_of(found[row.id]) for row in rows] == expected("passage_quality")
+    sent = [type(one).from_proto(one.to_proto()) for one in feedback]
+    assert [one.metadata for one in sent] == [one.metadata for one in feedback]

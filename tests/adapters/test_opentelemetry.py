@@ -6,7 +6,6 @@ import pytest
 from adapter_entries import GEN_AI, Exported
 from command_line import run_program
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.trace import SpanContext
 
 from groundjudge import Verdict, __version__
 from groundjudge.adapters.opentelemetry import emit
@@ -35,12 +34,12 @@ def test_without_the_judge_there_is_one_event_for_the_headline() -> None:
     assert [event.log_record.attributes[f"{GEN_AI}name"] for event in exported.events()] == ["mine"]
 
 
-def parents(exported: Exported) -> list[tuple[int, int]]:
-    return [(event.log_record.trace_id, event.log_record.span_id) for event in exported.events()]
-
-
-def ids_of(context: SpanContext) -> tuple[int, int]:
-    return context.trace_id, context.span_id
+def test_what_is_not_applicable_has_no_score_and_says_so_where_it_has_no_label() -> None:
+    exported = Exported()
+    emit(Verdict(judge="mine", status="not_applicable"), logger_provider=exported.provider)
+    (event,) = exported.events()
+    assert event.log_record.attributes[f"{GEN_AI}score.label"] == "not_applicable"
+    assert f"{GEN_AI}score.value" not in event.log_record.attributes
 
 
 def test_event_belongs_to_the_given_span_else_to_the_current_one() -> None:
@@ -50,8 +49,9 @@ def test_event_belongs_to_the_given_span_else_to_the_current_one() -> None:
     with tracer.start_as_current_span("evaluation"):
         emit(OK, span_context=judged_span.get_span_context(), logger_provider=exported.provider)
     emit(OK, logger_provider=exported.provider)
-    span = ids_of(judged_span.get_span_context())
-    assert parents(exported) == [span, span, (0, 0)]
+    span, records = judged_span.get_span_context(), [event.log_record for event in exported.events()]
+    ids = span.trace_id, span.span_id
+    assert [(each.trace_id, each.span_id) for each in records] == [ids, ids, (0, 0)]
 
 
 EMIT = """

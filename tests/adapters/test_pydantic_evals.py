@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +75,20 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
     assert shown.keys() == {"judge", "model", "name", "fields", *OPTIONS}
 
 
-@pytest.mark.parametrize(
-    "judge", [load_rubric("groundedness"), judge_of("groundedness")], ids=["rubric", "judge"]
-)
-def test_objects_are_written_by_their_names(judge: Any) -> None:
+PROMPT = Path(groundjudge.__file__).parent / "prompts" / "groundedness.prompty"
+WRITTEN: Sequence[tuple[Any, str]] = [
+    (load_rubric("groundedness"), "groundedness"),
+    (judge_of("groundedness"), "groundedness"),
+    (PROMPT, str(PROMPT)),
+    (str(PROMPT), str(PROMPT)),
+]
+
+
+def test_objects_are_written_by_their_names_and_prompt_files_by_their_paths() -> None:
     def nothing(_: object) -> dict[str, Any]:
         return {}
 
-    evaluator = JudgeEvaluator(judge, ScriptedModel(GOOD), fields=nothing)
-    arguments = {"judge": "groundedness", "model": "scripted", "fields": "(a function)"}
-    assert evaluator.build_serialization_arguments() == arguments
-
-
-@pytest.mark.parametrize("kind", [str, Path])
-def test_prompt_file_is_written_by_its_path(kind: Callable[[Path], Any]) -> None:
-    path = Path(groundjudge.__file__).parent / "prompts" / "groundedness.prompty"
-    evaluator = JudgeEvaluator(kind(path), "offline")
-    assert evaluator.as_spec().arguments == {"judge": str(path), "model": "offline"}
+    for judge, name in WRITTEN:
+        evaluator = JudgeEvaluator(judge, ScriptedModel(GOOD), fields=nothing)
+        arguments = {"judge": name, "model": "scripted", "fields": "(a function)"}
+        assert evaluator.as_spec().arguments == arguments

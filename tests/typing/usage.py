@@ -51,20 +51,7 @@ from groundjudge import (
     run,
     summarise,
 )
-from groundjudge.adapters.deepeval import (
-    GroundednessMetric,
-    JudgeMetric,
-    TurnGroundednessMetric,
-    passage_metrics,
-)
-from groundjudge.adapters.inspect import (
-    confidence_grounding,
-    groundedness,
-    knowledge_hallucination,
-    passage_quality,
-    statement_groundedness,
-)
-from groundjudge.adapters.inspect import judge as inspect_judge
+from groundjudge.adapters import deepeval, inspect
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
@@ -252,9 +239,9 @@ def adapters(path: Path) -> list[object]:
     return [
         evaluator(path, model="offline", may_be_empty=["context"], optional=["topic"]),
         runnable(path, model="offline", may_be_empty=["context"], optional=["topic"]),
-        JudgeMetric(judge=path, model="offline", may_be_empty=["context"], optional=["topic"]),
-        GroundednessMetric(model="offline", prices=Prices(prompt=0.15, completion=0.60)),
-        TurnGroundednessMetric(model="offline", threshold=0.7, repeats=3),
+        deepeval.JudgeMetric(judge=path, model="offline", may_be_empty=["context"], optional=["topic"]),
+        deepeval.GroundednessMetric(model="offline", prices=Prices(prompt=0.15, completion=0.60)),
+        deepeval.TurnGroundednessMetric(model="offline", threshold=0.7, repeats=3),
         evaluator("groundedness", model="offline", key="strict", fields={"query": "inputs.q"}),
         *(summary(judge, metrics=["mean", "coverage"]) for judge in ("strict", path, load_rubric(path))),
     ]
@@ -270,13 +257,13 @@ def case_of_row(inputs: dict[str, Any], outputs: str, **_: object) -> Case:
 
 def inspect_scorers(path: Path, judge: Judge) -> list[Scorer]:
     return [
-        groundedness(model="openai/gpt-4o-mini", threshold=0.7, repeats=3, rule="mean"),
-        confidence_grounding(model=get_model("openai/gpt-4o-mini")),
-        statement_groundedness(model_role="critic"),
-        passage_quality(fields={"reference": "metadata.gold"}),
-        knowledge_hallucination(),
-        inspect_judge(path, model="offline", fields=case_of_state),
-        inspect_judge(judge),
+        inspect.groundedness(model="openai/gpt-4o-mini", threshold=0.7, repeats=3, rule="mean"),
+        inspect.confidence_grounding(model=get_model("openai/gpt-4o-mini")),
+        inspect.statement_groundedness(model_role="critic"),
+        inspect.passage_quality(fields={"reference": "metadata.gold"}),
+        inspect.knowledge_hallucination(),
+        inspect.judge(path, model="offline", fields=case_of_state),
+        inspect.judge(judge),
     ]
 
 
@@ -388,14 +375,14 @@ def misspelt_options_are_found(judge: Judge) -> None:
     load("groundedness", model="offline", threshold="0.7")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     summary("groundedness", metrics=["median"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    groundedness(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    inspect.groundedness(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mlflow_scorer("groundedness", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     langfuse_evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     JudgeEvaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    TurnGroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    passage_metrics(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    deepeval.GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    deepeval.TurnGroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    deepeval.passage_metrics(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 async def misspelt_options_of_guards_are_found(judge: Judge, agent: OpenAIAgent[None]) -> None:
