@@ -4,7 +4,7 @@
 # pyright: reportUnknownVariableType=false
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
@@ -133,7 +133,3 @@ def figures(log: EvalLog) -> dict[str, tuple[float, int, int]]:
         one.name: (one.metrics["mean"].value, one.scored_samples or 0, one.unscored_samples or 0)
         for one in log.results.scores
     }
-
-
-def by_hand(state: TaskState, target: object) -> Mapping[str, Any]:
-    return {"query": "q", "context": [str(target)], "response": state.metadata["elsewhere"]}

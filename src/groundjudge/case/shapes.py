@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain, groupby
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, InstanceOf, field_serializer
 
@@ -79,8 +79,8 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
 def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
     """A list in place of NumPy's or pandas' arrays, and of what can be gone through only once."""
     if isinstance(value, Iterator):
-        return [*value]
-    return value.tolist() if hasattr(type(value), "tolist") else value
+        return list[Any](value)
+    return value.tolist() if hasattr(type(cast("object", value)), "tolist") else value
 
 
 def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
@@ -92,12 +92,14 @@ def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401
 def as_json(value: object) -> str:
     """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
 
-    def held_by(value: Any) -> object:  # noqa: ANN401
+    def held_by(value: object) -> object:
         if isinstance(value, BaseModel):
             return dict(value)
         if is_dataclass(value):
             return {each.name: getattr(value, each.name) for each in fields(value)}
-        listed: object = sorted(value, key=str) if isinstance(value, set | frozenset) else plain(value)
+        if isinstance(value, set | frozenset):
+            return sorted(cast("set[object]", value), key=str)
+        listed = plain(value)
         return str(value) if listed is value else listed
 
     return well_formed(json.dumps(value, ensure_ascii=False, default=held_by))
