@@ -33,16 +33,19 @@ PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] =
     "malformed-once": (lambda judge: ["Looks fine to me.", GOOD[judge]], None, 2),
     "malformed": (lambda _: ["Looks fine to me."], "no_verdict", 2),
     "truncated-once": (lambda judge: [CUT_OFF[judge], GOOD[judge]], None, 2),
+    "truncated": (lambda judge: [CUT_OFF[judge]], "truncated", 2),
+    "apology": (lambda _: ["I'm sorry, but I can't help with that."], "no_verdict", 2),
     "refusal": (lambda _: [Text(None, refusal="I will not judge this.")], "refused", 2),
     "interrupted-once": (
         lambda judge: [Text(GOOD[judge], finish_reason="insufficient_system_resource"), GOOD[judge]],
         None,
         2,
     ),
+    "interrupted": (lambda judge: [Text(GOOD[judge], finish_reason="abort")], "interrupted", 2),
     "filtered": (lambda judge: [Text(GOOD[judge], finish_reason="content_filter")], "refused", 2),
     "empty": (lambda _: [""], "empty", 2),
     "busy-once": (lambda judge: [Status(429, retry_after=SOON), GOOD[judge]], None, 1),
-    "quota": (lambda _: [Status(429, "Pay first.", "insufficient_quota")], "quota", 1),
+    "busy": (lambda _: [Status(429, retry_after=SOON)], "rate_limited", 1),
     "fault-once": (lambda judge: [Status(500, retry_after=SOON), GOOD[judge]], None, 1),
     "cut-once": (lambda judge: [Cut(), GOOD[judge]], None, 1),
     "no-json": (lambda _: [Raw(b"<html>")], "server", 1),
@@ -109,8 +112,7 @@ def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases, out = tmp_path / "cases.jsonl", tmp_path / "verdicts.jsonl"
-    plans = [plan for plan in PLANS if plan != "quota"]  # that one ends a run: see test_run.py
-    lines = [json.dumps(row(plan)) for plan in plans]
+    lines = [json.dumps(row(plan)) for plan in PLANS]
     cases.write_text(
         "\n".join([*lines[:3], "{not json", *lines[3:], json.dumps({"id": "bare", "response": "r"})])
     )
@@ -122,7 +124,7 @@ def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyP
         )
     assert result.exit_code == 1, result.output
     verdicts = [Verdict.model_validate_json(line) for line in out.read_text().splitlines()]
-    assert len(verdicts) == len(names()) * (len(plans) + 1) + 1
+    assert len(verdicts) == len(names()) * (len(PLANS) + 1) + 1
     for verdict in verdicts:
         if verdict.case_id in PLANS:
             check(verdict, str(verdict.case_id))
@@ -134,6 +136,6 @@ def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert missing == ["missing_field"] * len(names())
     ok = sum(code is None for _, code, _ in PLANS.values())
     for name in names():
-        assert re.search(rf"{name}\s+0\.750\s+{ok}\s+{len(plans) + 1 - ok}\s+0\s+0\.", result.output), (
+        assert re.search(rf"{name}\s+0\.750\s+{ok}\s+{len(PLANS) + 1 - ok}\s+0\s+0\.", result.output), (
             result.output
         )

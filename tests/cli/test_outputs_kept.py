@@ -72,10 +72,11 @@ def open_to_others() -> set[str]:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("arguments", "name"), DATA.values(), ids=DATA)
-def test_data_is_replaced_only_with_overwrite_and_an_empty_file_is_no_data(
+def test_data_is_replaced_only_with_overwrite_and_an_empty_file_is_no_data_and_a_link_stays(
     command: Invoke, arguments: tuple[str, ...], name: str
 ) -> None:
-    Path(name).touch()
+    Path(name).symlink_to("target")
+    Path("target").touch()
     assert call(command, arguments, name)[0] == 0
     written = contents()[name]
     for there in (written, b"mine"):
@@ -85,7 +86,8 @@ def test_data_is_replaced_only_with_overwrite_and_an_empty_file_is_no_data(
         assert (status, contents()) == (2, before)
         assert all(said in message for said in (name, " already exists", "--overwrite"))
     assert call(command, arguments, name, "--overwrite")[0] == 0
-    assert contents()[name] not in {b"mine", b""}
+    assert contents()["target"] not in {b"mine", b""}
+    assert Path(name).is_symlink()
 
 
 @pytest.mark.usefixtures("files")

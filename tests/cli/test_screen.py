@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from command_line import GOOD, ROW, Invoke, several_on_a_terminal
+from command_line import GOOD, ROW, Invoke, on_a_terminal, several_on_a_terminal
 from make_verdicts import labelled, verdict
 from scripted_model import ScriptedModel
 from syntax_tree import tree_of
@@ -228,6 +228,12 @@ def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
         drawn = COLOURS.sub("", shown).replace("\r\n", "\n")
         check(drawn)
         assert "1b[2J" in drawn
+
+
+def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
+    status, shown = on_a_terminal("run", f"--{HOSTILE}")
+    assert status == 2
+    check(COLOURS.sub("", shown).replace("\r\n", "\n"))
 
 
 WRITTEN = {
