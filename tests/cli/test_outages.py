@@ -12,6 +12,8 @@ import pytest
 from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, on_a_terminal, verdicts_in
 from standin_openai import Answer, Cut, StandIn
 
+from groundjudge.models import pacing
+
 RUN = ("--judge", "groundedness", "--model", "m", "--concurrency", "4", "--out", "out.jsonl")
 
 
@@ -71,21 +73,31 @@ def test_a_terminal_says_that_the_run_waits(thirty: Path) -> None:
     assert [verdict.status for verdict in verdicts_in(Path("out.jsonl").read_text())] == ["ok"] * 30
 
 
+def test_without_a_terminal_waiting_is_a_line_of_stderr(
+    command: Invoke, thirty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FIRST_WAIT", "FIRST_PAUSE", "LONGEST_PAUSE"):
+        monkeypatch.setattr(pacing, name, 0.01)
+    with StandIn([*[GOOD] * 5, *[Cut()] * 30, GOOD]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = command("run", thirty, *RUN)
+    said = {line.rpartition(" in ")[0] for line in done.stderr.splitlines()}
+    assert (done.exit_code, said) == (0, {"groundjudge: m does not answer: waiting, next attempt"})
+    assert len(verdicts_in(Path("out.jsonl").read_text())) == 30
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("is_interrupted", [False, True])
-def test_without_a_terminal_waiting_is_a_line_of_stderr(thirty: Path, *, is_interrupted: bool) -> None:
-    script = Outage()
-    with StandIn(script) as server:
-        line = [*COMMAND, "run", str(thirty), *RUN]
-        environment = {**os.environ, "OPENAI_BASE_URL": server.url}
-        running = subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)  # noqa: S603  this very Python
+def test_a_run_that_waits_can_be_interrupted(thirty: Path) -> None:
+    with StandIn(Outage()) as server:
+        line, environment = (
+            [*COMMAND, "run", str(thirty), *RUN],
+            {**os.environ, "OPENAI_BASE_URL": server.url},
+        )
+        running = subprocess.Popen(line, env=environment, stderr=subprocess.PIPE)  # noqa: S603  this very Python
         assert running.stderr
-        said = running.stderr.readline()
-        script.is_over = not is_interrupted
-        if is_interrupted:
-            running.send_signal(signal.SIGINT)
+        assert b"m does not answer: waiting, next attempt in " in running.stderr.readline()
+        running.send_signal(signal.SIGINT)
         _, more = running.communicate(timeout=60)
-    assert said.startswith(b"groundjudge: m does not answer: waiting, next attempt in ")
     kept = b"the finished verdicts are in out.jsonl, continue with --resume"
-    ended = (1, b"groundjudge: stopped: interrupted; %b\n" % kept, 5) if is_interrupted else (0, b"", 30)
-    assert (running.returncode, more, len(verdicts_in(Path("out.jsonl").read_text()))) == ended
+    assert (running.returncode, more) == (1, b"groundjudge: stopped: interrupted; %b\n" % kept)
+    assert len(verdicts_in(Path("out.jsonl").read_text())) == 5

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in, words
+from command_line import GOOD, ROW, STRICT, FileOf, Invoke, verdicts_in, words
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Status, Text
 from typer.testing import Result
@@ -32,19 +32,6 @@ scale: {choices: {"yes": 1, "partly": 0.5, "no": 0, cannot tell: null}}
 user:
 Is {{response}} supported?
 """
-STRICT = """---
-name: strict
-model: {parameters: {temperature: 0}}
-inputs: [{name: response, type: text}]
-reply: {format: tags, value: S2, reason: S1}
-scale: {worst: 1, best: 5, integer: true}
----
-user:
-Rate {{response}} strictly.
-"""
-"""A prompt on the scale of groundedness."""
-
-
 Judged: TypeAlias = Callable[..., tuple[Result, StandIn]]
 
 
