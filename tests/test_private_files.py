@@ -97,14 +97,16 @@ def test_a_planted_link_leads_nowhere(tmp_path: Path, planted: str) -> None:
 
 @pytest.mark.parametrize("before", [None, b"", b"old"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError])
-def test_after_an_error_the_file_is_as_it_was(
+def test_after_an_error_the_file_is_as_it_was_and_not_locked(
     tmp_path: Path, before: bytes | None, error: type[BaseException]
 ) -> None:
     path = tmp_path / "file"
     if before is not None:
         path.write_bytes(before)
-    with pytest.raises(error), replaced(path) as file:
+    with pytest.raises(error), locked(path, IN_USE), replaced(path) as file:
         fail(file.write(b"half"), error)
+    with locked(path, IN_USE):
+        pass
     assert (path.read_bytes() if path.exists() else None) == before
     assert names_in(tmp_path) == ({"file"} if path.exists() else set())
 
@@ -177,15 +179,6 @@ def test_a_lock_outlives_the_replacement_of_its_file(tmp_path: Path) -> None:
             replace(path)
             with pytest.raises(BlockingIOError), locked(path, IN_USE):
                 pass
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_a_lock_ends_with_an_error(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), locked(tmp_path / "file", IN_USE):
-        fail(None, error)
-    with locked(tmp_path / "file", IN_USE):
-        pass
-    assert not names_in(tmp_path)
 
 
 def test_a_planted_link_is_not_taken_for_a_lock(tmp_path: Path) -> None:

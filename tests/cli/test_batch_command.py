@@ -14,7 +14,6 @@ from standin_openai import Status, Text
 
 pytest_plugins = ["batch_servers"]
 
-ONE = json.dumps(rows(1)[0])
 TRUNCATED = Text("<S0>because", finish_reason="length")
 
 

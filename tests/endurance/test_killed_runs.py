@@ -28,11 +28,11 @@ VARYING = {"attempts", "retries", "usage", "latency_s"}
 """The fields of a verdict that depend on what the endpoint answered before the right reply."""
 
 
-def start(cases: Path, out: Path, url: str, concurrency: int, *votes: str) -> subprocess.Popen[bytes]:
+def start(cases: Path, out: Path, url: str, concurrency: int) -> subprocess.Popen[bytes]:
     judges = (option for name in RIGHT for option in ("--judge", name))
     options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
     return subprocess.Popen(  # noqa: S603  this very Python
-        [*COMMAND, "run", str(cases), *judges, *options, *votes],
+        [*COMMAND, "run", str(cases), *judges, *options],
         env={**os.environ, "OPENAI_BASE_URL": url},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -108,20 +108,19 @@ def kill_repeatedly(
 
 
 def judge_and_kill(
-    folder: Path, endpoint: FailingEndpoint, size: int, concurrency: int, kills: int, *votes: str
+    folder: Path, endpoint: FailingEndpoint, size: int, concurrency: int, kills: int
 ) -> dict[Job, Verdict]:
     """The verdicts of a run that was killed and resumed so often: one for each row and judge."""
     cases, out = folder / "cases.jsonl", folder / "out.jsonl"
     cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
     jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
     with StandIn(endpoint, latency=LATENCY) as server:
-        begin = partial(start, cases, out, server.url, concurrency, *votes)
+        begin = partial(start, cases, out, server.url, concurrency)
         judged: set[Job] = set()
-        n_calls = 2 * len(jobs) if votes else len(jobs)
-        for judged, asked in kill_repeatedly(begin, out, endpoint, kills, n_calls):
+        for judged, asked in kill_repeatedly(begin, out, endpoint, kills, len(jobs)):
             assert not judged.intersection(asked)
             in_flight = {job for job in jobs if endpoint.was_right(job)} - judged_jobs(out)
-            assert votes or len(in_flight) <= concurrency
+            assert len(in_flight) <= concurrency
     assert judged  # the last run had verdicts to reuse
     found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
     assert len(out.read_text().splitlines()) == len(found)
@@ -149,14 +148,3 @@ def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
     failed = [job for job in found if not endpoint.was_right(job)]
     assert 0 < len(failed) < 0.2 * len(found)
     assert sum(codes.count("") - 1 for codes in endpoint.met.values() if "" in codes) <= kills * concurrency
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.soak
-def test_killed_and_resumed_run_with_votes_has_every_row_once(tmp_path: Path) -> None:
-    for job, verdict in judge_and_kill(tmp_path, FailingEndpoint(40), 20, 8, 1, "--repeats", "3").items():
-        if verdict.error:
-            assert verdict.error.code in {*CODES, "no_majority"}, job
-        else:
-            assert verdict.score == pytest.approx(expected_verdict(job).score), job
-            assert sum(vote.status == "ok" for vote in verdict.votes) == 2, job
