@@ -132,43 +132,37 @@ def test_what_is_no_regular_file_is_written_to(tmp_path: Path, write: Callable[[
 # Locks
 
 
-@pytest.mark.parametrize("before", [None, b"", b"old"])
-@pytest.mark.parametrize(
-    ("held", "asked", "is_same"),
-    [
-        ("v.jsonl", "v.jsonl", True),
-        ("v.jsonl", "sub/../v.jsonl", True),
-        ("link", "v.jsonl", True),
-        ("link", "link to link", True),
-        ("v.jsonl", "other folder/v.jsonl", True),
-        ("v.jsonl", "w.jsonl", False),
-        ("v.jsonl", "sub/v.jsonl", False),
-        ("v.jsonl", ".v.jsonl.lock", False),
-    ],
-)
-def test_a_locked_file_is_refused_under_all_its_names(  # noqa: PLR0913  a row of the table
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    held: str,
-    asked: str,
-    is_same: bool,
-    before: bytes | None,
+NAMES = [
+    # a name that is locked, another one, and whether they are of the same file
+    ("v.jsonl", "v.jsonl", True),
+    ("v.jsonl", "sub/../v.jsonl", True),
+    ("link", "v.jsonl", True),
+    ("link", "link to link", True),
+    ("v.jsonl", "other folder/v.jsonl", True),
+    ("v.jsonl", "w.jsonl", False),
+    ("v.jsonl", "sub/v.jsonl", False),
+    ("v.jsonl", ".v.jsonl.lock", False),
+]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_locked_file_is_refused_under_all_its_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exists: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sub").mkdir()
-    Path("link").symlink_to("v.jsonl")
-    Path("link to link").symlink_to(tmp_path / "link")
-    Path("other folder").symlink_to(".")
-    if before is not None:
-        Path("v.jsonl").write_bytes(before)
+    for name, target in {"link": "v.jsonl", "link to link": "link", "other folder": "."}.items():
+        Path(name).symlink_to(tmp_path / target)
+    if exists:
+        Path("v.jsonl").write_bytes(b"old")
     names = names_in(tmp_path)
-    refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
-    with locked(Path(held), IN_USE):
-        with refused, locked(Path(asked), IN_USE):
-            pass
-        assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
-    assert names_in(tmp_path) == names
+    for held, asked, is_same in NAMES:
+        refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
+        with locked(Path(held), IN_USE):
+            with refused, locked(Path(asked), IN_USE):
+                pass
+            assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
+        assert names_in(tmp_path) == names
 
 
 def test_a_lock_outlives_the_replacement_of_its_file(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_remedies_for_an_endpoint_name_no_argument(remedy: str) -> None:
 
 
 JUDGED = ("--judge", "groundedness", "--model", "m")
-G = "--judge groundedness"
+G, S = "--judge groundedness", "--judge strict.prompty"
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
@@ -151,14 +151,8 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         f"{G} --model a --rule min": f"{ADD_VOTES}\n",
         f"{G} --model a --stop never": f"{ADD_VOTES}\n",
         f"{G} --model a --model b --model a --panel": "--model: two models have the name 'a': to ask one",
-        f"{G} --judge confidence_grounding --model a --panel": "panel: its judges must answer on one scale, "
-        "not on several: groundedness 1..5 (whole numbers); confidence_grounding 0..1",
-        "--judge strict.prompty --judge copy.prompty --model a --panel": "panel: strict is listed twice at "
-        "temperature 0, where it repeats itself: ask one for repeats\n",
-        "--judge strict.prompty --judge copy.prompty --model a --repeats 2": "--judge: two judges have the "
-        "name 'strict': change `name` in one of the prompt files\n",
-        "--judge confidence_grounding --model a --weighted": "confidence_grounding: --weighted needs labels "
-        "or at most 20 whole numbers from 0, because a token must tell them apart; the scale is 0..1\n",
+        f"{G} --judge confidence_grounding --model a --panel": "panel: its judges must answer on one scale",
+        f"{S} --judge copy.prompty --model a --repeats 2": "--judge: two judges have the name 'strict'",
     },
     MAPPING: {
         "--fields quary=inputs.q": "--fields: unknown field 'quary', did you mean 'query'? The fields",

@@ -134,18 +134,14 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("v.jsonl", f"v{HOSTILE}.jsonl"):
         write_verdicts(name, [*own, *other, failed])
     fields = {"group": HOSTILE, HOSTILE: HOSTILE, **ROW, "query": HOSTILE}
-    texts_and_numbers = enumerate(ids)
     write_rows("l.jsonl", [{"id": one, "label": texts[n % 3 > 0], **fields} for n, one in enumerate(ids)])
-    write_rows("n.jsonl", [{"id": one, "label": n % 2, **fields} for n, one in texts_and_numbers])
+    write_rows("n.jsonl", [{"id": one, "label": n % 2, **fields} for n, one in enumerate(ids)])
     write_rows("c.jsonl", [{"id": f"c{HOSTILE}", "judges": [HOSTILE], **ROW}, {**fields, "id": HOSTILE}])
     with Path("c.jsonl").open("a") as cases:
         cases.write(f'{{"id": "{HOSTILE}\n[1]\n{json.dumps({"context": {HOSTILE: HOSTILE}, **fields})}\n')
-    for name in ("x.jsonl", f"x{HOSTILE}.jsonl"):
-        write_rows(name, [{HOSTILE: HOSTILE, "other": HOSTILE}])
-    write_rows(
-        "good.jsonl",
-        [{**ROW, "id": HOSTILE, "expect": "pass"}, {**ROW, "id": f"{HOSTILE}2", "expect": "fail"}],
-    )
+    write_rows(f"x{HOSTILE}.jsonl", [{HOSTILE: HOSTILE, "other": HOSTILE}])
+    good = {HOSTILE: "pass", f"{HOSTILE}2": "fail"}
+    write_rows("good.jsonl", [{**ROW, "id": one, "expect": expect} for one, expect in good.items()])
     write_rows("p.jsonl", [{**ROW, "id": f"p{HOSTILE}", "expect": "pass"}, {**ROW, "expect": HOSTILE}])
     own_prompt = (PROMPTS / "groundedness.prompty").read_text(encoding="utf-8")
     Path("p.prompty").write_text(own_prompt.replace("description: ", 'description: "\\e[2J\\u202E" #', 1))
@@ -168,7 +164,7 @@ READ = (
     "run n.jsonl --model m --judge groundedness --out vX.jsonl",
     "run n.jsonl --model m --judge groundedness --out xX.jsonl --resume",
     "run n.jsonl --model m --judge groundedness --out X/o.jsonl",
-    "run x.jsonl --model m --judge groundedness --out o.jsonl",
+    "run xX.jsonl --model m --judge groundedness --out o.jsonl",
     "batch write c.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch read vX.jsonl --cases n.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch status X",
