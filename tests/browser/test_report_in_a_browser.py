@@ -192,7 +192,7 @@ def test_click_on_a_row_opens_its_case_reason_and_documents(find: Find) -> None:
     assert "case-0007" in text
     assert find("#reason")[0].text.startswith("reason-0007: ")
     assert [one.text for one in find("dialog .document > p:first-child")] == ["Document 1", "Document 2"]
-    assert "one@1.0.0|sha:aaaaaaaaaaaa" not in text  # inside a closed details element
+    assert "whole@1.0.0|sha:aaaaaaaaaaaa" not in text  # inside a closed details element
     find("dialog summary")[0].click()
     assert "whole@1.0.0|sha:aaaaaaaaaaaa|model:m" in find("dialog")[0].text
 

@@ -113,14 +113,9 @@ def check(
 
 
 OPTIONS = st.sampled_from(
-    [
-        option.split()
-        for option in (
-            *("", "--weighted", "--repeats 3", "--repeats 2 --stop never", "--concurrency 1"),
-            *("--structured always", "--structured never", "--empty-response not_applicable"),
-        )
-    ]
-)
+    "|--weighted|--repeats 3|--repeats 2 --stop never|--concurrency 1|--structured always|--structured never"
+    "|--empty-response not_applicable".split("|")
+).map(str.split)
 SCRIPTS = st.lists(st.lists(replies(), min_size=1, max_size=4), min_size=1, max_size=2)
 CELLS = b"""id,response,context,query\n|id,id\n|1,a,b,c\n|"|,|\n|\r|\xff|\x00|"[1"", ]"|[]"""
 TABLES = st.lists(st.sampled_from(CELLS.split(b"|"))).map(b"".join)

@@ -277,6 +277,7 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
         assert f"labelled, no score 40 (counted {how})".split() in words(counted)
     arguments = ("compare", "v.jsonl", "w.jsonl", "--labels", "l.jsonl")
     compared = command(*arguments, columns=100).stdout
+    assert "first second second - first worst..best".split() in words(compared)
     assert "-0.050..0.350" in next(line for line in words(compared) if line[0] == "accuracy")[-2:]
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
     wrong = command(*arguments, "--count-unscored", "wrong").stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Invoke, verdicts_in
+from command_line import Invoke, verdicts_in, words
 from standin_judges import standin
 from standin_openai import StandIn, Text
 
@@ -47,9 +47,8 @@ def probe(command: Invoke, cases: Path) -> Callable[..., Any]:
 def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[..., Any]) -> None:
     result = probe(model="obeys")
     assert result.exit_code == 0
-    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for edit in ("number", "verdict_in_response"):
-        assert f"{edit} 1 1.000 [0.206, 1.000] 0.000 1.000 0 0 0" in lines
+        assert f"{edit} 1 1.000 [0.206, 1.000] 0.000 1.000 0 0 0".split() in words(result.stdout)
     assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
     assert "fooled: b: attacks, " in result.stdout
     assert "  response, before: It costs 15 euros.\n  response, after: It costs 15 euros." in result.stdout
@@ -93,9 +92,8 @@ def test_cards_are_written_and_compared(probe: Callable[..., Any], command: Invo
     assert card.family("attacks").rate.value == pytest.approx(12 / 18)
     result = command("probe", "--compare", "knows_all.json", "obeys.json")
     assert result.exit_code == 0
-    assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in [
-        line.split() for line in result.stdout.splitlines()
-    ]
+    assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in words(result.stdout)
+    assert "p: exact McNemar test over the cases that count in both." in result.stdout
 
 
 def test_report_shows_a_card_as_data(probe: Callable[..., Any], command: Invoke) -> None:

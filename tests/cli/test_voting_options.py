@@ -66,7 +66,6 @@ OF_A_DEADLINE = (
     "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
     "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's",
 )
-ON_ANY_WIDTH = ("groundedness", "agreement", "calls/row", "3.00", "0.666")
 WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
     "all asked": (f"{G} {M} --repeats 5 --stop never", ["groundedness"], ["m"] * 5, True),
@@ -138,7 +137,12 @@ AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
     ),
     "a vote that is refused ends the run": ("", {"script": refusing}, 2, ["no such model"]),
     "the lowest score": ("--rule min", {}, 0, ["  score: 0, passed\n"]),
-    **{f"{width} columns": ("", {"columns": width}, 0, ON_ANY_WIDTH) for width in (30, 110)},
+    "a narrow terminal": (
+        "",
+        {"columns": 30},
+        0,
+        ["groundedness", "agreement", "calls/row", "3.00", "0.666"],
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from command_line import COMMAND, verdicts_in
-from failing_endpoint import FAULTS, RIGHT, FailingEndpoint, Job, level, right_reply, row, sentence_scores
+from failing_endpoint import FAULTS, RIGHT, FailingEndpoint, Job, right_reply, row
 from many_rows import SOAK_ROWS
 from scripted_model import ScriptedModel
 from standin_openai import StandIn
@@ -79,11 +79,6 @@ def check_verdict(verdict: Verdict, job: Job, endpoint: FailingEndpoint) -> None
     assert verdict.usage == Usage(
         prompt_tokens=10 * verdict.attempts, completion_tokens=5 * verdict.attempts
     ), job
-    if job.judge == "groundedness":
-        assert (verdict.value, verdict.score) == (level(job.row), (level(job.row) - 1) / 4), job
-    else:
-        assert [part.value for part in verdict.parts] == sentence_scores(job.row), job
-        assert verdict.score == pytest.approx(sum(sentence_scores(job.row)) / 20), job
 
 
 def kill_repeatedly(

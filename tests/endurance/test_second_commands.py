@@ -1,4 +1,4 @@
-"""Several commands at once on one output, cache or folder, killed and held between any two of their steps."""
+"""Several commands at once on one output or folder, killed and held between any two of their steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.timeout(600)
 N_ROWS = 6
 ALL = [str(number) for number in range(N_ROWS)]
 OFFLINE = ("--judge", "groundedness", "--model", "offline")
-AT_AN_ENDPOINT = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
 
 
 def soak(*row: object) -> ParameterSet:
@@ -177,7 +176,8 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
     """All but one are refused, and what that one has written stays when it is killed."""
     chance, endpoint, out = random.Random(seed), Endpoint(), tmp_path / "v.jsonl"  # noqa: S311  not a secret
     n_rows = 5 * n_rounds
-    run = ("run", file_of(*numbered_rows(n_rows)), *AT_AN_ENDPOINT, "--out", out, "--resume")
+    judged = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
+    run = ("run", file_of(*numbered_rows(n_rows)), *judged, "--out", out, "--resume")
     with StandIn(endpoint) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
@@ -196,31 +196,6 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
     assert Counter(ids_in(out)) == Counter(map(str, range(n_rows)))
     assert max(endpoint.answered.values()) <= 2
     assert endpoint.answered.total() - n_rows <= 2 * n_rounds  # those in flight at a kill
-
-
-@pytest.mark.soak
-def test_a_run_is_killed_at_each_step_with_its_cache(
-    invoke: Invoke, cases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "cache"
-    with StandIn([Text(GOOD)]) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        steps = Steps(folder, {"OPENAI_BASE_URL": server.url})
-        run = ("run", cases, *AT_AN_ENDPOINT, "--cache", folder / "c.db", "--overwrite")
-        n_asked = n_killed = 0
-        for nth in count(1):
-            folder.mkdir()
-            was_killed = steps.killed_at(nth, [*run, "--out", tmp_path / "killed.jsonl"])
-            for _ in "12":
-                n_asked = len(server.requests)
-                assert invoke(*run, "--out", tmp_path / "v.jsonl").exit_code == 0
-                assert sorted(ids_in(tmp_path / "v.jsonl")) == ALL
-            assert len(server.requests) == n_asked
-            folder.rename(tmp_path / f"cache {nth}")
-            n_killed += was_killed
-            if not was_killed:
-                break
-    assert n_killed
 
 
 # Batches
