@@ -187,18 +187,14 @@ def test_wrong_use_is_one_line_before_anything_is_judged(
 
 
 @pytest.mark.parametrize(
-    ("options", "shown"),
+    "options",
     [
-        ("--concurrency=0", "--concurrency"),
-        ("--min-coverage=1.5", "--min-coverage"),
-        ("--repeats=1", "--repeats"),
-        ("--repeats=3 --rule=mode", "--rule"),
-        ("--repeats=3 --stop=early", "--stop"),
-        ("--structured=sometimes", "--structured"),
+        *("--concurrency=0", "--min-coverage=1.5", "--repeats=1", "--structured=sometimes"),
+        *("--repeats=3 --rule=mode", "--repeats=3 --stop=early"),
     ],
 )
-def test_option_out_of_range_is_named(invoke: Invoke, file_of: FileOf, options: str, shown: str) -> None:
+def test_option_out_of_range_is_named(invoke: Invoke, file_of: FileOf, options: str) -> None:
     result = invoke("run", file_of(ROW), *JUDGED, *options.split(), model=ScriptedModel(GOOD))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Error: " in result.stderr
-    assert shown in result.stderr
+    assert options.rpartition(" ")[2].partition("=")[0] in result.stderr

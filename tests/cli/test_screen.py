@@ -103,20 +103,15 @@ def calls(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield (*names, *needed, f"{each.opts[0]}={HOSTILE}")
 
 
-@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+OTHERS = ((HOSTILE,), (f"--{HOSTILE}",), ("batch", HOSTILE), ("--version", HOSTILE))
+
+
+@pytest.mark.parametrize("names", [*COMMANDS, ()], ids=" ".join)
 def test_no_argument_and_no_option_steers_the_terminal(command: Invoke, names: tuple[str, ...]) -> None:
-    for arguments in calls(names):
+    for arguments in calls(names) if names else OTHERS:
         result = command(*arguments, model=ScriptedModel(GOOD))
         check(result.stdout + result.stderr)
         assert isinstance(result.exception, SystemExit | None)
-
-
-@pytest.mark.parametrize(
-    "arguments", [[HOSTILE], [f"--{HOSTILE}"], ["batch", HOSTILE], ["--version", HOSTILE]]
-)
-def test_no_name_of_a_command_steers_the_terminal(command: Invoke, arguments: list[str]) -> None:
-    result = command(*arguments)
-    check(result.stdout + result.stderr)
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,17 +25,6 @@ LATENCY = 0.05
 CODES = {code for _, code in FAULTS.values()}
 VARYING = {"attempts", "retries", "usage", "latency_s"}
 """The fields of a verdict that depend on what the endpoint answered before the right reply."""
-
-
-def start(cases: Path, out: Path, url: str, concurrency: int) -> subprocess.Popen[bytes]:
-    judges = (option for name in RIGHT for option in ("--judge", name))
-    options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
-    return subprocess.Popen(  # noqa: S603  this very Python
-        [*COMMAND, "run", str(cases), *judges, *options],
-        env={**os.environ, "OPENAI_BASE_URL": url},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 def kill_after(
@@ -76,30 +64,8 @@ def check_verdict(verdict: Verdict, job: Job, endpoint: FailingEndpoint) -> None
         return
     expected = expected_verdict(job).model_dump(exclude=VARYING)
     assert verdict.model_dump(exclude=VARYING) == expected, job
-    assert verdict.usage == Usage(
-        prompt_tokens=10 * verdict.attempts, completion_tokens=5 * verdict.attempts
-    ), job
-
-
-def kill_repeatedly(
-    begin: Callable[[], subprocess.Popen[bytes]],
-    out: Path,
-    endpoint: FailingEndpoint,
-    kills: int,
-    n_jobs: int,
-) -> Iterator[tuple[set[Job], list[Job]]]:
-    """Yields, for each run, the jobs with a score before it and the requests of it. The last run ends."""
-    chance = random.Random(endpoint.seed)  # noqa: S311  not a secret
-    for kill in range(kills + 1):
-        judged, n_asked = judged_jobs(out), len(endpoint.asked)
-        endpoint.allowed = n_jobs // (kills + 1) if kill < kills else 100 * n_jobs
-        running = begin()
-        if kill < kills:
-            n_asked_before_kill = n_asked + chance.randint(endpoint.allowed // 2, endpoint.allowed)
-            kill_after(running, endpoint, n_asked_before_kill, chance.uniform(0, 2 * LATENCY))
-        else:
-            assert running.wait() == 1  # some rows have errors
-        yield judged, endpoint.asked[n_asked:]
+    n = verdict.attempts
+    assert verdict.usage == Usage(prompt_tokens=10 * n, completion_tokens=5 * n), job
 
 
 def judge_and_kill(
@@ -109,11 +75,22 @@ def judge_and_kill(
     cases, out = folder / "cases.jsonl", folder / "out.jsonl"
     cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
     jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
+    judges = (option for name in RIGHT for option in ("--judge", name))
+    options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
+    run, null = [*COMMAND, "run", str(cases), *judges, *options], subprocess.DEVNULL
+    chance, judged = random.Random(endpoint.seed), set[Job]()  # noqa: S311  not a secret
     with StandIn(endpoint, latency=LATENCY) as server:
-        begin = partial(start, cases, out, server.url, concurrency)
-        judged: set[Job] = set()
-        for judged, asked in kill_repeatedly(begin, out, endpoint, kills, len(jobs)):
-            assert not judged.intersection(asked)
+        for n_kills_left in range(kills, -1, -1):
+            judged, n_asked = judged_jobs(out), len(endpoint.asked)
+            endpoint.allowed = len(jobs) // (kills + 1) if n_kills_left else 100 * len(jobs)
+            environment = {**os.environ, "OPENAI_BASE_URL": server.url}
+            running = subprocess.Popen(run, env=environment, stdout=null, stderr=null)  # noqa: S603  this very Python
+            if n_kills_left:
+                n_asked_before_kill = n_asked + chance.randint(endpoint.allowed // 2, endpoint.allowed)
+                kill_after(running, endpoint, n_asked_before_kill, chance.uniform(0, 2 * LATENCY))
+            else:
+                assert running.wait() == 1  # some rows have errors
+            assert not judged.intersection(endpoint.asked[n_asked:])
             in_flight = {job for job in jobs if endpoint.was_right(job)} - judged_jobs(out)
             assert len(in_flight) <= concurrency
     assert judged  # the last run had verdicts to reuse
