@@ -26,7 +26,7 @@ def text_of(rows: list[dict[str, str]], suffix: str) -> str:
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     if suffix.startswith("json"):
         return "\n".join(lines) if suffix == "jsonl" else f"[{','.join(lines)}]"
-    separator, table = "\t" if suffix == "tsv" else ",", [rows[0].keys(), *(row.values() for row in rows)]
+    separator, table = "\t" if suffix == "tsv" else ",", [[*rows[0]], *([*row.values()] for row in rows)]
     return "".join(f"{separator.join(cells)}\n" for cells in table)
 
 
