@@ -191,19 +191,19 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "formats"),
-    [
-        ([], [None, "json_schema"]),
-        (["--structured", "never"], [None, None]),
-        (["--structured", "always", "--repeats", "2"], ["json_schema", "json_object", "json_object"]),
-    ],
-)
+STRUCTURED: dict[str, list[str | None]] = {
+    "": [None, "json_schema"],
+    "--structured never": [None, None],
+    "--structured always --repeats 2": ["json_schema", "json_object", "json_object"],
+}
+
+
+@pytest.mark.parametrize(("options", "formats"), STRUCTURED.items())
 def test_structured_says_when_the_schema_is_asked_for(
-    judged: Judged, options: list[str], formats: list[str | None]
+    judged: Judged, options: str, formats: list[str | None]
 ) -> None:
     script = ["I would rather not say.", '{"reasoning": "why", "score": 1}']
-    result, server = judged("--judge", "confidence_grounding", *M.split(), *options, script=script)
+    result, server = judged("--judge", "confidence_grounding", *M.split(), *options.split(), script=script)
     assert result.exit_code == 0, result.output
     assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
 
