@@ -29,6 +29,18 @@ ROW = {
     "response": "The ferry sails at nine.",
 }
 
+STRICT = """---
+name: strict
+model: {parameters: {temperature: 0}}
+inputs: [{name: response, type: text}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5, integer: true}
+---
+user:
+Rate {{response}} strictly.
+"""
+"""A prompt on the scale of groundedness."""
+
 Invoke = Callable[..., Result]
 FileOf = Callable[..., Path]
 

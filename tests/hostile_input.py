@@ -41,9 +41,7 @@ SCALARS = st.one_of(
     TEXTS,
     st.sampled_from([*ODD, *GRADES, GOOD, "length", "stop"]),
 )
-KEYS = st.one_of(
-    TEXTS, st.sampled_from(["content", "text", "type", "role", "message", "error", "id", "code"])
-)
+KEYS = st.one_of(TEXTS, st.sampled_from("content text type role message error id code detail param".split()))
 ANYTHING = st.recursive(
     SCALARS,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)),
@@ -89,12 +87,11 @@ def almost(draw: st.DrawFn, right: Any, paths: Sequence[Sequence[Any]]) -> Any:
     return right
 
 
-ERROR_KEYS = st.sampled_from(["error", "message", "detail", "code", "type", "param"])
 BODIES = st.one_of(
     almost(completion(GOOD), COMPLETION_PATHS).map(as_json),
     almost(completion(GOOD), COMPLETION_PATHS).map(as_json),
     ANYTHING.map(as_json),
-    st.dictionaries(ERROR_KEYS, ANYTHING).map(as_json),
+    st.dictionaries(KEYS, ANYTHING).map(as_json),
     st.binary(max_size=40),
     st.sampled_from([b"", b"<html>503 of 5", *(odd.encode() for odd in ODD.values())]),
 )

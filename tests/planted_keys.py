@@ -135,8 +135,13 @@ def closure(url: str, key: str = KEY) -> Callable[[object], str | None]:
     return lambda request: ask(url, key, request)
 
 
-def from_environment(name: str) -> Callable[[str], Callable[[object], str | None]]:
-    return lambda url: lambda request: ask(url, os.environ[name].rpartition("=")[2], request)
+def variable(name: str, value: str = KEY) -> Place:
+    """A variable that a function of the user's reads."""
+
+    def make(url: str) -> Callable[[object], str | None]:
+        return lambda request: ask(url, os.environ[name].rpartition("=")[2], request)
+
+    return Place(make, environment=lambda _: {name: value})
 
 
 class OwnLLM(DeepEvalBaseLLM):
@@ -178,13 +183,11 @@ PLACES: Mapping[str, Place] = {
     "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
     "closure": Place(closure),
     "partial": Place(lambda url: functools.partial(ask, url, KEY)),
-    "ANTHROPIC_API_KEY": Place(
-        from_environment("ANTHROPIC_API_KEY"), environment=lambda _: {"ANTHROPIC_API_KEY": KEY}
-    ),
-    "HF_TOKEN": Place(from_environment("HF_TOKEN"), environment=lambda _: {"HF_TOKEN": KEY}),
-    "proxy": Place(
-        from_environment("OWN_PROXY"), environment=lambda _: {"OWN_PROXY": f"http://proxy.example?key={KEY}"}
-    ),
+    **{
+        name: variable(name)
+        for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AZURE_OPENAI_AD_TOKEN")
+    },
+    "proxy": variable("OWN_PROXY", f"http://proxy.example?key={KEY}"),
 }
 
 

@@ -86,25 +86,27 @@ def test_a_replaced_file_keeps_its_owner_and_group(tmp_path: Path) -> None:
     assert (path.stat().st_uid, path.stat().st_gid) == (12345, 54321)
 
 
-@pytest.mark.parametrize("planted", [".file.part", ".file.0.part", ".part"])
-def test_a_planted_link_leads_nowhere(tmp_path: Path, planted: str) -> None:
+def test_a_planted_link_leads_nowhere(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_bytes(b"mine")
-    (tmp_path / planted).symlink_to(target)
+    for planted in (".file.part", ".file.0.part", ".part"):
+        (tmp_path / planted).symlink_to(target)
     replace(tmp_path / "file")
     assert (target.read_bytes(), (tmp_path / "file").read_bytes()) == (b"mine", b"new")
 
 
 @pytest.mark.parametrize("before", [None, b"", b"old"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError])
-def test_after_an_error_the_file_is_as_it_was(
+def test_after_an_error_the_file_is_as_it_was_and_not_locked(
     tmp_path: Path, before: bytes | None, error: type[BaseException]
 ) -> None:
     path = tmp_path / "file"
     if before is not None:
         path.write_bytes(before)
-    with pytest.raises(error), replaced(path) as file:
+    with pytest.raises(error), locked(path, IN_USE), replaced(path) as file:
         fail(file.write(b"half"), error)
+    with locked(path, IN_USE):
+        pass
     assert (path.read_bytes() if path.exists() else None) == before
     assert names_in(tmp_path) == ({"file"} if path.exists() else set())
 
@@ -130,43 +132,37 @@ def test_what_is_no_regular_file_is_written_to(tmp_path: Path, write: Callable[[
 # Locks
 
 
-@pytest.mark.parametrize("before", [None, b"", b"old"])
-@pytest.mark.parametrize(
-    ("held", "asked", "is_same"),
-    [
-        ("v.jsonl", "v.jsonl", True),
-        ("v.jsonl", "sub/../v.jsonl", True),
-        ("link", "v.jsonl", True),
-        ("link", "link to link", True),
-        ("v.jsonl", "other folder/v.jsonl", True),
-        ("v.jsonl", "w.jsonl", False),
-        ("v.jsonl", "sub/v.jsonl", False),
-        ("v.jsonl", ".v.jsonl.lock", False),
-    ],
-)
-def test_a_locked_file_is_refused_under_all_its_names(  # noqa: PLR0913  a row of the table
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    held: str,
-    asked: str,
-    is_same: bool,
-    before: bytes | None,
+NAMES = [
+    # a name that is locked, another one, and whether they are of the same file
+    ("v.jsonl", "v.jsonl", True),
+    ("v.jsonl", "sub/../v.jsonl", True),
+    ("link", "v.jsonl", True),
+    ("link", "link to link", True),
+    ("v.jsonl", "other folder/v.jsonl", True),
+    ("v.jsonl", "w.jsonl", False),
+    ("v.jsonl", "sub/v.jsonl", False),
+    ("v.jsonl", ".v.jsonl.lock", False),
+]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_locked_file_is_refused_under_all_its_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exists: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sub").mkdir()
-    Path("link").symlink_to("v.jsonl")
-    Path("link to link").symlink_to(tmp_path / "link")
-    Path("other folder").symlink_to(".")
-    if before is not None:
-        Path("v.jsonl").write_bytes(before)
+    for name, target in {"link": "v.jsonl", "link to link": "link", "other folder": "."}.items():
+        Path(name).symlink_to(tmp_path / target)
+    if exists:
+        Path("v.jsonl").write_bytes(b"old")
     names = names_in(tmp_path)
-    refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
-    with locked(Path(held), IN_USE):
-        with refused, locked(Path(asked), IN_USE):
-            pass
-        assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
-    assert names_in(tmp_path) == names
+    for held, asked, is_same in NAMES:
+        refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
+        with locked(Path(held), IN_USE):
+            with refused, locked(Path(asked), IN_USE):
+                pass
+            assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
+        assert names_in(tmp_path) == names
 
 
 def test_a_lock_outlives_the_replacement_of_its_file(tmp_path: Path) -> None:
@@ -177,15 +173,6 @@ def test_a_lock_outlives_the_replacement_of_its_file(tmp_path: Path) -> None:
             replace(path)
             with pytest.raises(BlockingIOError), locked(path, IN_USE):
                 pass
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_a_lock_ends_with_an_error(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), locked(tmp_path / "file", IN_USE):
-        fail(None, error)
-    with locked(tmp_path / "file", IN_USE):
-        pass
-    assert not names_in(tmp_path)
 
 
 def test_a_planted_link_is_not_taken_for_a_lock(tmp_path: Path) -> None:

@@ -33,16 +33,15 @@ LABELS: dict[str, int | None] = {"1": 1, "0": 0, "2": None}
 Open = Callable[[str], Callable[[str], list[WebElement]]]
 
 
-def cases(n: int, documents: int = 2) -> list[Case]:
-    return [
-        Case(
-            id=f"c{place}",
-            query=f"What does item {place} cost?",
-            response=f"Item {place} costs 9 euros. {HOSTILE if place % 50 == 7 else 'Shipping is quick.'}",
-            context=[f"Item {place} costs 8 euros. Number {each}. " * 40 for each in range(documents)],
-        )
-        for place in range(n)
-    ]
+CASES = [
+    Case(
+        id=f"c{place}",
+        query=f"What does item {place} cost?",
+        response=f"Item {place} costs 9 euros. {HOSTILE}",
+        context=[f"Item {place} costs 8 euros. Number {each}. " * 40 for each in "12"],
+    )
+    for place in range(300)
+]
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def downloaded(browser: webdriver.Chrome, folder: Path, name: str = "labels.json
 
 
 def page_of(sample: LabelSample, **options: bool) -> str:
-    return labelling_page(sample, cases(300), load_rubric("groundedness"), **options)
+    return labelling_page(sample, CASES, load_rubric("groundedness"), **options)
 
 
 def test_a_hundred_rows_are_labelled_by_keys_alone_with_a_reload_in_the_middle(
@@ -97,6 +96,8 @@ def test_a_hundred_rows_are_labelled_by_keys_alone_with_a_reload_in_the_middle(
     found = rate(VERDICTS, read_labels(tmp_path / "labels.jsonl"), sample)
     assert (found.rate.n, found.n_unlabelled) == (100 - keys.count("2"), 0)
     assert [entry for entry in logged(browser, "browser") if entry["level"] == "SEVERE"] == []
+    assert HOSTILE in find("#response")[0].text
+    assert browser.execute_script("return window.hurt") is None
 
 
 def test_rows_can_be_gone_back_to_undone_and_noted(
@@ -144,10 +145,8 @@ def test_an_id_that_every_object_has_is_an_id_like_others(
     press(browser, "10")
     browser.refresh()
     assert find("#count")[0].text.startswith("2 of 5 rows labelled")
-    assert [(row["id"], row["label"]) for row in downloaded(browser, tmp_path)] == [
-        (sample.ids[0], 1),
-        (sample.ids[1], 0),
-    ]
+    labels = {row["id"]: row["label"] for row in downloaded(browser, tmp_path)}
+    assert labels == dict(zip(sample.ids, (1, 0), strict=False))
 
 
 def test_other_verdicts_on_the_same_sample_give_the_same_page() -> None:
@@ -175,14 +174,8 @@ def test_people_can_choose_among_the_labels_of_the_judge(
 ) -> None:
     find = open_page(page_of(draw(VERDICTS, 30, seed=2), own_labels=True))
     texts = [each.text for each in find("#choices button")]
-    assert texts == [
-        "1 ungrounded",
-        "2 incorrect",
-        "3 nothing to ground",
-        "4 incomplete",
-        "5 grounded",
-        "0 cannot tell",
-    ]
+    named = "1 ungrounded, 2 incorrect, 3 nothing to ground, 4 incomplete, 5 grounded, 0 cannot tell"
+    assert texts == named.split(", ")
     press(browser, "350")
     assert [row["label"] for row in downloaded(browser, tmp_path)] == ["nothing_to_ground", "grounded", None]
 
@@ -202,23 +195,3 @@ def test_words_that_a_sentence_shares_are_marked_only_where_people_want_that(
     assert marked() >= {"item", "costs", "euros"}
     ActionChains(browser).move_to_element(find("#row-title")[0]).perform()
     assert find("mark.shared") == []
-
-
-def test_texts_of_cases_stay_texts(browser: webdriver.Chrome, open_page: Open) -> None:
-    sample = draw([verdict("c7", 0.9), *VERDICTS[8:20]], 13)
-    find = open_page(labelling_page(sample, cases(20), load_rubric("groundedness")))
-    press(browser, "j" * sample.ids.index("c7"))
-    assert HOSTILE in find("#response")[0].text
-    assert browser.execute_script("return window.hurt") is None
-
-
-def test_many_rows_of_many_documents_open_without_delay(browser: webdriver.Chrome, open_page: Open) -> None:
-    verdicts = [verdict(f"c{place}", 0.9) for place in range(500)]
-    sample = draw(verdicts, 500)
-    find = open_page(labelling_page(sample, cases(500, documents=20), load_rubric("groundedness")))
-    slowest = browser.execute_script(
-        "const times = []; for (let n = 0; n < 100; n++) { const start = performance.now(); go(n);"
-        " document.body.offsetHeight; times.push(performance.now() - start); } return Math.max(...times);"
-    )
-    assert find("#row-title")[0].text == "Row 100 of 500"
-    assert slowest < 1000  # far above what is noticed, for a machine that is busy

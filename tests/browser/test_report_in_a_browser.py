@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import json
 import random
-import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from a_browser import logged, screen, wait_until
@@ -33,6 +31,9 @@ from groundjudge.types import Evidence, Part
 pytest_plugins = ["browser_fixture"]
 
 N_CASES = 1000
+NOBODY = "http://127.0.0.1:9"
+"""Where nobody answers."""
+
 CONTEXT = (
     "Die Fähre 🚢👩‍👩‍👧 fährt um neun. The ferry 🇩🇪 sails at nine; it costs five crowns — 价格五元. 𝔈nd."
 )
@@ -42,58 +43,29 @@ SENTENCES = ("🚢 It sails at nine.", "It costs five crowns.", "Children sail f
 Find = Callable[[str], list[WebElement]]
 
 
-@pytest.fixture(scope="module")
-def visits() -> Iterator[tuple[str, list[str]]]:
-    """The URL of a server that hostile texts request, and the paths requested from it."""
-    requested: list[str] = []
-
-    class Count(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            requested.append(self.path)
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class has this name
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Count)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", requested
-    server.shutdown()
-    thread.join()
-    server.server_close()
+HOSTILE = (
+    f'</script><script>window.hurt=1;fetch("{NOBODY}/f")</script><style>@import url("{NOBODY}/s");</style>'
+    f'<img src="{NOBODY}/i" onerror="window.hurt=1"><svg onload="window.hurt=1"></svg>'
+    f'<iframe src="{NOBODY}/o"></iframe><a href="javascript:hurt=1">x</a><!--'
+)
+"""Markup that would run scripts or send requests if it were parsed as HTML."""
 
 
 @pytest.fixture(scope="module")
-def page(visits: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of 2,000 verdicts on cases of realistic length, including hostile texts and errors."""
-    verdicts, cases, labels = make_content(visits[0])
-    assert len(verdicts) == 2 * N_CASES
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    agreements = agree(verdicts, labels, worst=9999)
-    html = report(verdicts, title="a <b>title</b>", cases=cases, labels=labels, agreements=agreements)
-    path.write_text(html, encoding="utf-8")
-    return path
-
-
-def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
     generator = random.Random(1)  # noqa: S311  made-up texts
     words = "the ferry sails at nine every day but Sunday and costs five crowns a head".split()
 
     def text(length: int) -> str:
         return " ".join(generator.choice(words) for _ in range(length)) + "."
 
-    hostile = hostile_text(url)
     cases = [
         Case(id=f"case-{index:04}", query=text(12), response=text(40), context=[text(120), text(60)])
         for index in range(N_CASES - 2)
     ]
-    document = {"title": hostile, "content": hostile}
-    cases.append(Case(id="marked", query="q", response=" ".join(SENTENCES), context=["first", CONTEXT]))
-    cases.append(Case(id=hostile, query=hostile, response=hostile, context=[document]))
     verdicts: list[Verdict] = []
-    for index, case in enumerate(cases[:-2]):
+    for index, case in enumerate(cases):
         score, case_id = round(generator.random(), 3), str(case.id)
         more: dict[str, Any] = {
             "label": "good" if score > 0.7 else "bad",
@@ -104,32 +76,24 @@ def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
         verdicts.append(verdict(case_id, score, judge="whole", latency_s=0.5, **more))
         failed = error(case_id, "timeout", judge="parts")
         verdicts.append(verdict(case_id, score, judge="parts") if index % 50 else failed)
+    cases.append(Case(id="marked", query="q", response=" ".join(SENTENCES), context=["first", CONTEXT]))
     verdicts.append(verdict("marked", 0.6, judge="parts", parts=tuple(parts())))
     verdicts.append(verdict("marked", None, judge="whole"))
-    votes = (vote(hostile, 1.0, label=hostile, reply=hostile), vote("m", 0.0, reply=hostile))
-    shown: dict[str, Any] = {
-        "reason": hostile,
-        "label": hostile,
-        "warnings": (hostile,),
-        "model": hostile,
-        "votes": votes,
-    }
-    weighted = {"agreement": 0.5, "expected": 0.5, "distribution": {hostile: 1.0}}
-    verdicts.append(verdict(hostile, 0.5, judge="whole", **shown, **weighted))
-    failed = error(hostile, hostile, judge="parts")
-    verdicts.append(failed.model_copy(update={"reply": hostile, "reason": hostile}))
+    document = {"title": HOSTILE, "content": HOSTILE}
+    cases.append(Case(id=HOSTILE, query=HOSTILE, response=HOSTILE, context=[document]))
+    votes = (vote(HOSTILE, 1.0, label=HOSTILE, reply=HOSTILE), vote("m", 0.0, reply=HOSTILE))
+    shown: dict[str, Any] = dict.fromkeys(("reason", "label", "model"), HOSTILE)
+    weighted = {"agreement": 0.5, "expected": 0.5, "distribution": {HOSTILE: 1.0}}
+    more = {**shown, **weighted, "warnings": (HOSTILE,), "votes": votes}
+    verdicts.append(verdict(HOSTILE, 0.5, judge="whole", **more))
+    failed = error(HOSTILE, HOSTILE, judge="parts")
+    verdicts.append(failed.model_copy(update={"reply": HOSTILE, "reason": HOSTILE}))
     labels = Labels({str(case.id): index % 2 for index, case in enumerate(cases[:500])})
-    return verdicts, cases, labels
-
-
-def hostile_text(url: str) -> str:
-    """Markup that would run scripts or send requests to the URL if it were parsed as HTML."""
-    return (
-        f'</script><script>window.hurt=1;fetch("{url}/f")</script>'
-        f'<img src="{url}/i" onerror="window.hurt=1"><svg onload="window.hurt=1"></svg>'
-        f'<iframe src="{url}/o"></iframe><a href="javascript:hurt=1">x</a>'
-        f'<style>@import url("{url}/s");</style><!--'
-    )
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    agreements = agree(verdicts, labels, worst=9999)
+    html = report(verdicts, title="a <b>title</b>", cases=cases, labels=labels, agreements=agreements)
+    path.write_text(html, encoding="utf-8")
+    return path
 
 
 def parts() -> list[Part]:
@@ -172,23 +136,6 @@ def open_row(find: Find, case_id: str, judge: str) -> None:
     find("#body .open")[0].click()
 
 
-def test_page_of_2000_verdicts_is_small_and_loads_quickly(
-    browser: webdriver.Chrome, page: Path, find: Find
-) -> None:
-    assert page.stat().st_size < 5_000_000
-    browser.get(page.as_uri())
-    ready = browser.execute_script(
-        "const [opened] = performance.getEntriesByType('navigation');"
-        "return document.documentElement.dataset.ready && opened.loadEventEnd"
-    )
-    assert 0 < ready < 2000
-    assert len(find("#body tr")) == 50
-    started = time.monotonic()
-    search(find, "reason-0077:", "1 of 2,000 verdicts")
-    find(".rows th.c-score button")[0].click()
-    assert time.monotonic() - started < 2
-
-
 def test_rows_are_filtered_by_judge_label_warning_human_label_and_text(find: Find) -> None:
     assert count(find) == "2,000 verdicts"
     Select(find("#by-judge")[0]).select_by_visible_text("whole (1,000)")
@@ -211,11 +158,11 @@ def test_rows_are_filtered_by_judge_label_warning_human_label_and_text(find: Fin
 
 @pytest.mark.parametrize("name", ["score", "judge", "case", "tokens", "human"])
 def test_rows_sort_in_both_directions_with_missing_values_last(find: Find, name: str) -> None:
+    is_text = name in {"judge", "case"}
+
     def keys() -> list[Any]:
         values = [text.replace(",", "").split(" ")[0] for text in column(find, name)]
-        return (
-            values if name in {"judge", "case"} else [float(text) for text in values if text not in {"", "–"}]
-        )
+        return values if is_text else [float(text) for text in values if text not in {"", "–"}]
 
     heading = find(f".rows th.c-{name}")[0]
     for order, reverse in (("ascending", False), ("descending", True)):
@@ -224,11 +171,11 @@ def test_rows_sort_in_both_directions_with_missing_values_last(find: Find, name:
         assert keys() == sorted(keys(), reverse=reverse)
         assert len(keys()) == 50
     find("#pages button")[-1].click()
-    if name in {"score", "tokens", "human"}:
-        assert column(find, name)[-1] in {"", "–"}
+    assert is_text or column(find, name)[-1] in {"", "–"}
 
 
-def test_pages_of_the_table_show_every_row_once(find: Find) -> None:
+def test_pages_of_the_table_show_every_row_once(find: Find, page: Path) -> None:
+    assert page.stat().st_size < 5_000_000
     Select(find("#by-label")[0]).select_by_value("l:good")
     total = int(count(find).split(" ")[0])
     seen = column(find, "case")
@@ -244,7 +191,7 @@ def test_click_on_a_row_opens_its_case_reason_and_documents(find: Find) -> None:
     assert "case-0007" in text
     assert find("#reason")[0].text.startswith("reason-0007: ")
     assert [one.text for one in find("dialog .document > p:first-child")] == ["Document 1", "Document 2"]
-    assert "one@1.0.0|sha:aaaaaaaaaaaa" not in text  # inside a closed details element
+    assert "whole@1.0.0|sha:aaaaaaaaaaaa" not in text  # inside a closed details element
     find("dialog summary")[0].click()
     assert "whole@1.0.0|sha:aaaaaaaaaaaa|model:m" in find("dialog")[0].text
 
@@ -269,10 +216,10 @@ def test_highlights_are_at_the_offsets_of_the_evidence(browser: webdriver.Chrome
     assert texts == {"unsupported": SENTENCES[2], "partly": SENTENCES[1]}
 
 
-def test_hostile_row_executes_nothing_and_shows_as_text(
-    browser: webdriver.Chrome, find: Find, visits: tuple[str, list[str]]
+def test_hostile_row_executes_nothing_and_requests_nothing_and_shows_as_text(
+    browser: webdriver.Chrome, find: Find
 ) -> None:
-    url, requested = visits
+    logged(browser, "browser")
     assert find("h1")[0].text == "a <b>title</b>"
     search(find, "window.hurt", "2 of 2,000 verdicts")
     for index in range(2):
@@ -283,24 +230,16 @@ def test_hostile_row_executes_nothing_and_shows_as_text(
     assert browser.execute_script("return window.hurt") is None
     for selector in ("dialog", "body > header", "main"):
         assert not find(f"{selector} :is(img, iframe, script, style, a[href^=javascript])")
-    assert requested == []
-    assert browser.execute_async_script(
-        f"const done = arguments[0]; fetch('{url}/fetched').then(() => done('sent'), () => done('blocked'))"
-    ) == ("blocked")
-    assert requested == []
-
-
-def test_page_requests_nothing_and_logs_nothing(browser: webdriver.Chrome, find: Find) -> None:
-    logged(browser, "performance")
-    logged(browser, "browser")
-    browser.get(browser.current_url)
-    open_row(find, "marked", "parts")
     events = [json.loads(entry["message"])["message"] for entry in logged(browser, "performance")]
     requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    sent = [each["request"]["url"] for each in requests]
-    assert [url for url in sent if not url.startswith(("file:", "data:"))] == []
-    assert sum(url.startswith("file:") for url in sent) == 1
+    assert {urlsplit(each["request"]["url"]).scheme for each in requests} - {"data"} == {"file"}
     assert logged(browser, "browser") == []
+    blocked = browser.execute_async_script(
+        "addEventListener('securitypolicyviolation', (event) => arguments[1](event.effectiveDirective));"
+        "fetch(arguments[0]).catch(() => {});",
+        NOBODY,
+    )
+    assert blocked == "connect-src"
 
 
 def test_page_can_be_used_by_keyboard(browser: webdriver.Chrome, find: Find) -> None:
@@ -361,50 +300,38 @@ def test_charts_and_fields_have_accessible_names(browser: webdriver.Chrome, find
     assert find("#agreement .confusion td.right")
 
 
-N_PANEL = 2000
-"""Verdicts of a panel of five, of which every tenth is split."""
-
-
 @pytest.fixture(scope="module")
 def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of a panel's verdicts with replies of realistic length, and people's labels in words."""
+    """A report of 40 verdicts of a panel, of which every tenth is split, and people's labels in words."""
     words, scores = ("no", "partly", "yes"), (0.0, 0.5, 1.0)
-    said = "The context gives the hours, and the response repeats them. " * 12
-
-    def row(index: int) -> Verdict:
-        last = (index + (index % 10 == 0)) % 3
+    part = Part(name="recall", value=None, score=None, label="cannot tell")
+    weighted = {"expected": 0.7, "distribution": {"yes": 0.7, "partly": 0.2, "no": 0.1}}
+    more: dict[str, Any] = {"spread": 0.2, "parts": (part,), "value": 0.5, **weighted}
+    verdicts: list[Verdict] = []
+    for index in range(40):
+        said = [index % 3] * 4 + [(index + (index % 10 == 0)) % 3]
         votes = [
-            vote(f"provider/model-{n}", scores[place], label=words[place], value=scores[place], reply=said)
-            for n, place in enumerate([index % 3] * 4 + [last])
+            vote(f"provider/model-{n}", scores[each], label=words[each], reply=f"It says {words[each]}.")
+            for n, each in enumerate(said)
         ]
-        agreement = 1.0 if last == index % 3 else 0.8
-        part = Part(name="recall", value=None, score=None, label="cannot tell")
-        more: dict[str, Any] = {"agreement": agreement, "spread": 0.2, "parts": (part,), "expected": 0.7}
-        shares = {"yes": 0.7, "partly": 0.2, "no": 0.1}
-        return panel_verdict(
-            f"case-{index:04}", *votes, label=words[index % 3], value=0.5, distribution=shares, **more
-        )
-
-    verdicts = [row(index) for index in range(N_PANEL)]
-    labels = Labels({f"case-{index:04}": words[(index + (index % 7 == 0)) % 3] for index in range(N_PANEL)})
+        shown = {"label": words[said[0]], "agreement": said.count(said[0]) / 5}
+        verdicts.append(panel_verdict(f"case-{index:04}", *votes, **shown, **more))
+    labels = Labels({f"case-{index:04}": words[(index + (index % 7 == 0)) % 3] for index in range(40)})
     path = tmp_path_factory.mktemp("panel") / "report.html"
     agreements = agree(verdicts, labels, worst=9999, resamples=100)
     path.write_text(report(verdicts, labels=labels, agreements=agreements), encoding="utf-8")
     return path
 
 
-def test_page_of_a_panel_is_small_and_shows_its_votes(
-    browser: webdriver.Chrome, find: Find, panel_page: Path
-) -> None:
-    assert panel_page.stat().st_size < 5_000_000
+def test_page_of_a_panel_shows_its_votes(browser: webdriver.Chrome, find: Find, panel_page: Path) -> None:
     logged(browser, "browser")
     browser.get(panel_page.as_uri())
     assert len(find("#agreement .confusion")) == 2
     labels = find("#agreement .confusion")[1].find_elements(By.CSS_SELECTOR, "thead th, tbody th")
     assert [one.text for one in labels] == ["no", "partly", "yes"] * 2
     assert "No difference in accuracy was found" in find("#agreement")[0].text
-    Select(find("#by-votes")[0]).select_by_visible_text("split (200)")
-    assert count(find) == "200 of 2,000 verdicts"
+    Select(find("#by-votes")[0]).select_by_visible_text("split (4)")
+    assert count(find) == "4 of 40 verdicts"
     assert set(column(find, "votes")) == {"80 %"}
     find(".rows th.c-votes button")[0].click()
     assert set(column(find, "human")) <= {"no", "partly", "yes", "no ≠", "partly ≠", "yes ≠"}
@@ -414,7 +341,7 @@ def test_page_of_a_panel_is_small_and_shows_its_votes(
     assert models == [f"provider/model-{number}" for number in range(5)]
     assert not find("dialog .votes .raw")[0].is_displayed()
     find("dialog .votes summary")[0].click()
-    assert find("dialog .votes .raw")[0].text.startswith("The context gives the hours")
+    assert find("dialog .votes .raw")[0].text.startswith("It says ")
     assert find("dialog .probabilities li")[0].text.split("\n") == ["yes", "70 %"]
     shown = find("dialog")[0].text
     for text in ("Agreement of the votes", "Spread of their scores", "Expected value, weighted"):
@@ -441,10 +368,10 @@ def test_nothing_overflows_the_screen(
 
 
 def test_figures_of_a_probe_are_shown_and_its_texts_stay_text(
-    browser: webdriver.Chrome, tmp_path: Path, visits: tuple[str, list[str]]
+    browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
     found = probe(load("groundedness", model="offline"))
-    card = found.card.model_copy(update={"signature": hostile_text(visits[0])})
+    card = found.card.model_copy(update={"signature": HOSTILE})
     path = tmp_path / "probe.html"
     path.write_text(report(found.verdicts, probe=card), encoding="utf-8")
     browser.get(path.as_uri())
@@ -467,27 +394,21 @@ def test_filters_are_in_the_address_and_a_link_shows_the_same_rows(
 ) -> None:
     assert "#" not in browser.current_url
     Select(find("#by-judge")[0]).select_by_index(1)
-    search(find, "case 1", count_of_link := _waited(find, "case 1"))
+    search(find, "case-0007 ferry", "1 of 2,000 verdicts")
     link = browser.current_url
     assert "judge=0" in link
-    assert "text=case+1" in link
+    assert "text=case-0007+ferry" in link
     browser.get("about:blank")
     browser.get(link)
-    assert (count(find), find("#by-text")[0].get_attribute("value")) == (count_of_link, "case 1")
+    assert (count(find), find("#by-text")[0].get_attribute("value")) == (
+        "1 of 2,000 verdicts",
+        "case-0007 ferry",
+    )
     browser.get("about:blank")
     browser.get(f"{page.as_uri()}#judge=nobody&label=x&sort=y")  # what no report has
     assert count(find) == "2,000 verdicts"
-    find("#clear")[0]
     hrefs = [link.get_attribute("href") or "" for link in find("nav.contents a")]
     parts = [part.get_attribute("id") for part in find("main > section:not([hidden])")]
     assert [href.partition("#")[2] for href in hrefs] == parts
     find("nav.contents a")[-1].click()
     assert browser.current_url.endswith("#verdicts")
-
-
-def _waited(find: Find, text: str) -> str:
-    """The count of rows after a search, once it has changed."""
-    before = count(find)
-    find("#by-text")[0].send_keys(text)
-    wait_until(lambda: count(find) != before)
-    return count(find)

@@ -14,7 +14,6 @@ from standin_openai import Status, Text
 
 pytest_plugins = ["batch_servers"]
 
-ONE = json.dumps(rows(1)[0])
 TRUNCATED = Text("<S0>because", finish_reason="length")
 
 
@@ -125,21 +124,6 @@ def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> N
     assert sorted(map(number_of, third.requests.values())) == [5]
     assert run.collect("--finish", "batch").exit_code == 1
     assert len(run.server.batches) == 3
-
-
-@pytest.mark.soak
-@both
-def test_cancelled_batches_keep_what_was_answered(batches: Any, model: str) -> None:
-    run: BatchCommands = batches(4, model=model)
-    run.submit()
-    cancelled = run.invoke("batch", "cancel", run.out)
-    assert cancelled.exit_code == 0
-    assert "cancel" in cancelled.stdout
-    assert run.collect().exit_code == 1
-    assert run.results() == {"0": 1.0, "1": 1.0, "2": "cancelled", "3": "cancelled"}
-    assert run.collect("--finish", "online").exit_code == 0
-    assert run.results() == dict.fromkeys("0123", 1.0)
-    assert len(run.server.chats) == 2
 
 
 ANOTHER = "belongs to another run"

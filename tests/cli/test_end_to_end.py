@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import FileOf, Invoke, verdicts_in, words
 from standin_openai import Answer, Cut, Raw, StandIn, Status, Text, refuses
-from typer.testing import CliRunner
 
 from groundjudge import Verdict, load, names
-from groundjudge.cli.app import app
 
 SOON = 0.01
 GOOD = {
@@ -33,16 +31,19 @@ PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] =
     "malformed-once": (lambda judge: ["Looks fine to me.", GOOD[judge]], None, 2),
     "malformed": (lambda _: ["Looks fine to me."], "no_verdict", 2),
     "truncated-once": (lambda judge: [CUT_OFF[judge], GOOD[judge]], None, 2),
+    "truncated": (lambda judge: [CUT_OFF[judge]], "truncated", 2),
+    "apology": (lambda _: ["I'm sorry, but I can't help with that."], "no_verdict", 2),
     "refusal": (lambda _: [Text(None, refusal="I will not judge this.")], "refused", 2),
     "interrupted-once": (
         lambda judge: [Text(GOOD[judge], finish_reason="insufficient_system_resource"), GOOD[judge]],
         None,
         2,
     ),
+    "interrupted": (lambda judge: [Text(GOOD[judge], finish_reason="abort")], "interrupted", 2),
     "filtered": (lambda judge: [Text(GOOD[judge], finish_reason="content_filter")], "refused", 2),
     "empty": (lambda _: [""], "empty", 2),
     "busy-once": (lambda judge: [Status(429, retry_after=SOON), GOOD[judge]], None, 1),
-    "quota": (lambda _: [Status(429, "Pay first.", "insufficient_quota")], "quota", 1),
+    "busy": (lambda _: [Status(429, retry_after=SOON)], "rate_limited", 1),
     "fault-once": (lambda judge: [Status(500, retry_after=SOON), GOOD[judge]], None, 1),
     "cut-once": (lambda judge: [Cut(), GOOD[judge]], None, 1),
     "no-json": (lambda _: [Raw(b"<html>")], "server", 1),
@@ -68,14 +69,12 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.asked: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self.refused = 0
         self._judge_of = {
             load(name, model=print).rubric.ask(row("good")).messages[0]["content"]: name for name in names()
         }
 
     def __call__(self, body: dict[str, Any]) -> Answer:
         if "temperature" in body:
-            self.refused += 1
             return refuses("temperature")
         judge = self._judge_of[body["messages"][0]["content"]]
         found = re.search(r"plan=([\w-]+);", body["messages"][1]["content"])
@@ -102,27 +101,18 @@ def check(verdict: Verdict, plan: str) -> None:
         assert verdict.model == "stand-in"
 
 
-@pytest.fixture(autouse=True)
-def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_gives_every_row_its_due(
+    command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
-
-
-def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases, out = tmp_path / "cases.jsonl", tmp_path / "verdicts.jsonl"
-    plans = [plan for plan in PLANS if plan != "quota"]  # that one ends a run: see test_run.py
-    lines = [json.dumps(row(plan)) for plan in plans]
-    cases.write_text(
-        "\n".join([*lines[:3], "{not json", *lines[3:], json.dumps({"id": "bare", "response": "r"})])
-    )
+    rows = [row(plan) for plan in PLANS]
+    cases = file_of(*rows[:3], "{not json", *rows[3:], {"id": "bare", "response": "r"})
     with StandIn(Endpoint()) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        arguments = ["run", str(cases), "--model", "openai:m", "--out", str(out)]
-        result = CliRunner().invoke(
-            app, [*arguments, *(part for name in names() for part in ("--judge", name))]
-        )
+        result = command("run", cases, "--model", "openai:m", "--out", "verdicts.jsonl")
     assert result.exit_code == 1, result.output
-    verdicts = [Verdict.model_validate_json(line) for line in out.read_text().splitlines()]
-    assert len(verdicts) == len(names()) * (len(plans) + 1) + 1
+    verdicts = verdicts_in(Path("verdicts.jsonl").read_text())
+    assert len(verdicts) == len(names()) * (len(PLANS) + 1) + 1
     for verdict in verdicts:
         if verdict.case_id in PLANS:
             check(verdict, str(verdict.case_id))
@@ -134,6 +124,5 @@ def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert missing == ["missing_field"] * len(names())
     ok = sum(code is None for _, code, _ in PLANS.values())
     for name in names():
-        assert re.search(rf"{name}\s+0\.750\s+{ok}\s+{len(plans) + 1 - ok}\s+0\s+0\.", result.output), (
-            result.output
-        )
+        shown = [name, "0.750", str(ok), str(len(PLANS) + 1 - ok), "0"]
+        assert shown in [line[:5] for line in words(result.output)], result.output

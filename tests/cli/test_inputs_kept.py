@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 from command_line import COMMAND, GOOD, Invoke
 from scripted_model import ScriptedModel
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
@@ -18,10 +17,6 @@ PROMPT = (
 RUN = "run c.jsonl --model m --overwrite"
 REPORT = "report v.jsonl --cases c.jsonl --labels l.jsonl --threshold t.json"
 CALIBRATE = "calibrate v.jsonl --labels l.jsonl"
-
-
-def soak(*row: str) -> ParameterSet:
-    return pytest.param(*row, marks=pytest.mark.soak)
 
 
 @pytest.fixture
@@ -81,8 +76,8 @@ def test_an_output_that_is_an_input_is_refused(
     ("arguments", "redirected"),
     [
         ("run - --model offline --judge groundedness --overwrite --out c.jsonl", "< c.jsonl"),
-        soak("run - --model offline --judge groundedness", "< soft-c.jsonl >> hard-c.jsonl"),
-        soak("calibrate v.jsonl --labels - --out l.jsonl", "< hard-l.jsonl"),
+        ("run - --model offline --judge groundedness", "< soft-c.jsonl >> hard-c.jsonl"),
+        ("calibrate v.jsonl --labels - --out l.jsonl", "< hard-l.jsonl"),
     ],
 )
 def test_an_input_or_output_that_the_shell_opened_is_the_same_file_too(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,16 +68,16 @@ def test_a_rate_stands_beside_what_the_judges_and_the_labels_say_alone(command: 
 def test_rows_that_are_left_and_a_second_person_are_told(command: Invoke) -> None:
     command(*LABEL, "--double", "30")
     path = labels(annotator="Ann")
-    lines = Path(path).read_text().splitlines()
-    Path(path).write_text("\n".join(lines[:55]))
+    rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
     doubles = set(read_sample("label.sample.json").double)
-    other = [json.loads(line) | {"annotator": "Bob"} for line in lines if json.loads(line)["id"] in doubles]
+    other = [{**row, "annotator": "Bob"} for row in rows if row["id"] in doubles]
+    write_rows(path, rows[:55])
     write_rows("other.jsonl", other)
     both = ("--labels", path, "--labels", "other.jsonl")
     result = command("rate", "v.jsonl", *both, "--sample", "label.sample.json")
     assert "rows with two labels: the same on 1.000, kappa 1.000, alpha 1.000" in result.stdout
     assert "drawn rows have no label yet" in result.stdout
-    write_rows("both.jsonl", [*(json.loads(line) for line in Path(path).read_text().splitlines()), *other])
+    write_rows("both.jsonl", [*rows[:55], *other])
     result = command("agree", "v.jsonl", "--labels", "both.jsonl", "--sample", "label.sample.json")
     assert "groundedness: 2" in result.stdout
     assert "rows with two labels: the same on 1.000" in result.stdout
@@ -129,13 +128,14 @@ def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: s
     command(*LABEL)
     labels()
     write_rows("all.jsonl", ({"id": f"c{place}", "label": 1} for place in range(N_ROWS)))
-    judge = load("groundedness", model="offline")
-    judged = [{"id": f"c{place}", **CASE} for place in range(N_ROWS)]
     if "changed" in line:
-        keyed = [verdict(row["id"], 0.9, judge="groundedness", key=judge.key(row)) for row in judged]
-        write_verdicts("v.jsonl", keyed)
+        judged = [{"id": f"c{place}", **CASE} for place in range(N_ROWS)]
+        key = load("groundedness", model="offline").key
+        write_verdicts(
+            "v.jsonl", [verdict(row["id"], 0.9, judge="groundedness", key=key(row)) for row in judged]
+        )
         write_rows("changed.jsonl", [{**row, "response": "another"} for row in judged])
-    write_rows("few.jsonl", [{"id": "c0", "query": "q", "context": ["c"], "response": "r"}])
+    write_rows("few.jsonl", [{"id": "c0", **CASE}])
     again = ("--overwrite",) if line.startswith("label") else ()
     result = command(*line.split(), *again)
     assert (result.exit_code, message in " ".join(result.stderr.split())) == (2, True), result.stderr
@@ -144,21 +144,19 @@ def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: s
 def test_other_figures_take_the_sample_too(command: Invoke) -> None:
     command(*LABEL)
     labels()
-    for name in ("agree", "calibrate", "compare v.jsonl --judge groundedness --judge two"):
-        line = f"{name} v.jsonl --labels l.jsonl".replace("compare v.jsonl", "compare v.jsonl v.jsonl")
-        line = line.replace(" two v.jsonl", " two")
-        refused = command(*line.split())
+    for beginning in ("agree", "calibrate", "compare --judge groundedness --judge two v.jsonl"):
+        line = f"{beginning} v.jsonl --labels l.jsonl".split()
+        refused = command(*line)
         assert (refused.exit_code, "give the --sample" in refused.stderr) == (2, True), refused.stderr
-        assert command(*line.split(), "--sample", "label.sample.json").exit_code == 0
-    weighted = words(
-        command("agree", "v.jsonl", "--labels", "l.jsonl", "--sample", "label.sample.json").stdout
-    )
+        assert command(*line, "--sample", "label.sample.json").exit_code == 0
+    weighted = words(command(*"agree v.jsonl --labels l.jsonl --sample label.sample.json".split()).stdout)
     base_rate = next(float(line[2]) for line in weighted if line[:2] == ["base", "rate"])
-    sample = read_sample("label.sample.json")
-    weights = {each: 1 / probability for each, probability in sample.probabilities.items()}
-    scored = {each: weight for each, weight in weights.items() if int(each[1:]) < N_ROWS - 9}
-    grounded = sum(weight for each, weight in scored.items() if int(each[1:]) % 2)
-    assert base_rate == pytest.approx(grounded / sum(scored.values()), abs=6e-4)
+    drawn = read_sample("label.sample.json").probabilities
+    weights = {
+        int(each[1:]): 1 / p for each, p in drawn.items() if int(each[1:]) < N_ROWS - 9
+    }  # with a score
+    grounded = sum(weight for place, weight in weights.items() if place % 2)
+    assert base_rate == pytest.approx(grounded / sum(weights.values()), abs=6e-4)
 
 
 def test_the_report_shows_the_true_rate(command: Invoke) -> None:
@@ -168,22 +166,17 @@ def test_the_report_shows_the_true_rate(command: Invoke) -> None:
     assert '"rate":{"judge":"groundedness","rows":300,' in Path("report.html").read_text()
 
 
-@pytest.fixture
-def langsmith(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with StandIn() as server:
-        monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
-        monkeypatch.setenv("LANGSMITH_API_KEY", "a-key")
-        yield server
-
-
-def test_a_queue_in_langsmith_takes_the_place_of_the_page(command: Invoke, langsmith: StandIn) -> None:
+def test_a_queue_in_langsmith_takes_the_place_of_the_page(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [f"00000000-0000-0000-0000-{place:012}" for place in range(60)]
-    case = {"query": "q", "context": ["c"], "response": "r"}
-    write_rows("c.jsonl", ({"id": each, **case} for each in ids))
+    write_rows("c.jsonl", ({"id": each, **CASE} for each in ids))
     write_verdicts("v.jsonl", [verdict(each, 0.9, judge="groundedness") for each in ids])
-    assert command("label", "c.jsonl", "v.jsonl", "--n", "20", "--queue", "October").exit_code == 0
-    assert [seen.body["name"] for seen in langsmith.requests if seen.path == "/annotation-queues"] == [
-        "October"
-    ]
-    result = command("rate", "v.jsonl", "--feedback", "grounded", "--sample", "label.sample.json")
+    with StandIn() as langsmith:
+        monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
+        monkeypatch.setenv("LANGSMITH_API_KEY", "a-key")
+        assert command("label", "c.jsonl", "v.jsonl", "--n", "20", "--queue", "October").exit_code == 0
+        result = command("rate", "v.jsonl", "--feedback", "grounded", "--sample", "label.sample.json")
+    named = [seen.body["name"] for seen in langsmith.requests if seen.path == "/annotation-queues"]
+    assert named == ["October"]
     assert (result.exit_code, "the feedback 'grounded' in LangSmith" in result.stderr) == (2, True)

@@ -84,9 +84,8 @@ def test_resuming_with_another_map_judges_again_what_it_changes(command: Invoke,
     assert "1 previous verdicts are on cases that were removed or changed" in result.stdout
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "0.500", "2"]
     assert "When does it return?" in second.asked[0].messages[-1]["content"]
-    assert (
-        "2 verdicts reused, 0 new\n" in command(*run, "--resume", "--fields", "query=b", model=second).stdout
-    )
+    again = command(*run, "--resume", "--fields", "query=b", model=second)
+    assert "2 verdicts reused, 0 new\n" in again.stdout
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,8 @@ def test_agree_prints_the_figures_of_every_judge(command: Invoke) -> None:
     assert ["n", "40", "20"] in lines
     assert ["error", "1", "0"] in lines
     assert ["labelled,", "not", "judged", "0", "20"] in lines
-    accuracy = next(line for line in lines if line[0] == "accuracy")
-    assert accuracy[1] == "0.800"
-    assert 0.6 < float(accuracy[2].strip("[,")) < 0.8 < float(accuracy[3].strip("]")) < 0.95
+    _, value, low, high, *_ = next(line for line in lines if line[0] == "accuracy")
+    assert 0.6 < float(low.strip("[,")) < float(value) == 0.8 < float(high.strip("]")) < 0.95
     assert "not grounded 16 right, 4 wrong 8 right, 2 wrong".split() in lines
     assert "grounded 16 right, 4 wrong 8 right, 2 wrong".split() in lines
     first = next(place for place, line in enumerate(lines) if line[0] == "recall")
@@ -54,10 +53,7 @@ def test_agree_prints_the_figures_of_every_judge(command: Invoke) -> None:
 
 
 def test_agree_takes_labels_from_the_cases_and_says_what_is_undefined(command: Invoke) -> None:
-    write_verdicts("v.jsonl", some_verdicts(6))
-    write_rows(
-        "cases.jsonl", [{"id": place, "response": "r", "metadata": {"ok": "yes"}} for place in range(6)]
-    )
+    write_rows("cases.jsonl", [{"id": n, "response": "r", "metadata": {"ok": "yes"}} for n in range(6)])
     result = command("agree", "v.jsonl", "--labels", "cases.jsonl", "--label", "ok")
     assert "Cohen's kappa, ROC AUC undefined: every label is positive" in result.stdout
     assert ["Cohen's", "kappa", "undefined"] in words(result.stdout)
@@ -65,10 +61,13 @@ def test_agree_takes_labels_from_the_cases_and_says_what_is_undefined(command: I
 
 AGREE, COMPARE = "agree v.jsonl --labels l.jsonl", "compare v.jsonl v.jsonl"
 CALIBRATE = "calibrate v.jsonl --labels l.jsonl"
+LABELLED = f"{COMPARE} --labels l.jsonl"
 THREE = [one for judge in "abc" for one in some_verdicts(judge=judge)]
 CHANGED = PROMPT.model_copy(update={"sha256": "b" * 64, "version": "1.1.0"})
 MIXED = [*some_verdicts()[:20], *some_verdicts(prompt=CHANGED)[20:]]
 NOISE = [verdict(str(place), (place * 37 % 100) / 100) for place in range(40)]
+BINARY = [verdict(str(place), float(place % 3 > 0)) for place in range(40)]
+ONLY_TWO = "one: its scores take only two values, so all thresholds between them give the same verdicts"
 
 
 @pytest.mark.parametrize(
@@ -79,15 +78,12 @@ NOISE = [verdict(str(place), (place * 37 % 100) / 100) for place in range(40)]
         (NOISE, f"{CALIBRATE} --folds 4", "indistinguishable from a constant guess (0.500)"),
         (some_verdicts(), f"{CALIBRATE} --folds 4", "thresholds of the folds, which were tested: "),
         (
-            [*some_verdicts(), verdict("0", 1.0, judge="two")],
+            [*NOISE, verdict("0", 1.0, judge="two")],
             CALIBRATE,
-            "note: two: 2 parts need 2 independent positive rows",
+            "two: 2 parts need 2 independent positive rows",
         ),
-        (
-            some_verdicts(),
-            f"{COMPARE} --labels l.jsonl --group claim",
-            "40 cases in 10 groups scored by both",
-        ),
+        (BINARY, CALIBRATE, ONLY_TWO),
+        (some_verdicts(), f"{LABELLED} --group claim", "40 cases in 10 groups scored by both"),
         (THREE, f"{COMPARE} --judge a --judge b", "a (first) and b (second)"),
         (THREE, f"{COMPARE} --judge a --judge b", "passed with both or with neither: 1.000"),
     ],
@@ -96,7 +92,7 @@ def test_what_is_shown(command: Invoke, verdicts: list[Verdict], arguments: str,
     write_verdicts("v.jsonl", verdicts)
     result = command(*arguments.split())
     assert result.exit_code == 0
-    assert shown in result.stdout
+    assert result.stdout.count(shown) == 1
     assert "label by label" not in result.stdout  # people's labels are numbers
     assert ("accuracy" in result.stdout) is ("--labels" in arguments)
 
@@ -191,16 +187,6 @@ def test_votes_that_were_not_needed_make_no_note_and_mark_the_member(command: In
     assert "its best member of those always asked, " in result.stdout
 
 
-def test_calibrate_says_that_two_labels_leave_no_choice(command: Invoke) -> None:
-    said = [("yes", 1.0), ("no", 0.0)]
-    write_verdicts("v.jsonl", [labelled(str(place), *said[place % 3 == 0]) for place in range(40)])
-    write_rows("l.jsonl", [{"id": place, "label": ("No", "Yes")[place % 2]} for place in range(40)])
-    result = command(*CALIBRATE.split())
-    assert result.exit_code == 0
-    note = "one: its scores take only two values, so all thresholds between them give the same verdicts"
-    assert result.stdout.count(note) == 1
-
-
 def test_calibrate_prints_the_line_to_use_and_agree_takes_its_file(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_verdicts(80))
     write_rows("l.jsonl", some_labels(80))
@@ -214,11 +200,10 @@ def test_calibrate_prints_the_line_to_use_and_agree_takes_its_file(command: Invo
     notes = [line for line in agreed.stdout.splitlines() if line.startswith("note:")]
     assert len(notes) == 1
     assert "the threshold 0.5 was fitted on 40 of these 80 rows" in notes[0].replace(f"{threshold:g}", "0.5")
-    write_verdicts(
-        "new.jsonl", [one.model_copy(update={"case_id": f"{one.case_id}+"}) for one in some_verdicts(80)]
-    )
-    write_rows("new_labels.jsonl", [{**row, "id": f"{row['id']}+"} for row in some_labels(80)])
-    fresh = command("agree", "new.jsonl", "--labels", "new_labels.jsonl", "--threshold", "t.json")
+    new = [one.model_copy(update={"case_id": f"{one.case_id}+"}) for one in some_verdicts(80)]
+    write_verdicts("v.jsonl", new)
+    write_rows("l.jsonl", [{**row, "id": f"{row['id']}+"} for row in some_labels(80)])
+    fresh = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
     assert "note:" not in fresh.stdout
 
 
@@ -229,18 +214,16 @@ def test_compare_tells_what_is_clear_and_where_both_come_from(command: Invoke) -
     result = command("compare", "a.jsonl", "b.jsonl", "--labels", "l.jsonl")
     lines = words(result.stdout)
     assert result.exit_code == 0
-    assert next(line for line in lines if line[0] == "accuracy")[1:4] == ["0.800", "1.000", "+0.200"]
-    assert next(line for line in lines if line[0] == "accuracy")[-1] == "clear"
+    _, *accuracy = next(line for line in lines if line[0] == "accuracy")
+    assert (accuracy[:3], accuracy[-1]) == (["0.800", "1.000", "+0.200"], "clear")
     assert next(line for line in lines if line[:2] == ["pass", "rate"])[-1] != "clear"
-    assert "sha:aaaaaaaaaaaa" in result.stdout
-    assert "sha:cccccccccccc" in result.stdout
+    assert all(sha in result.stdout for sha in ("sha:aaaaaaaaaaaa", "sha:cccccccccccc"))
     assert "40 cases scored by both, 40 of them labelled, 1 scored only by the second" in result.stdout
 
 
 REVERSED = "worse than guessing: are the labels the other way round?"
 UNGROUPED = "10 of 40 labelled rows have no 'claim' (--group), so that each counts as independent"
 SHARED = "40 labelled rows share their context with others"
-FEW = "only 10 independent rows or groups"
 
 
 def passage(place: int) -> dict[str, object]:
@@ -248,26 +231,17 @@ def passage(place: int) -> dict[str, object]:
 
 
 NOTES: list[tuple[Callable[[int], Mapping[str, object]], str, list[str]]] = [
-    (lambda _: {"context": ""}, f"{COMPARE} --labels l.jsonl", []),  # nothing was retrieved
+    (lambda _: {"context": ""}, LABELLED, []),  # nothing was retrieved
     (lambda place: {"label": (place + 1) % 2}, AGREE, [REVERSED]),
-    (
-        lambda place: {"label": (place + 1) % 2},
-        f"{CALIBRATE} --folds 2",
-        [REVERSED, "only 40 independent rows"],
-    ),
+    (lambda place: {"label": (place + 1) % 2}, f"{CALIBRATE} --folds 2", [REVERSED, "only 40 independent"]),
     (passage, AGREE, [SHARED]),
-    (passage, f"{COMPARE} --labels l.jsonl", [SHARED]),
+    (passage, LABELLED, [SHARED]),
     (lambda place: {"context": f"passage {place // 2}"}, f"{AGREE} --group context", []),
     (lambda place: {"context": f"passage {max(place, 3)}"}, AGREE, []),  # one in ten is not worth a note
     (lambda place: {"context": f"passage {max(place, 4)}"}, AGREE, ["5 labelled rows share"]),
     (lambda place: {"claim": place} if place < 30 else {}, f"{AGREE} --group claim", [UNGROUPED]),
-    (
-        lambda place: {"claim": place} if place < 30 else {},
-        f"{COMPARE} --labels l.jsonl --group claim",
-        [UNGROUPED],
-    ),
-    (lambda place: {"claim": place // 4}, f"{AGREE} --group claim", [FEW]),
-    (lambda place: {"label": int(place > 3)}, AGREE, ["only 4 independent rows or groups labelled not"]),
+    (lambda place: {"claim": place} if place < 30 else {}, f"{LABELLED} --group claim", [UNGROUPED]),
+    (lambda place: {"claim": place // 4}, f"{AGREE} --group claim", ["only 10 independent rows or groups"]),
 ]
 """What is changed in the rows of labels, a command, and the notes that it prints."""
 
@@ -303,6 +277,7 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
         assert f"labelled, no score 40 (counted {how})".split() in words(counted)
     arguments = ("compare", "v.jsonl", "w.jsonl", "--labels", "l.jsonl")
     compared = command(*arguments, columns=100).stdout
+    assert "first second second - first worst..best".split() in words(compared)
     assert "-0.050..0.350" in next(line for line in words(compared) if line[0] == "accuracy")[-2:]
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
     wrong = command(*arguments, "--count-unscored", "wrong").stdout
@@ -329,7 +304,6 @@ def test_verdicts_without_any_score_count_if_told(command: Invoke) -> None:
         (Figure(value=0.29, low=0.29, high=0.57), "0.290 [0.290, 0.570]"),
         (Figure(value=-0.1234, low=-0.2341, high=-0.0002), "-0.123 [-0.235, 0.000]"),
         (Figure(value=0.3), "0.300"),
-        (Figure(), "undefined"),
     ],
 )
 def test_intervals_are_rounded_outwards(figure: Figure, shown: str) -> None:
@@ -435,8 +409,6 @@ def test_a_threshold_for_a_precision_is_fitted_on_one_half_and_tested_on_the_oth
     assert result.exit_code == 0
     (found,) = json.loads(Path("t.json").read_text())
     assert 0.3 < found["threshold"] <= 0.4
-    assert (found["at_least"], found["by"]) == (0.95, "precision")
-    assert 0.9 < found["bound"] < found["tested"]["precision"]["value"] <= 1
     assert "the lowest with a precision of 0.95" in result.stdout
     assert f"is {found['bound']:.3f} or more" in " ".join(result.stdout.split())
     write_rows("l.jsonl", ({"id": place, "label": int(score < 0.4)} for place, score in enumerate(scores)))

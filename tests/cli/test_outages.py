@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import GOOD, ROW, FileOf, Invoke, on_a_terminal, verdicts_in
+from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, on_a_terminal, verdicts_in
 from standin_openai import Answer, Cut, StandIn
+
+from groundjudge.models import pacing
 
 RUN = ("--judge", "groundedness", "--model", "m", "--concurrency", "4", "--out", "out.jsonl")
 
@@ -45,24 +50,54 @@ class Outage:
         return GOOD if self.n <= 5 or self.is_over else Cut()
 
 
+@pytest.fixture
+def thirty(command: Invoke, file_of: FileOf) -> Path:  # noqa: ARG001  in the folder of the command
+    return file_of(*({**ROW, "id": str(number)} for number in range(30)))
+
+
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.soak
-@pytest.mark.parametrize("has_bar", [True, False])
-def test_a_terminal_says_that_the_run_waits(
-    file_of: FileOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, has_bar: bool
-) -> None:
-    script, cases = Outage(), file_of(*({**ROW, "id": str(number)} for number in range(30)))
-    monkeypatch.chdir(tmp_path)
+def test_a_terminal_says_that_the_run_waits(thirty: Path) -> None:
+    script = Outage()
 
     def end_it(seen: bytes) -> None:
         script.is_over = script.is_over or b"does not answer: waiting" in seen
 
     with StandIn(script) as server:
-        more = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k", "COLUMNS": "120"}
-        out = () if has_bar else ("--out", "-")
-        status, seen = on_a_terminal("run", cases, *RUN, *out, see=end_it, **more)
+        status, seen = on_a_terminal(
+            "run", thirty, *RUN, see=end_it, OPENAI_BASE_URL=server.url, COLUMNS="120"
+        )
     assert status == 0
-    assert ("groundjudge: m does not answer" in seen, "30/30" in seen) == (not has_bar, has_bar)
     assert "m does not answer: waiting, next attempt in " in seen
-    if has_bar:
-        assert [verdict.status for verdict in verdicts_in(Path("out.jsonl").read_text())] == ["ok"] * 30
+    assert "30/30" in seen
+    assert [verdict.status for verdict in verdicts_in(Path("out.jsonl").read_text())] == ["ok"] * 30
+
+
+def test_without_a_terminal_waiting_is_a_line_of_stderr(
+    command: Invoke, thirty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FIRST_WAIT", "FIRST_PAUSE", "LONGEST_PAUSE"):
+        monkeypatch.setattr(pacing, name, 0.01)
+    with StandIn([*[GOOD] * 5, *[Cut()] * 30, GOOD]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = command("run", thirty, *RUN)
+    said = {line.rpartition(" in ")[0] for line in done.stderr.splitlines()}
+    assert (done.exit_code, said) == (0, {"groundjudge: m does not answer: waiting, next attempt"})
+    assert len(verdicts_in(Path("out.jsonl").read_text())) == 30
+
+
+@pytest.mark.soak
+def test_a_run_that_waits_can_be_interrupted(thirty: Path) -> None:
+    with StandIn(Outage()) as server:
+        line, environment = (
+            [*COMMAND, "run", str(thirty), *RUN],
+            {**os.environ, "OPENAI_BASE_URL": server.url},
+        )
+        running = subprocess.Popen(line, env=environment, stderr=subprocess.PIPE)  # noqa: S603  this very Python
+        assert running.stderr
+        assert b"m does not answer: waiting, next attempt in " in running.stderr.readline()
+        running.send_signal(signal.SIGINT)
+        _, more = running.communicate(timeout=60)
+    kept = b"the finished verdicts are in out.jsonl, continue with --resume"
+    assert (running.returncode, more) == (1, b"groundjudge: stopped: interrupted; %b\n" % kept)
+    assert len(verdicts_in(Path("out.jsonl").read_text())) == 5

@@ -65,27 +65,40 @@ def contents() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path().iterdir()}
 
 
+def mode_of(path: str | Path) -> int:
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
 def open_to_others() -> set[str]:
     """Files and folders that others than their owner may use."""
-    return {str(path) for path in Path().rglob("*") if stat.S_IMODE(path.stat().st_mode) & 0o077}
+    return {str(path) for path in Path().rglob("*") if mode_of(path) & 0o077}
 
 
-@pytest.mark.usefixtures("files")
+@pytest.mark.usefixtures("umask", "files")
 @pytest.mark.parametrize(("arguments", "name"), DATA.values(), ids=DATA)
-def test_data_is_replaced_only_with_overwrite_and_an_empty_file_is_no_data(
+def test_data_is_for_its_owner_alone_and_replaced_only_with_overwrite(
     command: Invoke, arguments: tuple[str, ...], name: str
 ) -> None:
-    Path(name).touch()
+    """An empty file is no data. A link stays one, and a file has the mode that it had."""
+    others = open_to_others()
     assert call(command, arguments, name)[0] == 0
-    written = contents()[name]
+    assert open_to_others() == others
+    written = Path(name).rename("target").read_bytes()
+    Path(name).symlink_to("target")
+    Path("target").chmod(0o640)
     for there in (written, b"mine"):
-        Path(name).write_bytes(there)
+        Path("target").write_bytes(there)
         before = contents()
         status, message = call(command, arguments, name)
         assert (status, contents()) == (2, before)
         assert all(said in message for said in (name, " already exists", "--overwrite"))
-    assert call(command, arguments, name, "--overwrite")[0] == 0
-    assert contents()[name] not in {b"mine", b""}
+    for there, more in ((b"mine", ["--overwrite"]), (b"", [])):
+        Path("target").write_bytes(there)
+        Path(f"{name}.jsonl").unlink(missing_ok=True)  # the lines of a table
+        assert call(command, arguments, name, *more)[0] == 0
+        assert Path("target").read_bytes() not in {b"mine", b""}
+    assert (Path(name).is_symlink(), mode_of("target")) == (True, 0o640)
+    assert open_to_others() == {*others, name, "target"}
 
 
 @pytest.mark.usefixtures("files")
@@ -96,42 +109,30 @@ def test_a_card_is_refused_before_anything_is_asked(command: Invoke) -> None:
     assert (command(*asked, model=model).exit_code, model.asked) == (2, [])
 
 
-@pytest.mark.usefixtures("files")
+@pytest.mark.usefixtures("umask", "files")
 @pytest.mark.parametrize(("arguments", "name"), PAGES.values(), ids=PAGES)
 def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(
     command: Invoke, arguments: tuple[str, ...], name: str
 ) -> None:
     """A page of a draw is written with its sample, which is data."""
-    again = ("--overwrite",) if "label" in arguments else ()
+    again, others = ("--overwrite",) if "label" in arguments else (), open_to_others()
     assert call(command, arguments, name)[0] == 0
+    assert open_to_others() == others
     page = contents()[name]
+    Path(name).chmod(0o640)
     assert call(command, arguments, name, *again)[0] == 0
-    assert contents()[name] == page
+    assert (contents()[name], mode_of(name)) == (page, 0o640)
+    assert open_to_others() == {*others, name}
     Path(name).write_bytes(page.replace(b"<title>", b"<title>of another kind: "))
     assert call(command, arguments, name, *again)[0] == 0
-    for others in (b"<!doctype html><title>groundjudge</title>", b"mine", b" " * 5000 + page, page[:100]):
+    for another in (b"<!doctype html><title>groundjudge</title>", b"mine", b" " * 5000 + page, page[:100]):
         for path in Path().glob("page.*"):
             path.unlink()
-        Path(name).write_bytes(others)
+        Path(name).write_bytes(another)
         before = contents()
         status, message = call(command, arguments, name)
         assert (status, contents()) == (2, before)
         assert f"{name} already exists, and it is not a page of groundjudge: choose another file" in message
-
-
-@pytest.mark.usefixtures("umask", "files")
-@pytest.mark.parametrize(("arguments", "name"), [*DATA.values(), *PAGES.values()], ids=[*DATA, *PAGES])
-def test_what_a_command_writes_is_for_its_owner_alone_and_then_as_it_was(
-    command: Invoke, arguments: tuple[str, ...], name: str
-) -> None:
-    others = open_to_others()
-    assert call(command, arguments, name)[0] == 0
-    assert open_to_others() == others
-    Path(name).chmod(0o640)
-    again = () if arguments[0] == "report" else ("--overwrite",)
-    assert call(command, arguments, name, *again)[0] == 0
-    assert stat.S_IMODE(Path(name).stat().st_mode) == 0o640
-    assert open_to_others() == {*others, name}
 
 
 @pytest.mark.usefixtures("umask", "files")
@@ -141,7 +142,7 @@ def test_a_continued_file_keeps_its_mode(command: Invoke) -> None:
     with Path("v.jsonl").open("ab") as file:
         file.write(b'{"half')
     assert command("run", "c.jsonl", *JUDGED, "--out", "v.jsonl", "--resume").exit_code == 0
-    assert stat.S_IMODE(Path("v.jsonl").stat().st_mode) == 0o640
+    assert mode_of("v.jsonl") == 0o640
     assert Path("v.jsonl").read_bytes() == lines
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Invoke, verdicts_in
+from command_line import FileOf, Invoke, verdicts_in, words
 from standin_judges import standin
 from standin_openai import StandIn, Text
 
@@ -28,18 +27,12 @@ GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
 
 
 @pytest.fixture
-def cases(tmp_path: Path) -> Path:
-    path = tmp_path / "own.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
-    return path
+def probe(command: Invoke, file_of: FileOf) -> Callable[..., Any]:
+    cases = file_of(*ROWS)
 
-
-@pytest.fixture
-def probe(command: Invoke, cases: Path) -> Callable[..., Any]:
-    def call(*options: str | Path, model: str = "knows_all") -> Any:
-        stand_in = standin(model, TRUTH)
+    def call(*options: str, model: str = "knows_all") -> Any:
         arguments = ("--judge", JUDGE, "--model", "m", "--cases", cases, *options)
-        return command("probe", *arguments, model=stand_in)
+        return command("probe", *arguments, model=standin(model, TRUTH))
 
     return call
 
@@ -47,17 +40,11 @@ def probe(command: Invoke, cases: Path) -> Callable[..., Any]:
 def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[..., Any]) -> None:
     result = probe(model="obeys")
     assert result.exit_code == 0
-    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for edit in ("number", "verdict_in_response"):
-        assert f"{edit} 1 1.000 [0.206, 1.000] 0.000 1.000 0 0 0" in lines
+        assert f"{edit} 1 1.000 [0.206, 1.000] 0.000 1.000 0 0 0".split() in words(result.stdout)
     assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
     assert "fooled: b: attacks, " in result.stdout
     assert "  response, before: It costs 15 euros.\n  response, after: It costs 15 euros." in result.stdout
-
-
-def test_family_that_cannot_be_measured_says_why(probe: Callable[..., Any]) -> None:
-    printed = probe(model="always_fails").stdout
-    assert "not measured: the judge passes none of the right responses unchanged, so none of them" in printed
 
 
 @pytest.mark.soak
@@ -75,6 +62,7 @@ def test_built_in_cases_of_the_offline_baseline(command: Invoke) -> None:
         ("always_passes", ["--min-detection", "0.5"], 1, "detection is 0.000, and --min-detection is 0.5"),
         ("obeys", ["--max-attack-success", "0.5"], 1, "is 1.000, and --max-attack-success is 0.5"),
         ("always_fails", ["--min-detection", "0"], 1, "detection is not measured"),
+        ("always_fails", [], 0, "not measured: the judge passes none of the right responses unchanged"),
         ("always_passes", ["--max-attack-success", "1"], 1, "attack success is not measured"),
     ],
 )
@@ -93,9 +81,8 @@ def test_cards_are_written_and_compared(probe: Callable[..., Any], command: Invo
     assert card.family("attacks").rate.value == pytest.approx(12 / 18)
     result = command("probe", "--compare", "knows_all.json", "obeys.json")
     assert result.exit_code == 0
-    assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in [
-        line.split() for line in result.stdout.splitlines()
-    ]
+    assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in words(result.stdout)
+    assert "p: exact McNemar test over the cases that count in both." in result.stdout
 
 
 def test_report_shows_a_card_as_data(probe: Callable[..., Any], command: Invoke) -> None:
@@ -112,9 +99,9 @@ def test_report_shows_a_card_as_data(probe: Callable[..., Any], command: Invoke)
     assert '"probe":null' in Path("report.html").read_text()
 
 
-def test_cases_are_not_overwritten(probe: Callable[..., Any], cases: Path) -> None:
-    assert "is the file of cases" in probe("--card", cases).stderr
-    assert "is the file of cases" in probe("--out", cases).stderr
+def test_cases_are_not_overwritten(probe: Callable[..., Any]) -> None:
+    for option in ("--card", "--out"):
+        assert "is the file of cases" in probe(option, "cases.jsonl").stderr
 
 
 def test_spent_budget_can_be_resumed(probe: Callable[..., Any]) -> None:
@@ -149,7 +136,5 @@ def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch
         result = command("probe", "--judge", JUDGE, "--model", "m")
         assert result.exit_code == 0
         assert len(server.requests) == n_calls
-        sent = sum(
-            len(message["content"].encode()) for seen in server.requests for message in seen.body["messages"]
-        )
+    sent = sum(len(each["content"].encode()) for body in server.bodies for each in body["messages"])
     assert int(row[4].replace(",", "")) == pytest.approx(sent / 4, rel=0.02)

@@ -20,29 +20,24 @@ from groundjudge.runs.summary import Tally
 from groundjudge.runs.verdict_file import RunTotals
 
 
-class Clock:
-    """A clock that stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
 
-def judge_all(path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Prices | None = None) -> None:
+def judge_all(
+    path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Prices | None = None, out: str = "out.jsonl"
+) -> None:
     """A run of which one row is read for each verdict, each at its time in seconds."""
-    clock, rows, outcome = Clock(), CaseFile(path), RunTotals(Tally(["j"]))
+    now, rows, outcome = 100.0, CaseFile(path), RunTotals(Tally(["j"]))
     reading = iter(rows)
-    progress = ProgressLine(rows.count, outcome, prices, "out.jsonl", clock)
-    with progress.shown() as advance:
+
+    def clock() -> float:
+        return now
+
+    with ProgressLine(rows.count, outcome, prices, out, clock).shown() as advance:
         for seconds, verdict in verdicts:
-            clock.now = 100 + seconds
+            now = 100 + seconds
             next(reading)
             outcome.add(verdict)
             advance()
@@ -107,8 +102,5 @@ def test_a_terminal_without_a_bar_has_no_lines(cases: str, monkeypatch: pytest.M
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "stdout", Terminal())
-    rows, clock = CaseFile(cases), Clock()
-    with ProgressLine(rows.count, RunTotals(Tally(["j"])), None, "-", clock).shown() as advance:
-        clock.now += 60
-        advance()
+    judge_all(cases, [(60, GOOD)], out="-")
     assert screen.getvalue() == ""

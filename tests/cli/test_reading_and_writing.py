@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import resource
 from collections.abc import Generator, Sequence
@@ -28,11 +26,8 @@ def text_of(rows: list[dict[str, str]], suffix: str) -> str:
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     if suffix.startswith("json"):
         return "\n".join(lines) if suffix == "jsonl" else f"[{','.join(lines)}]"
-    text = io.StringIO()
-    table = csv.DictWriter(text, [*rows[0]], delimiter="\t" if suffix == "tsv" else ",")
-    table.writeheader()
-    table.writerows(rows)
-    return text.getvalue()
+    separator, table = "\t" if suffix == "tsv" else ",", [[*rows[0]], *([*row.values()] for row in rows)]
+    return "".join(f"{separator.join(cells)}\n" for cells in table)
 
 
 SUFFIXES = ["jsonl", "json", "csv", "tsv"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from command_line import GOOD, ROW, Invoke, several_on_a_terminal
+from command_line import GOOD, ROW, Invoke, on_a_terminal, several_on_a_terminal
 from make_verdicts import labelled, verdict
 from scripted_model import ScriptedModel
 from syntax_tree import tree_of
@@ -103,20 +103,15 @@ def calls(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield (*names, *needed, f"{each.opts[0]}={HOSTILE}")
 
 
-@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+OTHERS = ((HOSTILE,), (f"--{HOSTILE}",), ("batch", HOSTILE), ("--version", HOSTILE))
+
+
+@pytest.mark.parametrize("names", [*COMMANDS, ()], ids=" ".join)
 def test_no_argument_and_no_option_steers_the_terminal(command: Invoke, names: tuple[str, ...]) -> None:
-    for arguments in calls(names):
+    for arguments in calls(names) if names else OTHERS:
         result = command(*arguments, model=ScriptedModel(GOOD))
         check(result.stdout + result.stderr)
         assert isinstance(result.exception, SystemExit | None)
-
-
-@pytest.mark.parametrize(
-    "arguments", [[HOSTILE], [f"--{HOSTILE}"], ["batch", HOSTILE], ["--version", HOSTILE]]
-)
-def test_no_name_of_a_command_steers_the_terminal(command: Invoke, arguments: list[str]) -> None:
-    result = command(*arguments)
-    check(result.stdout + result.stderr)
 
 
 @pytest.fixture
@@ -134,18 +129,14 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("v.jsonl", f"v{HOSTILE}.jsonl"):
         write_verdicts(name, [*own, *other, failed])
     fields = {"group": HOSTILE, HOSTILE: HOSTILE, **ROW, "query": HOSTILE}
-    texts_and_numbers = enumerate(ids)
     write_rows("l.jsonl", [{"id": one, "label": texts[n % 3 > 0], **fields} for n, one in enumerate(ids)])
-    write_rows("n.jsonl", [{"id": one, "label": n % 2, **fields} for n, one in texts_and_numbers])
+    write_rows("n.jsonl", [{"id": one, "label": n % 2, **fields} for n, one in enumerate(ids)])
     write_rows("c.jsonl", [{"id": f"c{HOSTILE}", "judges": [HOSTILE], **ROW}, {**fields, "id": HOSTILE}])
     with Path("c.jsonl").open("a") as cases:
         cases.write(f'{{"id": "{HOSTILE}\n[1]\n{json.dumps({"context": {HOSTILE: HOSTILE}, **fields})}\n')
-    for name in ("x.jsonl", f"x{HOSTILE}.jsonl"):
-        write_rows(name, [{HOSTILE: HOSTILE, "other": HOSTILE}])
-    write_rows(
-        "good.jsonl",
-        [{**ROW, "id": HOSTILE, "expect": "pass"}, {**ROW, "id": f"{HOSTILE}2", "expect": "fail"}],
-    )
+    write_rows(f"x{HOSTILE}.jsonl", [{HOSTILE: HOSTILE, "other": HOSTILE}])
+    good = {HOSTILE: "pass", f"{HOSTILE}2": "fail"}
+    write_rows("good.jsonl", [{**ROW, "id": one, "expect": expect} for one, expect in good.items()])
     write_rows("p.jsonl", [{**ROW, "id": f"p{HOSTILE}", "expect": "pass"}, {**ROW, "expect": HOSTILE}])
     own_prompt = (PROMPTS / "groundedness.prompty").read_text(encoding="utf-8")
     Path("p.prompty").write_text(own_prompt.replace("description: ", 'description: "\\e[2J\\u202E" #', 1))
@@ -168,7 +159,7 @@ READ = (
     "run n.jsonl --model m --judge groundedness --out vX.jsonl",
     "run n.jsonl --model m --judge groundedness --out xX.jsonl --resume",
     "run n.jsonl --model m --judge groundedness --out X/o.jsonl",
-    "run x.jsonl --model m --judge groundedness --out o.jsonl",
+    "run xX.jsonl --model m --judge groundedness --out o.jsonl",
     "batch write c.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch read vX.jsonl --cases n.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch status X",
@@ -228,6 +219,12 @@ def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
         drawn = COLOURS.sub("", shown).replace("\r\n", "\n")
         check(drawn)
         assert "1b[2J" in drawn
+
+
+def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
+    status, shown = on_a_terminal("run", f"--{HOSTILE}")
+    assert status == 2
+    check(COLOURS.sub("", shown).replace("\r\n", "\n"))
 
 
 WRITTEN = {

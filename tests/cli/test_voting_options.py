@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in, words
+from command_line import GOOD, ROW, STRICT, FileOf, Invoke, verdicts_in, words
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Status, Text
 from typer.testing import Result
@@ -32,19 +31,6 @@ scale: {choices: {"yes": 1, "partly": 0.5, "no": 0, cannot tell: null}}
 user:
 Is {{response}} supported?
 """
-STRICT = """---
-name: strict
-model: {parameters: {temperature: 0}}
-inputs: [{name: response, type: text}]
-reply: {format: tags, value: S2, reason: S1}
-scale: {worst: 1, best: 5, integer: true}
----
-user:
-Rate {{response}} strictly.
-"""
-"""A prompt on the scale of groundedness."""
-
-
 Judged: TypeAlias = Callable[..., tuple[Result, StandIn]]
 
 
@@ -54,11 +40,11 @@ def by_model(body: dict[str, Any]) -> Answer:
 
 @pytest.fixture
 def judged(command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Judged]:
-    """Runs a command on rows, by default on one, with an endpoint that has a script."""
+    """Runs a command on rows, by default on one, at an endpoint that gets a script."""
     Path("labelled.prompty").write_text(LABELLED)
     Path("strict.prompty").write_text(STRICT)
-    running: dict[int, StandIn] = {}
-    with ExitStack() as servers:
+    with StandIn() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
         def call(
             *options: str,
@@ -67,9 +53,7 @@ def judged(command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch) ->
             rows: Sequence[Mapping[str, Any]] = (ROW,),
             columns: int = 200,
         ) -> tuple[Result, StandIn]:
-            server = running.get(id(script)) or servers.enter_context(StandIn(script))
-            running[id(script)] = server
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            server.script = script
             return command(name, file_of(*rows), *options, columns=columns), server
 
         yield call
@@ -82,7 +66,6 @@ OF_A_DEADLINE = (
     "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
     "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's",
 )
-ON_ANY_WIDTH = ("groundedness", "agreement", "calls/row", "3.00", "0.666")
 WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
     "all asked": (f"{G} {M} --repeats 5 --stop never", ["groundedness"], ["m"] * 5, True),
@@ -146,15 +129,20 @@ def refusing(body: dict[str, Any]) -> Answer:
 
 AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
     "the deadline is for all votes": ("--deadline 1", {"script": hanging}, 1, OF_A_DEADLINE),
-    "the budget counts every vote": (
+    "a budget for all votes": (
         "--concurrency 1 --max-tokens 45",
-        {"rows": [ROW, ROW]},
+        {"rows": [ROW] * 2},
         1,
-        ["tokens used: 45, and --max-tokens allows 45"],
+        ["tokens used: 45,"],
     ),
     "a vote that is refused ends the run": ("", {"script": refusing}, 2, ["no such model"]),
     "the lowest score": ("--rule min", {}, 0, ["  score: 0, passed\n"]),
-    **{f"{width} columns": ("", {"columns": width}, 0, ON_ANY_WIDTH) for width in (30, 110)},
+    "a narrow terminal": (
+        "",
+        {"columns": 30},
+        0,
+        ["groundedness", "agreement", "calls/row", "3.00", "0.666"],
+    ),
 }
 
 
@@ -203,19 +191,19 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "formats"),
-    [
-        ([], [None, "json_schema"]),
-        (["--structured", "never"], [None, None]),
-        (["--structured", "always", "--repeats", "2"], ["json_schema", "json_object", "json_object"]),
-    ],
-)
+STRUCTURED: dict[str, list[str | None]] = {
+    "": [None, "json_schema"],
+    "--structured never": [None, None],
+    "--structured always --repeats 2": ["json_schema", "json_object", "json_object"],
+}
+
+
+@pytest.mark.parametrize(("options", "formats"), STRUCTURED.items())
 def test_structured_says_when_the_schema_is_asked_for(
-    judged: Judged, options: list[str], formats: list[str | None]
+    judged: Judged, options: str, formats: list[str | None]
 ) -> None:
     script = ["I would rather not say.", '{"reasoning": "why", "score": 1}']
-    result, server = judged("--judge", "confidence_grounding", *M.split(), *options, script=script)
+    result, server = judged("--judge", "confidence_grounding", *M.split(), *options.split(), script=script)
     assert result.exit_code == 0, result.output
     assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
 

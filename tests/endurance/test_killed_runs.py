@@ -8,13 +8,12 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import pytest
 from command_line import COMMAND, verdicts_in
-from failing_endpoint import FAULTS, RIGHT, FailingEndpoint, Job, level, right_reply, row, sentence_scores
+from failing_endpoint import FAULTS, RIGHT, FailingEndpoint, Job, right_reply, row
 from many_rows import SOAK_ROWS
 from scripted_model import ScriptedModel
 from standin_openai import StandIn
@@ -26,17 +25,6 @@ LATENCY = 0.05
 CODES = {code for _, code in FAULTS.values()}
 VARYING = {"attempts", "retries", "usage", "latency_s"}
 """The fields of a verdict that depend on what the endpoint answered before the right reply."""
-
-
-def start(cases: Path, out: Path, url: str, concurrency: int, *votes: str) -> subprocess.Popen[bytes]:
-    judges = (option for name in RIGHT for option in ("--judge", name))
-    options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
-    return subprocess.Popen(  # noqa: S603  this very Python
-        [*COMMAND, "run", str(cases), *judges, *options, *votes],
-        env={**os.environ, "OPENAI_BASE_URL": url},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 def kill_after(
@@ -76,52 +64,35 @@ def check_verdict(verdict: Verdict, job: Job, endpoint: FailingEndpoint) -> None
         return
     expected = expected_verdict(job).model_dump(exclude=VARYING)
     assert verdict.model_dump(exclude=VARYING) == expected, job
-    assert verdict.usage == Usage(
-        prompt_tokens=10 * verdict.attempts, completion_tokens=5 * verdict.attempts
-    ), job
-    if job.judge == "groundedness":
-        assert (verdict.value, verdict.score) == (level(job.row), (level(job.row) - 1) / 4), job
-    else:
-        assert [part.value for part in verdict.parts] == sentence_scores(job.row), job
-        assert verdict.score == pytest.approx(sum(sentence_scores(job.row)) / 20), job
-
-
-def kill_repeatedly(
-    begin: Callable[[], subprocess.Popen[bytes]],
-    out: Path,
-    endpoint: FailingEndpoint,
-    kills: int,
-    n_jobs: int,
-) -> Iterator[tuple[set[Job], list[Job]]]:
-    """Yields, for each run, the jobs with a score before it and the requests of it. The last run ends."""
-    chance = random.Random(endpoint.seed)  # noqa: S311  not a secret
-    for kill in range(kills + 1):
-        judged, n_asked = judged_jobs(out), len(endpoint.asked)
-        endpoint.allowed = n_jobs // (kills + 1) if kill < kills else 100 * n_jobs
-        running = begin()
-        if kill < kills:
-            n_asked_before_kill = n_asked + chance.randint(endpoint.allowed // 2, endpoint.allowed)
-            kill_after(running, endpoint, n_asked_before_kill, chance.uniform(0, 2 * LATENCY))
-        else:
-            assert running.wait() == 1  # some rows have errors
-        yield judged, endpoint.asked[n_asked:]
+    n = verdict.attempts
+    assert verdict.usage == Usage(prompt_tokens=10 * n, completion_tokens=5 * n), job
 
 
 def judge_and_kill(
-    folder: Path, endpoint: FailingEndpoint, size: int, concurrency: int, kills: int, *votes: str
+    folder: Path, endpoint: FailingEndpoint, size: int, concurrency: int, kills: int
 ) -> dict[Job, Verdict]:
     """The verdicts of a run that was killed and resumed so often: one for each row and judge."""
     cases, out = folder / "cases.jsonl", folder / "out.jsonl"
     cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
     jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
+    judges = (option for name in RIGHT for option in ("--judge", name))
+    options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
+    run, null = [*COMMAND, "run", str(cases), *judges, *options], subprocess.DEVNULL
+    chance, judged = random.Random(endpoint.seed), set[Job]()  # noqa: S311  not a secret
     with StandIn(endpoint, latency=LATENCY) as server:
-        begin = partial(start, cases, out, server.url, concurrency, *votes)
-        judged: set[Job] = set()
-        n_calls = 2 * len(jobs) if votes else len(jobs)
-        for judged, asked in kill_repeatedly(begin, out, endpoint, kills, n_calls):
-            assert not judged.intersection(asked)
+        for n_kills_left in range(kills, -1, -1):
+            judged, n_asked = judged_jobs(out), len(endpoint.asked)
+            endpoint.allowed = len(jobs) // (kills + 1) if n_kills_left else 100 * len(jobs)
+            environment = {**os.environ, "OPENAI_BASE_URL": server.url}
+            running = subprocess.Popen(run, env=environment, stdout=null, stderr=null)  # noqa: S603  this very Python
+            if n_kills_left:
+                n_asked_before_kill = n_asked + chance.randint(endpoint.allowed // 2, endpoint.allowed)
+                kill_after(running, endpoint, n_asked_before_kill, chance.uniform(0, 2 * LATENCY))
+            else:
+                assert running.wait() == 1  # some rows have errors
+            assert not judged.intersection(endpoint.asked[n_asked:])
             in_flight = {job for job in jobs if endpoint.was_right(job)} - judged_jobs(out)
-            assert votes or len(in_flight) <= concurrency
+            assert len(in_flight) <= concurrency
     assert judged  # the last run had verdicts to reuse
     found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
     assert len(out.read_text().splitlines()) == len(found)
@@ -149,14 +120,3 @@ def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
     failed = [job for job in found if not endpoint.was_right(job)]
     assert 0 < len(failed) < 0.2 * len(found)
     assert sum(codes.count("") - 1 for codes in endpoint.met.values() if "" in codes) <= kills * concurrency
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.soak
-def test_killed_and_resumed_run_with_votes_has_every_row_once(tmp_path: Path) -> None:
-    for job, verdict in judge_and_kill(tmp_path, FailingEndpoint(40), 20, 8, 1, "--repeats", "3").items():
-        if verdict.error:
-            assert verdict.error.code in {*CODES, "no_majority"}, job
-        else:
-            assert verdict.score == pytest.approx(expected_verdict(job).score), job
-            assert sum(vote.status == "ok" for vote in verdict.votes) == 2, job

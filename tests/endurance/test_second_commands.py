@@ -1,14 +1,12 @@
-"""Several commands at once on one output, cache or folder, killed and held between any two of their steps."""
+"""Several commands at once on one output or folder, killed and held between any two of their steps."""
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from batch_commands import BatchCommands, environment, number_of
 from batch_commands import rows as numbered_rows
-from command_line import GOOD, ROW, Invoke, verdicts_in
+from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in
 from standin_openai import Answer, Hang, StandIn, Text
 from stepped_commands import AT_MOST, Steps, status_of
 
@@ -27,7 +25,6 @@ pytestmark = pytest.mark.timeout(600)
 N_ROWS = 6
 ALL = [str(number) for number in range(N_ROWS)]
 OFFLINE = ("--judge", "groundedness", "--model", "offline")
-AT_AN_ENDPOINT = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
 
 
 def soak(*row: object) -> ParameterSet:
@@ -36,10 +33,8 @@ def soak(*row: object) -> ParameterSet:
 
 
 @pytest.fixture
-def cases(tmp_path: Path) -> Path:
-    path = tmp_path / "cases.jsonl"
-    path.write_text("".join(f"{json.dumps({**ROW, 'id': name})}\n" for name in ALL))
-    return path
+def cases(file_of: FileOf) -> Path:
+    return file_of(*({**ROW, "id": name} for name in ALL))
 
 
 @pytest.fixture
@@ -167,135 +162,40 @@ class Endpoint:
         return Text(GOOD)
 
 
-def until(happened: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-@dataclass
-class Rounds:
-    """Several commands that begin at once on the same rows, and are killed, over and over."""
-
-    folder: Path
-    environ: Mapping[str, str]
-    endpoint: Endpoint
-    n_commands: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        self._chance = random.Random(self.seed)  # noqa: S311  not a secret
-        self.cases = self.folder / "cases.jsonl"
-
-    def write_cases(self, n_rows: int) -> None:
-        self.cases.write_text("".join(f"{json.dumps(row)}\n" for row in numbered_rows(n_rows)))
-
-    def killed(self, outs: Sequence[Path], *options: object, n_answers: int, n_left: int) -> list[str]:
-        """The statuses of the commands, of which all but so many end before they are killed."""
-        self.endpoint.allowed = n_answers + self._chance.randint(0, n_answers // 2)
-        commands = [("run", self.cases, *AT_AN_ENDPOINT, *options, "--out", out) for out in outs]
-        running = [Steps(self.folder, self.environ).start(each) for each in commands]
-        until(lambda: self.endpoint.allowed <= -2 * n_left)
-        until(lambda: sum(each.is_alive() for each in running) <= n_left)
-        time.sleep(self._chance.uniform(0, 0.05))
-        for each in running:
-            each.kill()
-        return sorted(str(status_of(each)) for each in running)
-
-
-@pytest.fixture
-def rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, int], Rounds]]:
-    endpoint = Endpoint()
-    with StandIn(endpoint) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        yield lambda n, seed: Rounds(tmp_path, {"OPENAI_BASE_URL": server.url}, endpoint, n, seed)
-
-
-several = pytest.mark.parametrize(
-    ("n_commands", "n_rounds", "seed"), [(2, 1, 1), *(soak(n, 6, seed) for n, seed in ((2, 1), (4, 2)))]
-)
-
-
-@several
+@pytest.mark.parametrize(("n_commands", "n_rounds", "seed"), [(2, 1, 1), soak(2, 6, 1), soak(4, 6, 2)])
 def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
     tmp_path: Path,
     invoke: Invoke,
-    rounds: Callable[[int, int], Rounds],
+    file_of: FileOf,
+    monkeypatch: pytest.MonkeyPatch,
     *,
     n_commands: int,
     n_rounds: int,
     seed: int,
 ) -> None:
     """All but one are refused, and what that one has written stays when it is killed."""
-    begun, out, n_rows = rounds(n_commands, seed), tmp_path / "v.jsonl", 5 * n_rounds
-    begun.write_cases(n_rows)
-    for _ in range(n_rounds):
-        before = lines_of(out)
-        ended = begun.killed([out] * n_commands, "--resume", n_answers=2, n_left=1)
-        assert ended == ["-9", *["2"] * (n_commands - 1)]
-        assert lines_of(out)[: len(before)] == before
-    begun.endpoint.allowed = 10 * n_rows
-    assert invoke("run", begun.cases, *AT_AN_ENDPOINT, "--resume", "--out", out).exit_code == 0
-    assert Counter(ids_in(out)) == Counter(map(str, range(n_rows)))
-    assert max(begun.endpoint.answered.values()) <= 2
-    assert begun.endpoint.answered.total() - n_rows <= 2 * n_rounds  # those in flight at a kill
-
-
-@several
-def test_several_runs_share_a_cache_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
-    tmp_path: Path,
-    invoke: Invoke,
-    rounds: Callable[[int, int], Rounds],
-    *,
-    n_commands: int,
-    n_rounds: int,
-    seed: int,
-) -> None:
-    """A reply that somebody has a verdict of is never asked for again."""
-    begun, last, n_rows = rounds(n_commands, seed), tmp_path / "last.jsonl", 8 * n_rounds
-    begun.write_cases(n_rows)
-    cache = ("--cache", tmp_path / "c.db")
-    for number in range(n_rounds):
-        known, answered = kept_in(tmp_path), begun.endpoint.answered.copy()
-        outs = [tmp_path / f"{number}-{n}.jsonl" for n in range(n_commands)]
-        assert {*begun.killed(outs, *cache, n_answers=4, n_left=n_commands)} == {"-9"}
-        assert not known & {*map(str, begun.endpoint.answered - answered)}
-    known = kept_in(tmp_path)
-    assert known
-    begun.endpoint.allowed = n_rows - len(known)
-    assert invoke("run", begun.cases, *AT_AN_ENDPOINT, *cache, "--out", last).exit_code == 0
-    assert sorted(ids_in(last), key=int) == [*map(str, range(n_rows))]
-
-
-def kept_in(folder: Path) -> set[str]:
-    """The ids of the rows of which any command has written a verdict."""
-    return {name for out in folder.glob("*-*.jsonl") for name in ids_in(out)}
-
-
-@pytest.mark.soak
-def test_a_run_is_killed_at_each_step_with_its_cache(
-    invoke: Invoke, cases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "cache"
-    with StandIn([Text(GOOD)]) as server:
+    chance, endpoint, out = random.Random(seed), Endpoint(), tmp_path / "v.jsonl"  # noqa: S311  not a secret
+    n_rows = 5 * n_rounds
+    judged = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
+    run = ("run", file_of(*numbered_rows(n_rows)), *judged, "--out", out, "--resume")
+    with StandIn(endpoint) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        steps = Steps(folder, {"OPENAI_BASE_URL": server.url})
-        run = ("run", cases, *AT_AN_ENDPOINT, "--cache", folder / "c.db", "--overwrite")
-        n_asked = n_killed = 0
-        for nth in count(1):
-            folder.mkdir()
-            was_killed = steps.killed_at(nth, [*run, "--out", tmp_path / "killed.jsonl"])
-            for _ in "12":
-                n_asked = len(server.requests)
-                assert invoke(*run, "--out", tmp_path / "v.jsonl").exit_code == 0
-                assert sorted(ids_in(tmp_path / "v.jsonl")) == ALL
-            assert len(server.requests) == n_asked
-            folder.rename(tmp_path / f"cache {nth}")
-            n_killed += was_killed
-            if not was_killed:
-                break
-    assert n_killed
+        steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
+        for _ in range(n_rounds):
+            before, endpoint.allowed = lines_of(out), chance.randint(2, 3)
+            running = [steps.start(run) for _ in range(n_commands)]
+            while endpoint.allowed > -2 or sum(each.is_alive() for each in running) > 1:
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0, 0.05))
+            for each in running:
+                each.kill()
+            assert sorted(str(status_of(each)) for each in running) == ["-9", *["2"] * (n_commands - 1)]
+            assert lines_of(out)[: len(before)] == before
+        endpoint.allowed = 10 * n_rows
+        assert invoke(*run).exit_code == 0
+    assert Counter(ids_in(out)) == Counter(map(str, range(n_rows)))
+    assert max(endpoint.answered.values()) <= 2
+    assert endpoint.answered.total() - n_rows <= 2 * n_rounds  # those in flight at a kill
 
 
 # Batches
