@@ -79,7 +79,8 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
 def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
     """A list in place of NumPy's or pandas' arrays, and of what can be gone through only once."""
     if isinstance(value, Iterator):
-        return list[Any](value)
+        once: Iterator[Any] = value
+        return [*once]
     return value.tolist() if hasattr(type(cast("object", value)), "tolist") else value
 
 
