@@ -78,10 +78,10 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
 
 def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
     """A list in place of NumPy's or pandas' arrays, and of what can be gone through only once."""
-    if isinstance(value, Iterator):
-        once: Iterator[Any] = value
-        return [*once]
-    return value.tolist() if hasattr(type(cast("object", value)), "tolist") else value
+    kind = type(cast("object", value))
+    if hasattr(kind, "__next__"):
+        return [*value]
+    return value.tolist() if hasattr(kind, "tolist") else value
 
 
 def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
