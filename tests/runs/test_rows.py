@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from arrow_table import batch_of, pa
+from scripted_model import ScriptedModel
 
+from groundjudge import load, run
 from groundjudge.errors import CaseError
+from groundjudge.runs.arrow import judge_batches, keyed
 from groundjudge.runs.rows import CaseFile, FileFormat, read_rows
+
+pq: Any = import_module("pyarrow.parquet")
 
 Table: TypeAlias = dict[str, tuple[str | bytes, list[object]]]
 """Contents of files by what is special about them, each with the rows that are read."""
@@ -180,13 +187,51 @@ MESSAGES = [{"role": "user", "content": "hi, [you]"}]
         ("query", json.dumps(MESSAGES), MESSAGES),
         ("response", '["a", "b"]', '["a", "b"]'),
         ("context", "[" * 100_000, "[" * 100_000),
+        ("Contexts", '["a", "b"]', ["a", "b"]),
+        ("HISTORY", json.dumps(MESSAGES), MESSAGES),
+        ("context=passages", '["a", "b"]', ["a", "b"]),
+        ("context=Question", '["a", "b"]', ["a", "b"]),
+        ("reference=context", '["a", "b"]', '["a", "b"]'),
+        ("judges=who", '["groundedness"]', ["groundedness"]),
+        ("conversation=chat", json.dumps(MESSAGES), MESSAGES),
+        ("messages=chat", json.dumps(MESSAGES), "hi, [you]"),  # the query
     ],
 )
-def test_csv_cell_with_a_list_is_parsed_in_columns_that_take_lists(
-    tmp_path: Path, column: str, cell: str, expected: object
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_cell_with_a_list_is_parsed_in_columns_that_take_lists(
+    tmp_path: Path, name: str, column: str, cell: str, expected: object
 ) -> None:
+    """In "context=passages" `fields` finds the context in the column `passages`."""
+    field, _, place = column.partition("=")
     quoted = cell.replace('"', '""')
-    assert rows_of(tmp_path, "rows.csv", f'{column}\n"{quoted}"\n') == [{column: expected}]
+    (tmp_path / "rows.csv").write_text(f'{place or column}\n"{quoted}"\n')
+    pq.write_table(pa.table({place or column: [cell]}), tmp_path / "rows.parquet")
+    (row,) = read_rows(tmp_path / name, fields={field: place} if place else None)
+    assert not isinstance(row, CaseError)
+    assert row.get(field, row.get("query")) == expected
+
+
+@pytest.mark.parametrize("named", [str.lower, str.upper, str.title])
+def test_names_of_columns_are_compared_without_case(tmp_path: Path, named: Callable[[str], str]) -> None:
+    prompt = tmp_path / "own.prompty"
+    prompt.write_text(
+        "---\nname: own\nreply: {format: tags}\nscale: {worst: 1, best: 5}\ninputs: [{name: question},"
+        " {name: contexts, type: documents}, {name: answers, type: list}, {name: house_Rules}]\n---\n"
+        "user:\n{{question}} {{contexts}} {{answers}} {{house_Rules}}"
+    )
+    judge = load(prompt, model=ScriptedModel("<S1>r</S1><S2>5</S2>"))
+    given = {"id": "1", "question": "q", "contexts": '["c"]', "answers": '["a"]', "house_rules": "h"}
+    row = {named(name): cell for name, cell in given.items()}
+    key = judge.key({**given, "contexts": ["c"], "answers": ["a"]})
+    (found,), (with_key,) = judge_batches([batch_of(row)], judge), keyed([batch_of(row)], judge)
+    assert found.select([named("id"), "status", "key"]).to_pylist() == [
+        {named("id"): "1", "status": "ok", "key": key}
+    ]
+    assert with_key.to_pylist() == [{**row, "key": key}]
+    pq.write_table(pa.table({name: [cell] for name, cell in row.items()}), tmp_path / "rows.parquet")
+    rows = CaseFile(tmp_path / "rows.parquet")
+    assert [verdict.key for verdict in run(judge, rows)] == [key]
+    assert not any(map(rows.lacks, ("query", "context", "answers", "house_Rules")))
 
 
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:

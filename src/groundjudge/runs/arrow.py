@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case
-from groundjudge.case.fields import FIELD_NAMED, RESERVED
+from groundjudge.case.fields import ALIASES, RESERVED
 from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replaced
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import LARGEST_ROW, listed
+from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, held_in, listed
 from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged, raise_if
 from groundjudge.verdict import Verdict
 
@@ -82,8 +82,8 @@ to nothing, and those of a row are read together."""
 MOST_UNPACKED = 100
 """A row group of a Parquet file unpacks to so many times its size. Texts reach a tenth of that."""
 
-ALWAYS_READ = frozenset({*FIELD_NAMED, *RESERVED, "judges"})
-"""The columns that are read for any judge: the fields of a case under all their names."""
+ALWAYS_READ = frozenset({*ALIASES, *RESERVED, "judges"})
+"""What is read for any judge, under any name: the fields of a case, and keys with a meaning of their own."""
 
 
 def judge_batches(
@@ -163,7 +163,7 @@ def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
         ValueError: as for `judge_batches`.
     """
     if columns is None:
-        columns = ["id"] if "id" in names else []
+        columns = [name for name in names if name.casefold() == "id"]
     elif isinstance(columns, str):
         columns = names if columns == "*" else [columns]
     for name in columns:
@@ -216,7 +216,7 @@ def check_keyed(names: Sequence[str]) -> None:
     """
     raise_if(
         ValueError,
-        ("id" not in names, "the key of a verdict contains the row's id: add a column 'id'"),
+        (not kept_columns(names), "the key of a verdict contains the row's id: add a column 'id'"),
         ("key" in names, "there is a column 'key' already: rename or drop it"),
     )
 
@@ -237,9 +237,9 @@ def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
     """
     fault = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
     raise_if(TypeError, (not isinstance(batch, pa.RecordBatch), fault))
-    read = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
+    read = ALWAYS_READ | {held_in(given.name) for judge in judges for given in judge.inputs}
     names = batch.schema.names
-    return batch.select(_once([name for name in names if name in read], names))
+    return batch.select(_once([name for name in names if held_in(name) in read], names))
 
 
 async def _rows(
@@ -295,7 +295,7 @@ def _cells(verdict: Verdict) -> Mapping[str, object]:
 
 
 def rows_of(
-    batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE
+    batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE, renamed: Mapping[str, str] = NOT_RENAMED
 ) -> Iterator[Mapping[str, Any] | CaseError]:
     """The rows of a record batch, or of a table.
 
@@ -306,6 +306,7 @@ def rows_of(
         batch: the batch.
         first: the number of its first row, which errors name.
         at_once: how many rows are turned into Python values at a time.
+        renamed: columns that are fields under other names; see `held_in`.
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
@@ -314,12 +315,12 @@ def rows_of(
     for start in range(0, batch.num_rows, at_once):
         piece, number = batch.slice(start, at_once), first + start
         try:
-            yield from _plain_rows(piece, number)
+            yield from _plain_rows(piece, number, renamed)
         except CaseError as error:  # of one of the rows
-            yield from rows_of(piece, number, 1) if at_once > 1 else [error]
+            yield from rows_of(piece, number, 1, renamed) if at_once > 1 else [error]
 
 
-def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
+def _plain_rows(piece: RecordBatch, number: int, renamed: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows of a piece, of which the first has that number.
 
     Raises:
@@ -331,7 +332,7 @@ def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
         raise CaseError("unreadable_row", message, place)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
-        name = FIELD_NAMED.get(field.name, field.name)
+        held = held_in(field.name, renamed)
         try:
             plain = column.cast(field.type.value_type) if pa.types.is_dictionary(field.type) else column
             values = [_plain(value, field.type) for value in plain.to_pylist()]
@@ -339,7 +340,7 @@ def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
             why = f"{place}: the column {field.name!r}: {error}"
             raise CaseError("unreadable_row", why, place) from error
         for row, value in zip(rows, values, strict=True):
-            row[field.name] = listed(name, value) if isinstance(value, str) else value
+            row[field.name] = listed(held, value) if isinstance(value, str) else value
     return rows
 
 
@@ -377,7 +378,9 @@ def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
     return value
 
 
-def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str, Any] | CaseError]:
+def parquet_rows(
+    path: Path, column: str | None = None, renamed: Mapping[str, str] = NOT_RENAMED
+) -> Iterator[Mapping[str, Any] | CaseError]:
     """The rows of a file or a folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
     Rows are numbered in the order of the files' names. One column, that of verdicts, is read in the order in
@@ -396,7 +399,7 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
         raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
     first = 1
     for batch in chain.from_iterable(_batches_in(file, column) for file in files or [path]):
-        yield from rows_of(batch, first)
+        yield from rows_of(batch, first, renamed=renamed)
         first += batch.num_rows
 
 

@@ -1,10 +1,12 @@
-"""Cells of a table: a JSON list in a cell is read as that list where the column allows one."""
+"""Columns and cells of a table: a JSON list in a cell is read as that list where the column allows one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
+
+from groundjudge.case.fields import field_of
 
 LARGEST_ROW = 64 * 2**20
 """Characters or bytes of a row. No model reads a tenth of it, and a few kB may hold a row of gigabytes."""
@@ -20,6 +22,20 @@ LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
     }
 )
 """The columns whose cells may hold a JSON list, each with the types of the list's items."""
+
+NOT_RENAMED: Mapping[str, str] = MappingProxyType({})
+"""All columns have usual names."""
+
+
+def held_in(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> str:
+    """What a column of a table holds: a field, or a key in lower case; names are compared without case.
+
+    Args:
+        column: its name.
+        renamed: columns that are fields, or keys, under other names -> the field or the key.
+    """
+    name = renamed.get(column, column)
+    return field_of(name) or name.casefold()
 
 
 def listed(field: str, cell: str) -> object:

@@ -19,10 +19,10 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
-from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths, Fields, field_of, until_found
+from groundjudge.case.fields import RESERVED, FieldPaths, Fields, until_found
 from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
-from groundjudge.runs.cells import LARGEST_ROW, listed
+from groundjudge.runs.cells import LARGEST_ROW, held_in, listed
 from groundjudge.runs.run import Rows, id_of
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
@@ -81,7 +81,7 @@ def read_rows(
     A row has at most LARGEST_ROW characters, and a JSON array LARGEST_ARRAY; what is longer is an error.
 
     "parquet", which needs PyArrow: a file, or a folder of them. Nulls are missing values, maps and structs
-    mappings, and a cell of text is read as in "csv".
+    mappings, and a JSON list in a cell of text is read as in "csv".
 
     Args:
         path: the file.
@@ -181,7 +181,7 @@ class CaseFile:
 
     def lacks(self, name: str) -> bool:
         """Whether no row has the field, by any of its names, nor anything that may hold it."""
-        return self.keys.isdisjoint({name, *ALIASES.get(name, ()), *RESERVED - {"id"}})
+        return {held_in(key) for key in self.keys}.isdisjoint({held_in(name), *RESERVED - {"id"}})
 
     def sources(self, case_id: str) -> Sequence[Document]:
         """The documents of a kept row, which the evidence of its verdicts points to."""
@@ -200,8 +200,9 @@ class CaseFile:
 
     def _unplaced(self, paths: FieldPaths = MappingProxyType({})) -> Generator[FileRow, None, None]:
         """The rows as they are in the file; `paths` tell which columns of a table are fields."""
+        renamed = {column: field for field, column in paths.items()}
         if self._format == "parquet":
-            yield from self._parquet_rows()
+            yield from self._parquet_rows(renamed)
             return
         with self._text("" if self._format in DELIMITERS else "\n") as text:
             if self._format == "jsonl":
@@ -210,16 +211,15 @@ class CaseFile:
                 items = _array(text.read(LARGEST_ARRAY + 1), self._name)
                 yield from (_object(item, f"item {number}") for number, item in enumerate(items, 1))
             else:
-                renamed = {column: field for field, column in paths.items()}
                 yield from _table_rows(text, self._format, renamed)
 
-    def _parquet_rows(self) -> Iterator[FileRow]:
+    def _parquet_rows(self, renamed: Mapping[str, str]) -> Iterator[FileRow]:
         if not is_kept(self.path) and (str(self.path) == STDIO or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
             raise CaseError("unreadable_file", message, str(self.path))
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
-        return parquet_rows(Path(self.path))
+        return parquet_rows(Path(self.path), renamed=renamed)
 
     @contextmanager
     def _text(self, newline: str) -> Generator[TextIO, None, None]:
@@ -346,7 +346,7 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
     Args:
         text: the table.
         kind: "csv" or "tsv".
-        renamed: columns that are fields under other names -> the field.
+        renamed: columns that are fields under other names; see `held_in`.
     """
     records = _records(text, kind)
     place, header = next(records, ("line 1", [""]))
@@ -421,9 +421,9 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
 def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:
     """The cells that have a value, each read as its column demands; None for an empty cell of `renamed`."""
     for name, cell in row:
-        field = renamed.get(name) or field_of(name) or name
-        if name and (cell.strip() or field in EMPTY_IS_GIVEN):
-            yield name, listed(field, cell)
+        held = held_in(name, renamed)
+        if name and (cell.strip() or held in EMPTY_IS_GIVEN):
+            yield name, listed(held, cell)
         elif name in renamed:  # the column is there
             yield name, None
 
