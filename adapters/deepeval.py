@@ -14,7 +14,7 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
@@ -316,6 +316,19 @@ def _context(held: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or 
     return None if held.retrieval_context is None and not tools else [*(held.retrieval_context or ()), *tools]
 
 
+def _messages(turns: Iterable[Any]) -> list[Any]:
+    """Turns as messages: the tools that a turn called, and what they returned, come before what it says."""
+    said: list[Any] = []
+    for turn in turns:
+        called = turn.tools_called or ()
+        calls = [{"name": each.name, "args": each.input_parameters} for each in called]
+        said += [{"role": turn.role, "content": "", "tool_calls": calls}] if calls else []
+        outputs = [(each.name, each.output) for each in called if each.output is not None]
+        said += [{"role": "tool", "name": name, "content": output} for name, output in outputs]
+        said.append(turn)
+    return said
+
+
 class GroundednessMetric(JudgeMetric):
     """How well the response is supported by the retrieval context, and how complete it is."""
 
@@ -373,7 +386,7 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
         return {
             "profile": test_case.chatbot_role,
             "agent_name": metadata.get("agent_name", "assistant"),
-            "conversation": test_case.turns[:last],
+            "conversation": _messages(test_case.turns[:last]),
             "response": None if last is None else test_case.turns[last].content,
         }
 
@@ -404,7 +417,8 @@ class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
             if turn.role == "assistant" and context is None:
                 lacking[name] = "retrieval_context"
             elif turn.role == "assistant":
-                fields = {"query": turns[:number], "response": turn.content, "context": context}
+                query = _messages(turns[:number])
+                fields = {"query": query, "response": turn.content, "context": context}
                 try:
                     found[name] = await self._of_turn(name, {**case, **fields}, ask)
                 except CaseError as error:

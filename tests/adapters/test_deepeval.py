@@ -299,13 +299,15 @@ def test_last_turn_of_the_assistant_is_judged() -> None:
     model = ScriptedModel(IN_ROLE)
     metric = adapter.ConversationalKnowledgeHallucinationMetric(model=model)
     case = conversation("Hello.", "Good evening.", "Who are you?", "I keep the light.", "Thanks!")
+    case.turns[1].tools_called = [ToolCall(name="log", input_parameters={"a": 1}, output={"ships": 2})]
     assert metric.measure(case) == 0.75
     assert metric.reason == "why"
     prompt = last_prompt(model)
     assert "<data-response>\nI keep the light.\n" in prompt
     assert "<data-profile>\nMira keeps the lighthouse.\n" in prompt
     assert "<data-agent_name>\nassistant\n" in prompt
-    assert prompt.index("Good evening.") < prompt.index("Who are you?")
+    shown = ['"arguments": {"a": 1}', "ships", "Good evening.", "Who are you?"]
+    assert sorted(shown, key=prompt.index) == shown
     assert "Thanks!" not in prompt
 
 
