@@ -359,7 +359,7 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     "a custom tool": (said(None, tool_calls=[{"custom": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
     "an item that is a call": ({"type": "function_call", "name": "f", "arguments": '{"a": 1}'}, [ai("", F)]),
     "an item that is a result": ({"type": "function_call_output", "output": "9"}, [tool("9")]),
-    "an item that is reasoning": ({"type": "reasoning", "summary": []}, [ai()]),
+    "an item that is reasoning": ({"type": "reasoning", "summary": []}, []),
     "a result with two keys": (
         {"role": "tool", "name": "f", "content": "ok", "total": 9},
         [tool('{"content": "ok", "total": 9}', "f")],

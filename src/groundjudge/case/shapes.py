@@ -301,8 +301,9 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
                 yield from _split({**item, **held})
             case [str(role), str(content)] if role in ROLES:
                 yield {"role": role, "content": content}
-            case _ if role_of(item) is None and _block(item)[0] in {"call", "result", "reasoning"}:
-                yield from _split({"role": "assistant", "content": [item]})  # of OpenAI's Responses
+            case _ if role_of(item) is None and (sort := _block(item)[0]) in {"call", "result", "reasoning"}:
+                if sort != "reasoning":  # an item of OpenAI's Responses
+                    yield from _split({"role": "assistant", "content": [item]})
             case _:
                 yield from _split(item)
 
