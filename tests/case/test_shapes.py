@@ -360,6 +360,8 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     "an item that is a call": ({"type": "function_call", "name": "f", "arguments": '{"a": 1}'}, [ai("", F)]),
     "an item that is a result": ({"type": "function_call_output", "output": "9"}, [tool("9")]),
     "an item that is reasoning": ({"type": "reasoning", "summary": []}, []),
+    "a role in capitals": ({"role": "Assistant", "content": "a"}, [ai("a")]),
+    "a pair with blocks": (("assistant", [text("a")]), [ai("a")]),
     "a result with two keys": (
         {"role": "tool", "name": "f", "content": "ok", "total": 9},
         [tool('{"content": "ok", "total": 9}', "f")],

@@ -283,7 +283,7 @@ def role_of(item: object) -> str | None:
     """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
     role, kind = get(item, "role"), str(get(item, "type"))
     kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
-    return ROLES.get(role, role) if isinstance(role, str) else ROLES.get(kind)
+    return ROLES.get(role.casefold(), role) if isinstance(role, str) else ROLES.get(kind)
 
 
 def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
@@ -299,8 +299,8 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
                 yield from _split({"type": kind, **held})
             case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
                 yield from _split({**item, **held})
-            case [str(role), str(content)] if role in ROLES:
-                yield {"role": role, "content": content}
+            case [str(role), str() | list()] if role in ROLES:
+                yield from _split({"role": role, "content": item[1]})
             case _ if role_of(item) is None and (sort := _block(item)[0]) in {"call", "result", "reasoning"}:
                 if sort != "reasoning":  # an item of OpenAI's Responses
                     yield from _split({"role": "assistant", "content": [item]})
