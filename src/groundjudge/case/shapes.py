@@ -299,8 +299,8 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
                 yield from _split({"type": kind, **held})
             case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
                 yield from _split({**item, **held})
-            case [str(role), str() | list()] if role in ROLES:
-                yield from _split({"role": role, "content": item[1]})
+            case [str(role), content] if role in ROLES and isinstance(content, str | list):
+                yield from _split({"role": role, "content": cast("object", content)})
             case _ if role_of(item) is None and (sort := _block(item)[0]) in {"call", "result", "reasoning"}:
                 if sort != "reasoning":  # an item of OpenAI's Responses
                     yield from _split({"role": "assistant", "content": [item]})
