@@ -84,7 +84,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "once more; if it still is in none, the score stays, with the warning of that name.",
         "empty": "The reply is empty. Raise `max_tokens`: reasoning may have used all of it.",
         "interrupted": "The model did not finish its reply, for a reason that is no known natural end. "
-        "Look at the finish reason that the endpoint gave, and try again with `--resume`.",
+        "Try again with `--resume`; if it stays, look up the finish reason in a response of the endpoint.",
         "missing_evidence": "A block of the reply has no line for its evidence. As for `ambiguous`.",
         "missing_score": "A block of the reply has no score. As for `ambiguous`.",
         "no_verdict": "The reply holds no verdict in the place where the format puts it. "
