@@ -64,9 +64,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "no_model": "No model was given, and none is the default. Pass `model=`, see [Models](models.md).",
         "not_found": "The endpoint knows no model, or no address, of that name (status 404). "
         "Check the model's name, and that the base URL ends as the provider says, mostly in `/v1`.",
-        "quota": "The account has no credit left (status 402). Check the plan, then use `--resume`.",
+        "quota": "The account has no credit left (status 402, or 429 with `insufficient_quota`). "
+        "Check the plan, then use `--resume`.",
         "rate_limited": "The endpoint rejected the request as too many (status 429), after all retries too. "
-        "Send fewer requests at a time: `--concurrency`, `concurrency=`.",
+        "Send fewer requests at a time: `--concurrency`, `concurrency=`. If the endpoint asks for a wait "
+        "of more than a minute, the request is not sent again: use `--resume` after that time.",
         "server": "The endpoint has a fault (status 500 or above), or its response is not a chat completion. "
         "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
         "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "
