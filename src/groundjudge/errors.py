@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from pydantic import ValidationError
+
 from groundjudge.verdict import Verdict
 
 CODES: Mapping[str, Mapping[str, str]] = {
@@ -329,6 +331,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, if there is a near one."""
     nearest = get_close_matches(name, list(known), 1)
     return f", did you mean {nearest[0]!r}?" if nearest else ""
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first of the faults that pydantic found, behind its place if it has one."""
+    first = error.errors(include_url=False)[0]
+    place, fault = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    return f"{place}: {fault}" if place else fault
 
 
 def code_of_status(status: int) -> str:
