@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from pydantic import ValidationError
+
 from groundjudge.verdict import Verdict
 
 CODES: Mapping[str, Mapping[str, str]] = {
@@ -64,9 +66,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "no_model": "No model was given, and none is the default. Pass `model=`, see [Models](models.md).",
         "not_found": "The endpoint knows no model, or no address, of that name (status 404). "
         "Check the model's name, and that the base URL ends as the provider says, mostly in `/v1`.",
-        "quota": "The account has no credit left (status 402). Check the plan, then use `--resume`.",
+        "quota": "The account has no credit left (status 402, or 429 with `insufficient_quota`). "
+        "Check the plan, then use `--resume`.",
         "rate_limited": "The endpoint rejected the request as too many (status 429), after all retries too. "
-        "Send fewer requests at a time: `--concurrency`, `concurrency=`.",
+        "Send fewer requests at a time: `--concurrency`, `concurrency=`. If the endpoint asks for a wait "
+        "of more than a minute, the request is not sent again: use `--resume` after that time.",
         "server": "The endpoint has a fault (status 500 or above), or its response is not a chat completion. "
         "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
         "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "
@@ -84,7 +88,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "once more; if it still is in none, the score stays, with the warning of that name.",
         "empty": "The reply is empty. Raise `max_tokens`: reasoning may have used all of it.",
         "interrupted": "The model did not finish its reply, for a reason that is no known natural end. "
-        "Look at the finish reason that the endpoint gave, and try again with `--resume`.",
+        "Try again with `--resume`; if it stays, look up the finish reason in a response of the endpoint.",
         "missing_evidence": "A block of the reply has no line for its evidence. As for `ambiguous`.",
         "missing_score": "A block of the reply has no score. As for `ambiguous`.",
         "no_verdict": "The reply holds no verdict in the place where the format puts it. "
@@ -327,6 +331,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, if there is a near one."""
     nearest = get_close_matches(name, list(known), 1)
     return f", did you mean {nearest[0]!r}?" if nearest else ""
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first of the faults that pydantic found, behind its place if it has one."""
+    first = error.errors(include_url=False)[0]
+    place, fault = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    return f"{place}: {fault}" if place else fault
 
 
 def code_of_status(status: int) -> str:

@@ -92,6 +92,12 @@ def test_mcnemar_takes_cases_as_independent(grouped: bool, p: float | None) -> N
     assert found.p == p
 
 
+@pytest.mark.parametrize(("n", "clear"), [(3, ()), (19, ()), (20, ("mean_score", "pass_rate"))])
+def test_nothing_is_clear_on_too_few_rows(n: int, clear: tuple[str, ...]) -> None:
+    worst, best = (judged(dict.fromkeys(map(str, range(n)), score)) for score in (0.0, 1.0))
+    assert compare(worst, best).clear == clear
+
+
 @pytest.mark.soak
 def test_equal_judges_are_seldom_told_apart() -> None:
     told_apart = 0

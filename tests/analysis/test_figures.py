@@ -234,6 +234,7 @@ def test_only_differences_beyond_chance_are_clear() -> None:
     shifted = draws | {"far": noise[0] + 5, "near": noise[1] + 2.5, "none": np.full(1001, np.nan)}
     assert clear_differences(shifted) == ["far"]
     assert clear_differences({"near": noise[1] + 2.5}) == ["near"]
+    assert clear_differences({"outside": np.append(3, noise[1, 1:])}) == []
     assert clear_differences({"one group": np.array([0.5])}) == []
 
 

@@ -251,10 +251,14 @@ def test_edit_that_is_left_out_is_not_judged_and_an_unknown_one_is_named() -> No
         probe(judge, ROWS, without=["numbr"])
 
 
-def test_file_that_is_no_card_is_refused(tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [('{"judge": 1}', "judge: Input should be a valid string"), ("[]", "Input should be an object")],
+)
+def test_file_that_is_no_card_is_refused(tmp_path: Any, text: str, fault: str) -> None:
     path = tmp_path / "card.json"
-    path.write_text('{"judge": 1}')
-    with pytest.raises(ProbeError, match=r"card.json is not a card written by .*: .*'judge'"):
+    path.write_text(text)
+    with pytest.raises(ProbeError, match=rf"card written by `groundjudge probe --card` \({fault}\)$"):
         read_card(path)
 
 

@@ -137,8 +137,9 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         )
         raise LabelError("bad_option", message, joined.judge)
     if (by == "precision") != (at_least is not None):
-        message = "precision needs `at_least`, the share that is wanted, and other figures have none"
-        raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
+        needs, only = "precision needs `at_least`, from 0 to 1", "`at_least` is for precision only"
+        message = needs if by == "precision" else only
+        raise LabelError("bad_option", message, "at_least")
     bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, label_threshold=label_threshold).counting(None)
     if (positive := sample.positive) is None:

@@ -46,7 +46,7 @@ class Comparison(Frozen):
         differences: the second minus the first, by name, with paired bootstrap intervals.
         count_unscored: how cases without a score count; None: not at all.
         clear: the names of the differences that are not 0, corrected for their number (see
-            `figures.clear_differences`).
+            `figures.clear_differences`); none of figures on too few rows (see `figures.few_rows`).
         bounds: each difference if the cases without a score were the worst for the second judge, wrong for it
             and right for the first, and if they were the best. A case without a label is wrong if it does
             not pass. None where it is undefined. Without the mean score, which is of cases with a score only.
@@ -135,13 +135,17 @@ def compare(  # noqa: PLR0913  each option changes the figures
     parts: list[tuple[_Sides, SampleStatistics]] = [(cases, Sample.pass_rate)]
     if labelled:
         parts.append((_Sides.of(*labelled, count_unscored), Sample.agreement))
-    draws = [
-        figures.paired(*side.counted, statistics, bootstrap)
-        for side, statistics in [(scored_by_both, Sample.mean_score), *parts]
-    ]
+    compared = [(scored_by_both, Sample.mean_score), *parts]
+    draws = [figures.paired(*side.counted, statistics, bootstrap) for side, statistics in compared]
     values, others, changes = (
         {name: each for tables in draws for name, each in tables[place].items()} for place in range(3)
     )
+    on_enough_rows = {
+        name: each
+        for (side, _), tables in zip(compared, draws, strict=True)
+        if not figures.few_rows(side.counted[0])
+        for name, each in tables[2].items()
+    }
     changed = {*in_both} - {*both}
     scored = [
         {id_ for id_, each in side.items() if each.score is not None} - changed for side in (one, other)
@@ -165,7 +169,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
         },
         differences=figures.percentile_figures(changes),
         count_unscored=count_unscored,
-        clear=tuple(figures.clear_differences(changes)),
+        clear=tuple(figures.clear_differences(on_enough_rows)),
         bounds={name: each for side, statistics in parts for name, each in side.bounds(statistics).items()},
         n_first_right=right[True, False],
         n_second_right=right[False, True],

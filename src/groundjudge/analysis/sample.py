@@ -17,6 +17,7 @@ from statistics import median
 from pydantic import ValidationError, model_validator
 
 from groundjudge.analysis.labels import LabelError, Labels, by_judge
+from groundjudge.errors import first_fault
 from groundjudge.files import replaced
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Frozen, Verdict, deciding_score
@@ -255,9 +256,7 @@ def read_sample(path: str | Path) -> LabelSample:
     try:
         return LabelSample.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        fault = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        message = f"{path}: not what `groundjudge label` wrote ({fault}): give its .sample.json"
+        message = f"{path}: not what `groundjudge label` wrote ({first_fault(error)}): give its .sample.json"
         raise LabelError("unreadable_sample", message, str(path)) from error
 
 

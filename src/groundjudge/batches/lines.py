@@ -73,9 +73,9 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
     return to_json(line).decode()  # several times as fast as json.dumps
 
 
-def unanswered_line(name: str, reason: str) -> str:
-    """A line of results for a request that has none, with the reason."""
-    return to_json({"custom_id": name, "error": {"code": "unanswered", "message": reason}}).decode()
+def unanswered_line(name: str, reason: str, code: str = "unanswered") -> str:
+    """A line of results for a request that has none, with the reason; the code is one of CODES."""
+    return to_json({"custom_id": name, "error": {"code": code, "message": reason}}).decode()
 
 
 def read_result(line: str, model: str = "") -> tuple[str, Answer]:

@@ -359,8 +359,9 @@ def answers_of(state: State) -> CollectedAnswers:
     answers = CollectedAnswers()
     for part in state.parts:
         if part.is_settled and part.batch.message:  # a result replaces it
-            why = f"batch {part.batch.id}: {part.batch.status}: {part.batch.message}"
-            answers.add((unanswered_line(name, why) for name in state.custom_ids(part)), part.model)
+            sent = part.batch.id and f"batch {part.batch.id}: {part.batch.status}: "
+            why, code = f"{sent}{part.batch.message}", "unanswered" if sent else "batch_cancelled"
+            answers.add((unanswered_line(name, why, code) for name in state.custom_ids(part)), part.model)
         if part.batch.is_ended:
             answers.add(_lines(state.results(part.number)), part.model)
     return answers

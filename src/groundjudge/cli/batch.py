@@ -55,7 +55,7 @@ DIFFERENCES = {
 
 
 NEVER_SENT = Batch(
-    "", "cancelled", is_ended=True, message="it was cancelled before it was sent", is_refused=True
+    "", "cancelled", is_ended=True, message="the batch was cancelled before it was sent", is_refused=True
 )
 """The batch of a part that is cancelled before it is sent."""
 

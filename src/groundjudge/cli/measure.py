@@ -486,8 +486,8 @@ def _show_comparison(screen: Screen, one: Comparison, sides: Sides) -> None:
     if one.n:
         rows = {
             name: [*map(as_text, one.values[name]), *_difference(one, name)]
-            for name, each in one.differences.items()
-            if each.value is not None
+            for name in one.differences
+            if one.values[name] != (None, None)
         }
         columns = ["", "first", "second", "second - first", *(["worst..best"] if one.bounds else []), ""]
         screen.table(columns, _in_sections(rows))

@@ -13,6 +13,7 @@ from typing import Unpack
 
 from pydantic import ValidationError
 
+from groundjudge.errors import first_fault
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import ProbeError
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, asked_twice, id_of, plan_of
@@ -273,7 +274,7 @@ def read_card(path: str | Path) -> Card:
     try:
         return Card.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        message = f"{path} is not a card written by `groundjudge probe --card`: {error.errors()[0]}"
+        message = f"{path} is not a card written by `groundjudge probe --card` ({first_fault(error)})"
         raise ProbeError("bad_card", message, str(path)) from error
 
 

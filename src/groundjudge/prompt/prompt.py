@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of
-from groundjudge.errors import CaseError, PromptError, did_you_mean
+from groundjudge.errors import CaseError, PromptError, did_you_mean, first_fault
 from groundjudge.prompt.fences import Block, attribute, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, Passes, PromptId, well_formed
@@ -377,10 +377,7 @@ def _front_matter(head: str) -> FrontMatter:
     try:
         made = FrontMatter.model_validate(settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        message = f"{key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
-        raise PromptError("bad_front_matter", message) from error
+        raise PromptError("bad_front_matter", first_fault(error)) from error
     if not is_mapping(made.model.get("parameters") or {}):
         raise PromptError("bad_front_matter", "model.parameters must be a mapping")
     return made
