@@ -189,6 +189,9 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
         "  expected: 4.75",
         "  distribution: 4 0.25, 5 0.75",
     ]
+    plain = invoke("run", file_of(ROW), *options, model=ScriptedModel("<S1>r</S1><S2>5</S2>"))
+    assert "groundedness: logprobs_unusable 1" in plain.stderr.splitlines()
+    assert "logprobs_unusable" not in result.stderr
 
 
 STRUCTURED: dict[str, list[str | None]] = {

@@ -230,8 +230,9 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     screen.table([*cells[0]], ([*each.values()] for each in cells))
     labels = {one.judge: [f"{name} {count}" for name, count in one.labels.items()] for one in summaries}
     screen.text(*(f"{judge}: {', '.join(counts)}" for judge, counts in labels.items() if counts))
-    nowhere = ((one.judge, one.evidence_not_found) for one in summaries if one.evidence_not_found)
-    screen.text(*(f"{judge}: evidence_not_found {count}" for judge, count in nowhere))
+    for code in ("evidence_not_found", "logprobs_unusable"):
+        counted = ((one.judge, getattr(one, code)) for one in summaries)
+        screen.text(*(f"{judge}: {code} {count}" for judge, count in counted if count))
 
 
 def _cells(summary: Summary, *, has_votes: bool, is_waiting: bool) -> dict[str, str]:

@@ -28,6 +28,7 @@ class Summary(Frozen):
         labels: label -> number of verdicts, the most frequent first.
         errors: error code -> number of verdicts, the most frequent first.
         evidence_not_found: verdicts with a score for which a quote that it needs is in no document.
+        logprobs_unusable: verdicts whose score was to be weighted, and is the plain one.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
             row took one.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
@@ -48,6 +49,7 @@ class Summary(Frozen):
     labels: Mapping[str, int]
     errors: Mapping[str, int]
     evidence_not_found: int = 0
+    logprobs_unusable: int = 0
     calls_per_row: float | None = None
     agreement: Score | None = None
     split_rate: Score | None = None
@@ -127,6 +129,7 @@ class _Count:
         if verdict.error is not None:
             self.errors[verdict.error.code] += 1
         self.n["evidence_not_found"] += any(part.warnings for part in verdict.parts)
+        self.n["logprobs_unusable"] += "logprobs_unusable" in verdict.warnings
         self.n["calls"] += verdict.attempts
         self.n["asked"] += verdict.attempts > 0
         if verdict.agreement is not None:
@@ -153,6 +156,7 @@ class _Count:
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
             evidence_not_found=n["evidence_not_found"],
+            logprobs_unusable=n["logprobs_unusable"],
             calls_per_row=_share(n["calls"], n["asked"]),
             agreement=_share(self.agreement, n["voted"]),
             split_rate=_share(n["split"], n["voted"]),

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from pydantic import ValidationError
 
 from groundjudge.case.case import Case
-from groundjudge.errors import CaseError, GroundjudgeError, ModelError
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError, first_fault
 from groundjudge.files import holds_something, locked, private, replaced
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.rows import STDIO, FileRow, format_of, read_rows
@@ -55,8 +55,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
                 Verdict.model_validate_json(row["verdict"] or "") if is_table else Verdict.model_validate(row)
             )
         except ValidationError as error:
-            first = error.errors()[0]
-            message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+            message = f"row {number}: not a verdict ({first_fault(error)})"
             yield CaseError("unreadable_row", message, f"row {number}")
 
 
