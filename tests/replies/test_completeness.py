@@ -74,11 +74,11 @@ We open on all days except Sundays. = We open on all days. | Yapıyor. = Yapmıy
 It takes 1.5 hours. = It takes 15 hours. | Take prednisone. = Take prednisolone. | Room 101 = Room 110
 We open at 9. = We open at. | A thoughtful answer. = A thoughtless answer.
 Ann called Bob. = Bob called Ann. | 入れません。 = 入れます。 | not so = so"""
-PARTIAL += [
+PARTIAL.extend(
     ([copy], said)
     for line in ALTERED.splitlines()
     for said, copy in [each.split(" = ") for each in line.split(" | ")]
-]
+)
 
 
 @pytest.mark.parametrize(("sentences", "response"), PARTIAL)

@@ -14,6 +14,11 @@ ASIDE = re.compile(
     r"|</?(?:a|b|br|code|em|i|li|ol|p|strong|su[bp]|u|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
+# The number of a list ("2. ") may be left out, or added.
+LIST_NUMBER = re.compile(
+    r"\(?(?:[0-9]{1,2}|[a-z](?=\))|[一二三四五六七八九十]{1,3}(?=、))(?:[.):]+(?=[\s*_])|、)", re.IGNORECASE
+)
+NUMBERED = re.compile(rf"\A[\s*_]*{LIST_NUMBER.pattern}", re.IGNORECASE)
 # "It's" is "It is".
 IS = re.compile(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
 # "5km" is "5 km", and "9-17" is "9 - 17"; "of 3 100" is no number of thousands.

@@ -12,31 +12,20 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 
 from groundjudge.errors import ReplyError
-from groundjudge.evidence.copied import ASIDE, comparable, is_alike, key
+from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, is_alike, key
 from groundjudge.evidence.edges import is_whole
 from groundjudge.evidence.near import MAY_DIFFER
 from groundjudge.evidence.normalized import Normalized
 from groundjudge.replies.format import PartReading
 from groundjudge.replies.reply import Reply
 
-# The number of a list ("2. ") may be left out, or added.
-LIST_NUMBER = re.compile(
-    r"\(?(?:[0-9]{1,2}|[a-z](?=\))|[一二三四五六七八九十]{1,3}(?=、))(?:[.):]+(?=[\s*_])|、)", re.IGNORECASE
-)
-NUMBERED = re.compile(rf"\A[\s*_]*{LIST_NUMBER.pattern}", re.IGNORECASE)
-# Words that no sentence has taken, in `Words.taken`.
-FREE = re.compile(rb"\x00+")
 # What ends a sentence or a line, and what may stand before the number of a list.
 ENDS = re.compile(r"[.!?。\n]")
 BEFORE_NUMBER = re.compile(r"[.!?:;,。，；：\n(]")
-# Signs that begin an item of a list, or underline a title.
-BULLETS = frozenset("+=")
 # So many words are left out behind "..." at most.
 LONGEST_CUT = 2
-# The rarest words of a sentence, at the places of which it is looked for.
-RAREST = 4
-# Places of each that are tried.
-MOST_PLACES = 20
+# How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
+RAREST, MOST_PLACES = 4, 20
 
 
 class Words:
@@ -61,8 +50,7 @@ class Words:
         for place, word in enumerate(self.keys):
             self.places.setdefault(word, []).append(place)
         self.taken = bytearray(len(self.keys))
-        self.reached = 0
-        self.cuts: set[int] = set()
+        self.reached, self.cuts = 0, set[int]()
 
     def take(self, sentence: Words) -> bool:
         """Take words that are free, where the last ones ended or else anywhere; whether there are such."""
@@ -95,15 +83,14 @@ class Words:
     def left_out(self) -> Iterator[str]:
         """The runs of words that are not taken."""
         source, spans = self.text.source, [(0, 0), *map(self.text.span, self.numbers)]
-        for run in FREE.finditer(self.taken):
+        for run in re.finditer(rb"\x00+", self.taken):
             first, last = run.span()
             start = spans[first + 1][0]
             lead = source[spans[first][1] : start]
             is_cut = first in self.cuts and last - first <= LONGEST_CUT and not ENDS.search(lead)
             is_number = last - first == 1 and BEFORE_NUMBER.search(lead) and LIST_NUMBER.match(source, start)
-            if not (is_cut or is_number or BULLETS.issuperset(self.keys[first:last])):
-                number = self.numbers[first - 1] + 1 if first else 0
-                yield source[self.text.span(number)[0] : spans[last][1]].casefold()
+            if not (is_cut or is_number or {"+", "="}.issuperset(self.keys[first:last])):
+                yield source[spans[first][1] : spans[last][1]].casefold().strip(" \n.,:;!?。，")
 
 
 def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
