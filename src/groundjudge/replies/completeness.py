@@ -106,15 +106,15 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
     spaced, asides = " ".join(said.text.source.split()), {*ASIDE.findall(response)}
     kept: list[PartReading] = []
     foreign: list[str] = []
-    known: set[tuple[str, ...]] = set()
+    known: dict[tuple[str, ...], object] = {}
     for part in parts:
         sentence = Words(NUMBERED.sub("", part.name))
         words = tuple(sentence.text.words)
         is_copied = said.take(sentence)
-        if not is_copied and words in known:
+        if not is_copied and known.get(words) == (part.value, part.label):
             continue
         kept.append(part)
-        known.add(words)
+        known[words] = part.value, part.label
         is_said = sentence.keys or " ".join(sentence.text.source.split()) in spaced
         if not (is_copied and is_said and asides.issuperset(ASIDE.findall(part.name))):
             foreign.append(part.name)
