@@ -60,7 +60,7 @@ def row(plan: str) -> dict[str, Any]:
         "agent_name": "Mira",
         "profile": "Mira runs the library.",
         "conversation": "When do you open?",
-        "response": f"It opens at nine (plan={plan.replace('-', '')};).",
+        "response": f"It opens at nine [](plan={plan.replace('-', '')};).",
     }
 
 

@@ -34,6 +34,10 @@ WHOLE: list[tuple[list[str], str]] = [
     (["Twice said.", "Twice said."], "Twice said. Twice said."),
     (["It has [1] two towers."], "It has two towers [1]."),
     (["See https://example.org/a_b?c=1 now."], "See https://example.org/a_b?c=1 now."),
+    (["See the page.", "It is 5 km."], "See [the page](http://x.y/z). It’s <b>5km</b>."),
+    (["Accomodation is - by the way - 9-5 °C."], "ACCOMMODATION is — by the way — **9 – 5°C**."),
+    (["The café opens at...", "So it is."], "The café opens at nine sharp. So it is."),
+    (["Dogs", "Cats", "狗可以。"], "+ Dogs\n2) Cats\n① 狗可以。"),
 ]
 
 
@@ -49,7 +53,26 @@ PARTIAL: list[tuple[list[str], str]] = [
     (["Bring:", "your ID card", "two photos", "The fee is 13 euros, in 30 days."], LIST),
     (["Twice said."], "Twice said. Twice said."),
     (["Yes. 😀", "!!"], "Yes."),
+    (["It is open [2]."], "It is open [1]."),
+    (["The dose is 10 mg.", "The limit is 5 mg."], "The dose is 5 mg. The limit is 10 mg."),
+    (["The drug is not", "safe for children."], "The drug is not safe for children."),
+    (["Dog barks.", "Dogs bark."], "Dogs bark."),
 ]
+ALTERED = """He can swim. = He can't swim. | Members may not enter. = Members may enter.
+It is safe. = It is unsafe. | We never open at 9 on weekdays. = We open at 9 on weekdays.
+Dogs are allowed. = Cats are allowed. | x < 5 = x > 5 | We open before 9. = We open after 9.
+It costs 5 euros. = It costs 5 dollars. | It is -5 °C. = It is 5 °C. | Yes. = No.
+Only members may. = Members may. | Correct. = Incorrect.
+Es kostet keine Gebühr. = Es kostet eine Gebühr. | 不可以进入。 = 可以进入。
+We open on all days except Sundays. = We open on all days. | Yapıyor. = Yapmıyor. | 5 € = 5
+It takes 1.5 hours. = It takes 15 hours. | Take prednisone. = Take prednisolone. | Room 101 = Room 110
+We open at 9. = We open at. | A thoughtful answer. = A thoughtless answer.
+Ann called Bob. = Bob called Ann. | 入れません。 = 入れます。 | not so = so"""
+PARTIAL.extend(
+    ([copy], said)
+    for line in ALTERED.splitlines()
+    for said, copy in [each.split(" = ") for each in line.split(" | ")]
+)
 
 
 @pytest.mark.parametrize(("sentences", "response"), PARTIAL)

@@ -138,6 +138,33 @@ def test_no_other_number_is_read_as_the_verdict(
     others = {name: said if name == place else "" for name in PLACES}
     found = outcome(kind, FRAMES[kind].format(a=a, **others))
     assert isinstance(found, str) or found in (float(a), [float(a)])
+    assert isinstance(found, str) or place != "after" or kind not in ("json", "line")
+
+
+NUMBERS = " or 0.5|\nOops, I meant 0.1|\nNein, doch 0,1.|\n٣|\n```\n0.5\n```"
+FINE = ".|\n```\nAnything else?|\nIt is a good answer, not supported by its notes. // so"
+OBJECT = '1/2: {"reasoning": "r", "score": 1.0}'
+BEHIND: list[tuple[str, str, Scale, object, str]] = [
+    ("json", OBJECT, SCALES["json"], "ambiguous", f'{NUMBERS}|/10|%|/ ten|\n{{"a": 1}}\nso 0.5'),
+    ("json", OBJECT, SCALES["json"], 1, FINE),
+    ("line", "1/2\nRating: 1", SCALES["line"], "ambiguous", f"{NUMBERS}|\nGood.\nRating: 1\nor 3"),
+    ("line", "1/2\nRating: 1", SCALES["line"], 1, FINE),
+    ("line", "Rating: yes", YES, "ambiguous", "\nActually, no.|\n**NO**, it is not."),
+    ("line", "Rating: not supported", FOUR, "ambiguous", "\nWait: supported.|\nNo: partially_supported"),
+    ("line", "Rating: B", GRADES, "ambiguous", "\nNo, A-.|\nOr b+"),
+    *(
+        ("line", f"Rating: {label}", scale, label, FINE)
+        for scale, label in ((FOUR, "not supported"), (GRADES, "B"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "reply", "scale", "expected", "behind"), BEHIND)
+def test_no_other_verdict_stands_in_the_prose_behind(
+    kind: str, reply: str, scale: Scale, expected: object, behind: str
+) -> None:
+    for each in behind.split("|"):
+        assert outcome(kind, reply + each, scale) == expected, each
 
 
 PIECES = st.sampled_from(

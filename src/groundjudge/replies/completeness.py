@@ -1,117 +1,96 @@
-"""Whether the rated sentences are the response: each word is looked for, and no sentence is split."""
+"""Whether the rated sentences are the response: each word is looked for, and no sentence is split.
+
+As for quotes, the words that differ may only be articles, forms of "to be", "that" and "which", or two forms
+of one word; and there may be slips of the pen.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from operator import add
-from unicodedata import normalize
+from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 
 from groundjudge.errors import ReplyError
+from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, is_alike, key
+from groundjudge.evidence.edges import is_whole
+from groundjudge.evidence.near import MAY_DIFFER
+from groundjudge.evidence.normalized import Normalized
 from groundjudge.replies.format import PartReading
 from groundjudge.replies.reply import Reply
 
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# In scripts without spaces each character is a word.
-WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
-# The number of a list ("2. ") may be left out, or added.
-LIST_NUMBER = re.compile(r"\A\s*[0-9]{1,2}[.):]\s+")
-NUMBER = re.compile(r"[0-9]+")
-# Words that no sentence has taken, in `Words.taken`.
-FREE = re.compile(rb"\x00+")
-# What ends a sentence or a line.
-ENDS = re.compile(r"[.!?…。！？\n]")
-# Percent of its letters that a sentence which was not copied exactly must have in common with the response.
-LEAST_ALIKE = 80
-# So many words in a row that no block has are left out, even if they are no whole sentence.
-SHORTEST_RUN = 3
-# Places that are tried for a sentence which does not continue where the last one ended.
-MOST_PLACES = 20
-# So many words are looked up at once.
-KEY_WORDS = 3
-# Pairs of characters that are compared, in all, for the sentences that were not copied exactly.
-MOST_PAIRS = 100_000_000
-
-
-def comparable(text: str) -> str:
-    """A text in one width and one case."""
-    return normalize("NFKC", text).casefold()
+# What ends a sentence or a line, and what may stand before the number of a list.
+ENDS = re.compile(r"[.!?。\n]")
+BEFORE_NUMBER = re.compile(r"[.!?:;,。，；：\n(]")
+# So many words are left out behind "..." at most.
+LONGEST_CUT = 2
+# How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
+RAREST, MOST_PLACES = 4, 20
 
 
 class Words:
-    """The words of a text.
+    """The words of a text that a copy must have.
 
     Attributes:
-        source: the text, folded, between two ends of a line.
-        words: the words.
+        text: the text.
+        numbers: which words of the text they are.
+        keys: their keys.
+        places: where each key stands.
         taken: for each word, whether a sentence that is rated has it.
         reached: the word behind the sentence that was found last.
-        pairs: how many pairs of characters may still be compared.
+        cuts: the words behind sentences that end in "...".
     """
 
     def __init__(self, text: str) -> None:
-        self.source = f"\n{comparable(text)}\n"
-        self.words: list[str] = WORD.findall(self.source)
-        self.taken = bytearray(len(self.words))
-        self.reached = 0
-        self.pairs = MOST_PAIRS
+        self.text = Normalized(f"\n{comparable(text)}\n")
+        words = self.text.words
+        self.numbers = [number for number, word in enumerate(words) if word not in MAY_DIFFER]
+        self.keys = [key(words[number]) for number in self.numbers]
+        self.places: dict[str, list[int]] = {}
+        for place, word in enumerate(self.keys):
+            self.places.setdefault(word, []).append(place)
+        self.taken = bytearray(len(self.keys))
+        self.reached, self.cuts = 0, set[int]()
 
-    @cached_property
-    def places(self) -> Mapping[tuple[str, ...], Sequence[int]]:
-        """Where each word stands, and each run of three."""
-        found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        for at in range(len(self.words)):
-            for length in (1, KEY_WORDS):
-                found[tuple(self.words[at : at + length])].append(at)
-        return found
-
-    def take(self, words: list[str]) -> bool:
+    def take(self, sentence: Words) -> bool:
         """Take words that are free, where the last ones ended or else anywhere; whether there are such."""
-        for at in self._places_of(words):
-            end = at + len(words)
-            if self.words[at:end] == words and not any(self.taken[at:end]):
-                self.taken[at:end] = b"\x01" * len(words)
-                self.reached = end
-                return True
-        return False
+        at = next((at for at in self._places_of(sentence.keys) if self._has(sentence.keys, at)), None)
+        if at is None:
+            return not sentence.keys
+        self.reached = at + len(sentence.keys)
+        self.taken[at : self.reached] = b"\x01" * len(sentence.keys)
+        if sentence.text.source.rstrip().endswith("..."):
+            self.cuts.add(self.reached)
+        return True
 
-    def _places_of(self, words: list[str]) -> Iterator[int]:
+    def _places_of(self, keys: Sequence[str]) -> Iterator[int]:
         """Where some words may begin: where the last ones ended, or at one of the places that are tried."""
         yield self.reached
-        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
-        behind = bisect_left(places, self.reached)
-        yield from (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES])
+        known = [(number, self.places[word]) for number, word in enumerate(keys) if word in self.places]
+        for number, places in nsmallest(RAREST, known, key=lambda each: len(each[1])):
+            behind = bisect_left(places, self.reached)
+            tried = (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES])
+            yield from (place - number for place in tried if place >= number)
 
-    def take_similar(self, words: list[str]) -> bool:
-        """Take nearly the same words among those that are left; whether there are such words."""
-        from rapidfuzz.fuzz import partial_ratio_alignment  # noqa: PLC0415  needed for inexact copies only
-
-        sentence = " ".join(words)
-        self.pairs -= len(self.source) * len(sentence)
-        if self.pairs < 0 or {*NUMBER.findall(sentence)} - {*NUMBER.findall(self.source)}:
+    def _has(self, keys: Sequence[str], at: int) -> bool:
+        """Whether there are these words, they are free, and nothing right before them denies them."""
+        source, own, end = self.text.source, self.keys[at : at + len(keys)], at + len(keys)
+        if not own or len(own) < len(keys) or any(self.taken[at:end]) or not all(map(is_alike, own, keys)):
             return False
-        left = [index for index, is_taken in enumerate(self.taken) if not is_taken]
-        text = "".join(f" {self.words[index]}" for index in left)
-        found = partial_ratio_alignment(sentence, text[1:], score_cutoff=LEAST_ALIKE)
-        span = (found.dest_start, found.dest_end) if found else (0, 0)
-        first, last = (text.count(" ", 0, at) for at in span)  # words that begin before it
-        for index in left[first:last]:
-            self.taken[index] = 1
-        return first < last
+        number = self.numbers[at - 1] + 1 if at else 0
+        return is_whole(source, self.text.span(number)[0], len(source))
 
     def left_out(self) -> Iterator[str]:
-        """The runs of words that are not taken, if they are long enough or a whole sentence or line."""
-        between = WORD.split(self.source)
-        for run in FREE.finditer(self.taken):
+        """The runs of words that are not taken."""
+        source, spans = self.text.source, [(0, 0), *map(self.text.span, self.numbers)]
+        for run in re.finditer(rb"\x00+", self.taken):
             first, last = run.span()
-            text = "".join(map(add, self.words[first:last], (*between[first + 1 : last], "")))
-            is_whole = ENDS.search(between[first]) and ENDS.search(between[last])
-            is_number = len(text) <= 2 and text.isdecimal()  # noqa: PLR2004  that of a list
-            if not is_number and (is_whole or last - first >= SHORTEST_RUN):
-                yield text
+            start = spans[first + 1][0]
+            lead = source[spans[first][1] : start]
+            is_cut = first in self.cuts and last - first <= LONGEST_CUT and not ENDS.search(lead)
+            is_number = last - first == 1 and BEFORE_NUMBER.search(lead) and LIST_NUMBER.match(source, start)
+            if not (is_cut or is_number or {"+", "="}.issuperset(self.keys[first:last])):
+                yield source[spans[first][1] : spans[last][1]].casefold().strip(" \n.,:;!?。，")
 
 
 def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
@@ -124,21 +103,21 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
             response.
     """
     said = Words(response)
-    spaced = " ".join(said.source.split())
+    spaced, asides = " ".join(said.text.source.split()), {*ASIDE.findall(response)}
     kept: list[PartReading] = []
-    inexact: list[tuple[str, list[str]]] = []
-    known: set[tuple[str, ...]] = set()
+    foreign: list[str] = []
+    known: dict[tuple[str, ...], object] = {}
     for part in parts:
-        text = comparable(LIST_NUMBER.sub("", part.name))
-        words: list[str] = WORD.findall(text)
-        is_copied = said.take(words)
-        if not is_copied and tuple(words) in known:
+        sentence = Words(NUMBERED.sub("", part.name))
+        words = tuple(sentence.text.words)
+        is_copied = said.take(sentence)
+        if not is_copied and known.get(words) == (part.value, part.label):
             continue
         kept.append(part)
-        known.add(tuple(words))
-        if not is_copied or (not words and " ".join(text.split()) not in spaced):
-            inexact.append((part.name, words))
-    foreign = [name for name, words in inexact if not (words and said.take_similar(words))]
+        known[words] = part.value, part.label
+        is_said = sentence.keys or " ".join(sentence.text.source.split()) in spaced
+        if not (is_copied and is_said and asides.issuperset(ASIDE.findall(part.name))):
+            foreign.append(part.name)
     left_out = list(said.left_out())
     if foreign or left_out:
         numbers = len(left_out), len(foreign)

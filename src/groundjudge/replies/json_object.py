@@ -33,6 +33,8 @@ TOKEN = re.compile(
 COMMENT = re.compile(r"//[^\n0-9]*(?:\n|$)|/\*[^0-9*]*\*/")
 # A number as JSON has it, but without an exponent.
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+# What makes another number of the one in an object that ends there.
+SIGN = re.compile(r"\s*+[%％/／](?![/*])")
 QUOTES = " \t\r\n\"'“”"
 # What a repair may cost: characters times quotation marks, 230 of them in 20,000 characters. json_repair
 # takes quadratic time: for `{"a": [` and then `"a", a"b` again and again, 0.1 s for 2,500 characters, 2.5 s
@@ -65,7 +67,7 @@ class Json(Format):
 
         Raises:
             ReplyError: there is no object with a score, the score cannot be read, or there are scores that
-                differ, or more of them outside of the objects (`ambiguous`).
+                differ, or more of them outside of the objects, or a digit behind it (`ambiguous`).
         """
         opening = opened(reply, OBJECT, has_strings=True)
         reader = Reader(opening, scale, asked, (self.value,))
@@ -76,7 +78,9 @@ class Json(Format):
         places = [_place(text[start:end], reader) for _, start, end in verdicts]
         index, found = reader.agreed(places)
         (begin, close, members), start, end = verdicts[index]
-        if self._is_said_outside(text, objects) or any(key is None for key, _, _ in members):
+        behind = _outside(text, objects, close)
+        is_followed = SIGN.match(behind) or reader.may_differ(found, behind)
+        if is_followed or self._is_said(_outside(text, objects)) or any(key is None for key, _, _ in members):
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
@@ -104,10 +108,8 @@ class Json(Format):
             "additionalProperties": False,
         }
 
-    def _is_said_outside(self, text: str, objects: Sequence[Object]) -> bool:
+    def _is_said(self, outside: str) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
-        edges = [0, *(edge for start, end, _ in objects for edge in (start, end)), len(text)]
-        outside = " ".join(text[end:start] for end, start in zip(edges[::2], edges[1::2], strict=True))
         key = re.compile(rf"(?<!\w){re.escape(self.value)}[\"'`*_”]{{0,3}}\s*[:=：]", re.IGNORECASE)
         return bool({*outside} & {*"{}"} or key.search(outside) or ends_nothing(outside, OBJECT))
 
@@ -135,6 +137,12 @@ def _objects(text: str) -> Iterator[Object]:
             if position < 0:
                 return
             yield start, position, [] if lists or text[start - 1 : start] in ("'", '"') else members
+
+
+def _outside(text: str, objects: Sequence[Object], at: int = 0) -> str:
+    """What stands outside of the objects, from a place on."""
+    edges = [at, *(edge for start, end, _ in objects if start >= at for edge in (start, end)), len(text)]
+    return " ".join(text[end:start] for end, start in zip(edges[::2], edges[1::2], strict=True))
 
 
 def _members(text: str, start: int) -> tuple[list[Member], int]:

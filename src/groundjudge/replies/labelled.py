@@ -17,7 +17,7 @@ from groundjudge.scale import Scale
 # A line below that goes on with the value: it begins with a digit, or is a sign, alone but
 # for closing marks or before a digit.
 GOES_ON_BELOW = re.compile(
-    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’\])}])*(?:[0-9]|$))", re.MULTILINE
+    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
 LINE = re.compile("\n")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
@@ -125,7 +125,7 @@ class Line(Format):
     brackets: bool = False
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
-        """Read a reply. Prose may follow the verdict.
+        """Read a reply. Prose may follow the verdict, without a digit or, after a label, another label.
 
         Raises:
             ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
@@ -134,6 +134,9 @@ class Line(Format):
         reader, found = labelled(reply, self._labels, scale, asked, self._names)
         lines = [each for each in found if not self.brackets or "[[" in each.place]
         line, read = verdict(reader, lines, prose_may_follow=True)
+        rest = (each.below if each in lines else each.text for each in found[found.index(line) :])
+        if any(reader.may_differ(read, text) for text in rest):
+            raise reader.error("ambiguous")
         return replace(read, reason=reader.text.slice(reader.text.start, line.begin))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol

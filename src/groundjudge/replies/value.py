@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import ReplyError, what_is_wrong
+from groundjudge.evidence.normalized import UNSPACED
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading, Span
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reply import Reply
-from groundjudge.scale import Scale, folded
+from groundjudge.scale import SPACES, Scale, folded
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
@@ -103,6 +104,17 @@ class Reader:
             return Reading(found, span=span)
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
         return "no_verdict" if is_echo else found
+
+    def may_differ(self, found: Reading, text: str) -> bool:
+        """Whether prose behind a verdict may say another one: by a digit, or by another label as a word."""
+        if not self.scale.choices:
+            return any(map(str.isdigit, text))
+        # "not supported" is not "supported", and "a" in prose is not the grade A.
+        labels = sorted(self.scale.choices, key=len, reverse=True)
+        names = "|".join(f"(?i:{re.escape(folded(one))})" if one[1:] else re.escape(one) for one in labels)
+        # in scripts without spaces nothing tells where a word ends
+        words = re.findall(rf"(?<![^\W{UNSPACED}])(?:{names})(?![^\W{UNSPACED}])", SPACES.sub(" ", text))
+        return any(folded(word) != folded(found.label) for word in words)
 
     def misfit(self, text: str) -> str:
         """The code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
