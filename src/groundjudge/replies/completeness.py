@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from heapq import nsmallest
 
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, is_alike, key
@@ -67,7 +66,7 @@ class Words:
         """Where some words may begin: where the last ones ended, or at one of the places that are tried."""
         yield self.reached
         known = [(number, self.places[word]) for number, word in enumerate(keys) if word in self.places]
-        for number, places in nsmallest(RAREST, known, key=lambda each: len(each[1])):
+        for number, places in sorted(known, key=lambda each: len(each[1]))[:RAREST]:
             behind = bisect_left(places, self.reached)
             tried = (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES])
             yield from (place - number for place in tried if place >= number)
@@ -102,10 +101,13 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
             response.
     """
+    # Most replies copy all to the letter, each sentence up to its end.
+    is_copy = " ".join(part.name for part in parts).split() == response.split()
+    if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
+        return [*parts]
     said = Words(response)
     spaced, asides = " ".join(said.text.source.split()), {*ASIDE.findall(response)}
-    kept: list[PartReading] = []
-    foreign: list[str] = []
+    kept, foreign = list[PartReading](), list[str]()
     known: dict[tuple[str, ...], object] = {}
     for part in parts:
         sentence = Words(NUMBERED.sub("", part.name))
