@@ -57,6 +57,7 @@ NO_PLAIN_MAPPINGS: dict[str, Any] = {
     "an empty kind": {**PLAIN, "kind": ""},
     "a message": {**PLAIN, "role": "user"},
     "a type": {"content": "x", "type": "function"},
+    "a type of a block": {"content": "x", "type": "tool_result"},
     "a title in the content": {"content": {"title": TITLE, "kind": "tool"}},
     "a title in the metadata": {"content": "x", "metadata": {"title": TITLE, "kind": "tool"}},
     "a name and a source": {"content": "x", "name": TITLE, "source": TITLE},

@@ -50,6 +50,9 @@ BLOCK = re.compile(
 NOT_SNAKE = re.compile("[A-Z]|-")
 """What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
 
+BARE = ("call", "result", "reasoning")
+"""What OpenAI's Responses have beside messages, instead of in their content."""
+
 BESIDE_CONTENT = ("tool_calls", "invalid_tool_calls", "additional_kwargs", "refusal", "function_call")
 """What a message has beside its content; if that is split, its last part keeps it."""
 
@@ -219,14 +222,19 @@ Block: TypeAlias = tuple[str, str, Any]
 """How a block of content is read, a group of `BLOCK`; its text; and the block as it was given."""
 
 
+def _sort(kind: object) -> str:
+    """How a block of that type is read: a group of `BLOCK`, or ""."""
+    found = BLOCK.fullmatch(NOT_SNAKE.sub(lambda sign: f"_{sign[0].strip('-').lower()}", str(kind)))
+    return str(found.lastgroup) if found else ""
+
+
 def _block(block: object) -> Block:
     """A block of any vendor's; of mere data the group is ""."""
     if isinstance(block, str):
         return "text", block, block
     only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
     kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
-    found = BLOCK.fullmatch(NOT_SNAKE.sub(lambda sign: f"_{sign[0].strip('-').lower()}", str(kind)))
-    sort, has_type = str(found.lastgroup) if found else "", isinstance(kind, str) and kind is not only_key
+    sort, has_type = _sort(kind), isinstance(kind, str) and kind is not only_key
     if sort in {"call", "result"} and is_mapping(held := get(block, str(only_key))):  # Bedrock's, Gemini's
         block, has_type = held, True
     if sort == "call" and _output(block) is not None:
@@ -286,10 +294,15 @@ def role_of(item: object) -> str | None:
     return ROLES.get(role.casefold(), role) if isinstance(role, str) else ROLES.get(kind)
 
 
-def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
+def _items(value: Any, *, are_said: bool = False) -> Iterator[Any]:  # noqa: ANN401  whatever was given
     """The items of a value: a string, a mapping or an object with content is the only item itself.
 
     What LangChain dumps, and a pair of role and text, is a mapping like those of others.
+
+    Args:
+        value: the value.
+        are_said: whether the items are a thread's, where calls and results stand beside messages in OpenAI's
+            Responses. No type makes a document a tool's result.
     """
     is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
     items: list[Any] = [value] if is_one else plain(value)
@@ -301,8 +314,8 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
                 yield from _split({**item, **held})
             case [str(role), content] if role in ROLES and isinstance(content, str | list):
                 yield from _split({"role": role, "content": cast("object", content)})
-            case _ if role_of(item) is None and (sort := _block(item)[0]) in {"call", "result", "reasoning"}:
-                if sort != "reasoning":  # an item of OpenAI's Responses
+            case _ if are_said and not role_of(item) and (sort := _sort(get(item, "type"))) in BARE:
+                if sort != "reasoning":
                     yield from _split({"role": "assistant", "content": [item]})
             case _:
                 yield from _split(item)
@@ -432,7 +445,9 @@ def _string(field: str, value: object) -> str:
 
 
 def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
-    return value if isinstance(value, str) else tuple(_message(field, item) for item in _items(value))
+    if isinstance(value, str):
+        return value
+    return tuple(_message(field, item) for item in _items(value, are_said=True))
 
 
 def _documents(field: str, value: object) -> tuple[Document, ...]:
