@@ -391,7 +391,8 @@ def _in_thread(thread: object, found: Found) -> Found:
     if not is_list(thread):
         return {"conversation": thread}
     asked = max((number for number, each in enumerate(thread) if each.role == "user"), default=-1)
-    ends = (number for number, each in enumerate(thread) if number > asked and _is_answer(each, found))
+    given = _given_answer(found)
+    ends = (number for number, each in enumerate(thread) if number > asked and _is_answer(each, given))
     end = max(ends, default=None)
     results = _tool_results(thread[:end])
     is_whole = asked >= 0 and end is not None and misspelt("context", found["metadata"]) is None
@@ -403,15 +404,17 @@ def _in_thread(thread: object, found: Found) -> Found:
     }
 
 
-def _is_answer(message: Message, found: Found) -> bool:
+def _given_answer(found: Found) -> object:
+    """The text of the response that has a key of its own, or why it cannot be read; None without a key."""
+    if "response" not in found:
+        return None
+    given = readable("response", found["response"])
+    return given if isinstance(given, CaseError) else shapes.text_of(given, "assistant")
+
+
+def _is_answer(message: Message, given: object) -> bool:
     """Whether a message can be the response: it calls no tool, and is the one that was given, if one was."""
-    is_final = message.role == "assistant" and not message.tool_calls
-    given = readable("response", found.get("response", message.content))
-    return (
-        is_final
-        and not isinstance(given, CaseError)
-        and shapes.text_of(given, "assistant") == message.content
-    )
+    return message.role == "assistant" and not message.tool_calls and given in (None, message.content)
 
 
 def _tool_results(messages: object) -> list[Message]:
@@ -451,7 +454,6 @@ NOTHING = object()
 
 def _held(value: Any, name: str) -> Any:  # noqa: ANN401
     """What a key, an attribute or the number of an item leads to."""
-    value = shapes.plain(value)
     if hasattr(value, "get"):
         return value.get(name, NOTHING)
     if is_list(value):
@@ -464,7 +466,7 @@ def _values_at(value: object, path: str) -> Iterator[Any]:
     """What a path leads to, in every way that it can be read: a key can contain dots."""
     names = path.split(".")
     for end in range(1, len(names) + 1):
-        held = _held(value, ".".join(names[:end]))
+        held = shapes.plain(_held(value, ".".join(names[:end])))
         if held is not NOTHING:
             yield from _values_at(held, ".".join(names[end:])) if names[end:] else (held,)
 
@@ -475,7 +477,7 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
     Raises:
         CaseError: `bad_path`: the path can be read in two ways that lead to different values.
     """
-    values = [shapes.plain(value) for value in _values_at(roots, path) if value is not None]
+    values = [value for value in _values_at(roots, path) if value is not None]
     if any(value != values[0] for value in values):
         message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
         raise CaseError("bad_path", message, path)

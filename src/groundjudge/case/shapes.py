@@ -305,7 +305,7 @@ def _items(value: Any, *, are_said: bool = False) -> Iterator[Any]:  # noqa: ANN
             Responses. No type makes a document a tool's result.
     """
     is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
-    items: list[Any] = [value] if is_one else plain(value)
+    items: list[Any] = [value] if is_one else [*value]
     for item in items:
         match item:
             case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from unicodedata import combining, normalize
 
-from groundjudge.text.words import MOST_KEPT, snowball
+from groundjudge.text.words import MOST_KEPT, stemmed
 
 # What a copy may leave out, but not alter: numbers in circles, marks of citations, addresses of links, tags.
 ASIDE = re.compile(
@@ -40,8 +40,7 @@ def key(word: str) -> str:
     letters = "".join(sign for sign in normalize("NFKD", word) if not combining(sign))
     if len(letters) < SHORTEST_WORD or not letters.isalpha():
         return word
-    # a new stemmer for each word that is not kept: threads must not share one
-    return re.sub(r"(.)\1+", r"\1", snowball.Stemmer("english").stemWord(letters))
+    return re.sub(r"(.)\1+", r"\1", stemmed(letters))
 
 
 def is_alike(one: str, other: str) -> bool:

@@ -132,6 +132,12 @@ def _run(run: str, start: int) -> Iterator[Word]:
             yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, at)
 
 
+def stemmed(word: str) -> str:
+    """A word in small letters without its ending, by Snowball's rules for English. Keep it: it takes long."""
+    stem: str = snowball.Stemmer("english").stemWord(word)  # a new one each time: threads must not share one
+    return stem
+
+
 @lru_cache(MOST_KEPT)
 def _looked_up(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts.
@@ -146,9 +152,7 @@ def _looked_up(word: str) -> tuple[str, float]:
     stem = SPELLINGS.get(stem) or SPELLINGS.get(stem.removesuffix("s"), stem)
     for british, american in _AMERICAN:
         stem = re.sub(british, american, stem)
-    # a new stemmer for each word that is not kept: threads must not share one
-    stem = snowball.Stemmer("english").stemWord(stem)[:LONGEST_STEM]
-    return stem, FUNCTION_WEIGHT if is_function else 1.0
+    return stemmed(stem)[:LONGEST_STEM], FUNCTION_WEIGHT if is_function else 1.0
 
 
 def negated_at(text: str) -> list[int]:
