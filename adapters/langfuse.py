@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Unpack
 
-from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.fields import SIDES, Fields, FieldsGiven
 from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -107,8 +107,7 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
 
 
 def _case(fields: Fields, **item: object) -> Mapping[str, Any]:
-    *sides, metadata = item.values()
-    return fields.in_exchange(*sides, roots=item, more={"metadata": metadata})
+    return fields.in_row(dict(zip((*SIDES, "metadata"), item.values(), strict=True)), item)
 
 
 def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:

@@ -300,12 +300,8 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
 
 def _case(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any]:
     """The fields of the exchange; the context, if it has none, from the child runs."""
-    return fields.in_exchange(
-        **_sides(run, example),
-        roots={"run": run, "example": example},
-        retrieved=lambda: documents(run),
-        more={"metadata": (example and example.metadata) or {}},
-    )
+    row = {**_sides(run, example), "metadata": (example and example.metadata) or {}}
+    return fields.in_row(row, {"run": run, "example": example}, lambda: documents(run))
 
 
 def _has_crashed(run: Run) -> bool:

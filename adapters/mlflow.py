@@ -21,8 +21,8 @@ from typing import Any, Unpack
 from pydantic import PrivateAttr
 
 from groundjudge.case.case import CaseLike, Document
-from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
-from groundjudge.case.shapes import is_absent
+from groundjudge.case.data import is_absent
+from groundjudge.case.fields import SIDES, Fields, FieldsGiven, traced_documents
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel
@@ -132,14 +132,14 @@ def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
     """The fields of a row; the context, if it has none, from the trace.
 
     Raises:
-        CaseError: `no_response` if the application failed; otherwise as for `Fields.in_exchange`.
+        CaseError: `no_response` if the application failed; otherwise as for `Fields.in_row`.
     """
-    inputs, outputs, expectations, trace = (None if is_absent(value) else value for value in row.values())
-    if outputs is None and trace and trace.info.state == TraceState.ERROR:
+    *sides, trace = (None if is_absent(value) else value for value in row.values())
+    if sides[1] is None and trace and trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
     retrieved = partial(documents, trace) if trace else None
-    return fields.in_exchange(inputs, outputs, expectations, roots=row, retrieved=retrieved)
+    return fields.in_row(dict(zip(SIDES, sides, strict=True)), row, retrieved)
 
 
 def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:

@@ -22,8 +22,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groundjudge.case.case import CaseLike
+from groundjudge.case.data import is_mapping
 from groundjudge.case.fields import Fields
-from groundjudge.case.shapes import is_mapping
 from groundjudge.judging.load import as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.verdict import Usage, Verdict
@@ -81,7 +81,7 @@ def _configured(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
 
 
 def _case(fields: Fields, **given: Any) -> CaseLike:  # noqa: ANN401
-    return fields.in_exchange(given["vars"], given["output"], roots=given)
+    return fields.in_row({"inputs": given["vars"], "outputs": given["output"]}, given)
 
 
 def _grading(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias, Unpack
 
 from pydantic_core import to_jsonable_python
 
-from groundjudge.case.shapes import content_text, is_mapping
+from groundjudge.case.data import is_mapping
+from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
 from groundjudge.guard import NOTE, GuardedOptions, GuardLike, Progress, as_guard
 from groundjudge.verdict import Verdict

@@ -25,8 +25,8 @@ from pydantic import GetPydanticSchema
 from pydantic_core.core_schema import str_schema
 
 from groundjudge.case.case import CaseLike
+from groundjudge.case.data import is_mapping
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
@@ -138,8 +138,8 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
 def _case(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
     roots = {name: getattr(ctx, name) for name in ROOTS}
-    more = {"id": ctx.name, "metadata": ctx.metadata}
-    return fields.in_exchange(ctx.inputs, ctx.output, ctx.expected_output, roots=roots, more=more)
+    sides = {"inputs": ctx.inputs, "outputs": ctx.output, "reference_outputs": ctx.expected_output}
+    return fields.in_row({**sides, "id": ctx.name, "metadata": ctx.metadata}, roots)
 
 
 def _as_data(value: Any, name: str | None) -> Any:  # noqa: ANN401  whatever YAML can hold

@@ -273,7 +273,7 @@ class Guard:
 
     @cached_property
     def _case_of(self) -> Callable[..., CaseLike]:
-        return self.judge.cases(self.fields, ["inputs", "outputs"], Fields.in_exchange)
+        return self.judge.cases(self.fields, ["inputs", "outputs"], _case)
 
     def case(self, inputs: object, outputs: object) -> Case:
         """The case of what an application was given and what it answered, as `Case.from_exchange` reads them.
@@ -487,6 +487,10 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardedOptions]) -> Guard:
     if isinstance(guard, Guard):
         return replace(guard, judge=as_judge(guard.judge, **given), **own)
     return Guard(as_judge(guard, **given), **own)
+
+
+def _case(fields: Fields, inputs: object, outputs: object) -> CaseLike:
+    return fields.in_row({"inputs": inputs, "outputs": outputs})
 
 
 def _with_response(case: Case | None, given: object) -> Case:

@@ -17,7 +17,7 @@ from fenced import without_codes
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, GroundjudgeError, ModelError, Reply, Verdict, load
-from groundjudge.case.shapes import is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.types import Request
 from groundjudge.verdict import Part, named_scores

@@ -591,12 +591,13 @@ def test_context_is_that_of_the_outputs_else_what_was_retrieved(
     outputs: Any, expected: Any, path: str | None, context: list[str]
 ) -> None:
     fields = Fields.of({"context": path} if path else None)
-    case = Case.of(fields.in_exchange(ASKS, outputs, expected, retrieved=lambda: FOUND))
+    row = {"inputs": ASKS, "outputs": outputs, "reference_outputs": expected}
+    case = Case.of(fields.in_row(row, retrieved=lambda: FOUND))
     assert [each.content for each in case.context or ()] == context
 
 
 def test_context_of_the_inputs_counts_without_retriever_or_tool() -> None:
-    case = Case.of(Fields().in_exchange(ASKS, "r", retrieved=lambda: None))
+    case = Case.of(Fields().in_row({"inputs": ASKS, "outputs": "r"}, retrieved=lambda: None))
     assert case.context == (Document(content="given"),)
 
 
@@ -604,7 +605,7 @@ def test_what_cannot_be_read_is_an_error_only_for_judges_of_a_context() -> None:
     def retrieved() -> tuple[Document, ...]:
         raise CaseError("context_unreadable", "no text", "context")
 
-    case = Case.of(Fields().in_exchange({"query": "q"}, "r", retrieved=retrieved))
+    case = Case.of(Fields().in_row({"inputs": {"query": "q"}, "outputs": "r"}, retrieved=retrieved))
     assert case.value("response") == "r"
     with pytest.raises(CaseError, match="no text"):
         case.value("context")

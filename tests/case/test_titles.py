@@ -116,13 +116,14 @@ def test_title_that_is_written_otherwise_makes_nothing(title: Any) -> None:
 # --- every place where documents enter ------------------------------------------------------------
 
 
+ASKED = {"inputs": "q", "outputs": "r"}
 ENTRANCES = {
     "a row": Fields().in_row({"documents": [PLAIN]}),
     "a path": Fields.of({"context": "a.b"}).in_row({"a": {"b": PLAIN}}),
-    "inputs": Fields().in_exchange({"context": [PLAIN]}, "r"),
-    "outputs": Fields().in_exchange("q", {"answer": "r", "docs": [PLAIN]}),
-    "reference outputs": Fields().in_exchange("q", "r", {"context": [PLAIN]}),
-    "more": Fields().in_exchange("q", "r", more={"context": [PLAIN]}),
+    "inputs": Fields().in_row({"inputs": {"context": [PLAIN]}, "outputs": "r"}),
+    "outputs": Fields().in_row({"inputs": "q", "outputs": {"answer": "r", "docs": [PLAIN]}}),
+    "reference outputs": Fields().in_row({**ASKED, "reference_outputs": {"context": [PLAIN]}}),
+    "more": Fields().in_row({**ASKED, "context": [PLAIN]}),
 }
 
 
@@ -139,7 +140,7 @@ def test_strangers_write_the_titles_of_what_a_retriever_returned(document: Any) 
 
 def test_traced_retriever_gives_knowledge_and_a_traced_tool_a_tool_result() -> None:
     assert [(each.kind, each.title) for each in retrieved(PLAIN, "tool")] == [("tool", TITLE)]
-    found = Fields().in_exchange("q", "r", retrieved=lambda: retrieved([PLAIN]))
+    found = Fields().in_row(ASKED, retrieved=lambda: retrieved([PLAIN]))
     assert kinds(Case.of(found).context) == ["knowledge"]
 
 

@@ -124,7 +124,9 @@ GIVEN: dict[str, Any] = {
     "key": {"topic": "dogs", "response": "r"},
     "metadata": {"metadata": {"topic": "dogs"}, "response": "r"},
     "inputs": {"inputs": {"topic": "dogs"}, "outputs": {"answer": "r"}},
-    "exchange's path": Fields({"topic": "inputs.a.0.b"}).in_exchange({"a": [{"b": "dogs"}]}, "r", None),
+    "exchange's path": Fields({"topic": "inputs.a.0.b"}).in_row(
+        {"inputs": {"a": [{"b": "dogs"}]}, "outputs": "r"}
+    ),
 }
 
 

@@ -14,8 +14,8 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
 
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import field_of
-from groundjudge.case.shapes import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names

@@ -21,7 +21,7 @@ from groundjudge.batches.replay import (
     verdicts_in,
 )
 from groundjudge.case.case import Case
-from groundjudge.case.shapes import is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_reply

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from pydantic import Field, PrivateAttr
 
+from groundjudge.case.data import plain
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, plain, read, readable, text_of
+from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read, readable, text_of
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String
 
@@ -105,9 +106,11 @@ class Case(Frozen):
     ) -> Case:
         """Build a case from the inputs and outputs of an application's run, and the expected outputs.
 
-        See `Fields.in_exchange`; fields that cannot be read are treated as by `from_mapping`.
+        Further fields may have any of their names. See `Fields.in_row`; fields that cannot be read are
+        treated as by `from_mapping`.
         """
-        return cls.from_mapping(Fields().in_exchange(inputs, outputs, reference_outputs, more=more))
+        sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+        return cls.from_mapping({**more, **sides})
 
     def _read(self, given: Mapping[str, Any]) -> None:
         """Set the fields; note those that cannot be read, and those with content that is not text."""

@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.case import shapes
-from groundjudge.case.shapes import Document, Message, is_absent, is_list, is_mapping, readable
+from groundjudge.case.data import declared, is_absent, is_list, is_mapping, plain
+from groundjudge.case.shapes import Document, Message, readable
 from groundjudge.errors import CaseError, did_you_mean
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -36,7 +37,9 @@ FOLDED = {name.casefold(): field for name, field in FIELD_NAMED.items()}
 MEANINGS = FOLDED | {name: name for name in ("messages", "id", "case_id", "metadata")}
 """What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
 
-SIDES = ("inputs", "outputs", "reference_outputs")
+SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "reference"}
+"""The sides of an exchange, each with the field that it is if it is not a mapping."""
+
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 """Keys of a mapping that mean something else than a field or an entry of the metadata."""
 
@@ -136,19 +139,36 @@ class Fields:
             paths[own] = path
         return cls(paths)
 
-    def in_row(self, row: object, roots: Mapping[str, object] | None = None) -> Found:
-        """The fields in a row of a file, in any mapping, or in the state of an agent.
+    def in_row(
+        self, row: object, roots: Mapping[str, object] | None = None, retrieved: Retrieved | None = None
+    ) -> Found:
+        """The fields in a row of a file, in any mapping, in the state of an agent, or in an exchange.
 
-        A field may have any of its names in `ALIASES`; keys that name no field go to `metadata`. A row with
-        both `inputs` and `outputs` is read like an exchange. `messages` are a thread (see `_in_thread`), and
-        give the fields that have no key of their own. A response that has a key, even one without a value, is
-        never read from them: a crashed application must not look like a good one.
+        A field may have any of its names in `ALIASES`; keys that name no field go to `metadata`. `messages`
+        are a thread (see `_in_thread`), and give the fields that have no key of their own. A response that
+        has a key, even one without a value, is never read from them: a crashed application must not look like
+        a good one.
+
+        A row with both `inputs` and `outputs` is an exchange with an application; it may have
+        `reference_outputs`, the expected outputs, and other keys. Each side is the field that it stands for
+        (`SIDES`), or a mapping with fields; a dataclass or a pydantic model with a field under any of its
+        names counts as a mapping. If two sides hold the same field, the outputs come first, then the inputs,
+        then the reference outputs; only the `id` of the inputs comes before that of the outputs.
+
+        - inputs: `messages` are the query or, if another key gives the query, the conversation. The response
+          is never in the inputs: what they have under a name of it is of an earlier turn, or expected, and
+          goes to `metadata`.
+        - outputs: `messages` are a thread; without a user message it continues the `messages` of the inputs.
+        - reference outputs: any name of the response means the reference here.
 
         Args:
             row: a mapping, or a dataclass or pydantic model like one; any object if all that is needed of it
                 is in the paths.
-            roots: what a path can begin with, by name. None: the keys of the row, in which a key may contain
-                dots, such as the column "inputs.q" of a table.
+            roots: what a path can begin with besides the keys of the row, by name. A key of the row may
+                contain dots, such as the column "inputs.q" of a table.
+            retrieved: the documents that the run of an exchange retrieved; None if it has no retriever and no
+                tool. With the thread's tool results they are the context, unless the outputs or a path have
+                one.
 
         Raises:
             CaseError: `unreadable_row` if the row is not a mapping; `bad_path` if a path can be read in two
@@ -159,73 +179,16 @@ class Fields:
                 message = f"a case must be a mapping from field names to values, not {shapes.shape_of(row)}"
                 raise CaseError("unreadable_row", message)
             row = {}
-        roots = row if roots is None else roots
-        if not {"inputs", "outputs"} <= row.keys():
-            return self._found(row.items(), roots)
-        rest = {key: row[key] for key in row if key not in SIDES}
-        return self.in_exchange(*map(row.get, SIDES), roots=roots, more=rest)
-
-    def in_exchange(  # noqa: PLR0913  what frameworks hand over
-        self,
-        inputs: object,
-        outputs: object,
-        reference_outputs: object = None,
-        *,
-        roots: Mapping[str, object] | None = None,
-        retrieved: Retrieved | None = None,
-        more: Mapping[str, object] | None = None,
-    ) -> Found:
-        """The fields in the inputs and outputs of an application's run, and in the expected outputs.
-
-        If two sides hold the same field, the outputs come first, then the inputs, then the reference
-        outputs; only the `id` of the inputs comes before that of the outputs. The response is never in the
-        inputs: what they have under a name of it is of an earlier turn, or expected, and goes to `metadata`.
-
-        Args:
-            inputs: a mapping, or the query itself. `messages` is the query or, if another key gives the
-                query, the conversation. On each side, a dataclass or a pydantic model with a field under
-                any of its names counts as a mapping.
-            outputs: a mapping, or the response itself. `messages` are a thread, as for `in_row`; without a
-                user message it continues the `messages` of the inputs.
-            reference_outputs: a mapping, or the reference itself. Any name of the response means the
-                reference here.
-            roots: what a path can begin with besides inputs, outputs and reference_outputs, by name.
-            retrieved: the documents that the run retrieved; None if it has no retriever and no tool. With the
-                thread's tool results they are the context, unless the outputs or a path have one.
-            more: further fields under any of their names; other keys go to `metadata`.
-
-        Raises:
-            CaseError: as for `in_row`.
-        """
-        sides = dict(zip(SIDES, (inputs, outputs, reference_outputs), strict=True))
-        asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
-        expected.setdefault("reference", expected.pop("messages", None))
-        before, after = (readable("messages", side.get("messages")) for side in (asked, answered))
-        asked.pop("messages", None)
-        if is_list(before) and is_list(after):
-            goes_on = all(each.role != "user" for each in after)
-            answered["messages"] = (*before, *after) if goes_on else after
-        elif before is not None:
-            asked.setdefault("conversation" if "query" in asked else "query", before)
-            if results := _tool_results(before):
-                asked.setdefault("context", results)
-        if "messages" not in answered:
-            answered.setdefault("response", None)  # a crash, whatever the thread or the row has besides
-        exchange = {**expected, **asked, **answered}
-        exchange["id"] = asked.get("id", exchange.get("id"))
-        exchange["metadata"] = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
-        pairs = [*exchange.items(), *(more or {}).items()]
-        return self._found(pairs, {**sides, **(roots or {})}, None if "context" in answered else retrieved)
-
-    def _found(self, pairs: Pairs, roots: Mapping[str, object], retrieved: Retrieved | None = None) -> Found:
-        """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
+        roots = {**row, **(roots or {})}
         placed = {name: value_at(roots, path) for name, path in self.paths.items()}
         fields = placed.keys() & ALIASES.keys()
+        pairs = _exchanged(row) if {"inputs", "outputs"} <= row.keys() else row.items()
         others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
         found = dict.fromkeys(fields) | _named([*placed.items(), *others])
         spoken = _in_thread(readable("messages", found.pop("messages", None)), found)
         found = {**spoken, **found}
-        if retrieved and is_absent(placed.get("context")):
+        has_context = "context" in _side(row.get("outputs"), "response") or placed.get("context") is not None
+        if retrieved and not has_context:
             try:
                 documents = retrieved()
             except CaseError as error:  # only judges of a context report it
@@ -329,17 +292,17 @@ def _named(pairs: Pairs, main: str = "") -> Found:
         pairs: the keys and values.
         main: the field that a side of an exchange stands for; "" for a row.
     """
-    given, held, others = dict[str, tuple[str, Any]](), dict[str, Any](), dict[str, Any]()
+    given, held, others = dict[str, list[tuple[str, Any]]](), dict[str, Any](), dict[str, Any]()
     for key, any_value in pairs:
-        value = None if is_absent(any_value) else shapes.plain(any_value)
+        value = None if is_absent(any_value) else plain(any_value)
         name = _meant(str(key), value, main)
         if name == "metadata" and is_mapping(value):
             held = {**value, **held}
         elif name is None or (name == "metadata" and value is not None):
             others.setdefault(key, value)
         elif value is not None or (name == "response" and main != "query"):
-            given[name] = _agreed(name, given[name], (key, value)) if name in given else (key, value)
-    found = {name: value for name, (_, value) in given.items()}
+            given.setdefault(name, []).append((key, value))
+    found = {name: _agreed(name, values) for name, values in given.items()}
     if "case_id" in found:
         found.setdefault("id", found.pop("case_id"))
     return {**found, "metadata": {**held, **others}}
@@ -348,26 +311,23 @@ def _named(pairs: Pairs, main: str = "") -> Found:
 def _meant(key: str, value: object, main: str) -> str | None:
     """What a key stands for, in a row or on the side of an exchange with a main field; None for nothing."""
     name = MEANINGS.get(key.casefold())
-    if name == "response" and main == "query":  # of an earlier turn, or the one that is expected
-        return None
-    if (name == "response" and main == "reference") or (
-        name == "messages" and isinstance(value, str) and main == "response"
-    ):
+    if name == "response" and main in {"query", "reference"}:  # of an earlier turn, or the one expected
+        return None if main == "query" else main
+    if name == "messages" and main == "response" and isinstance(value, str):
         return main
     return "messages" if name == main != "reference" and shapes.is_chat(value) else name
 
 
-def _agreed(name: str, given: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
-    """The key and value of a field that two keys give; with an error if they do not say the same."""
-    if name not in ALIASES or isinstance(given[1], CaseError):
-        return given
-    first, second = readable(name, given[1]), readable(name, other[1])
-    if shapes.is_blank(second) or first == second:
-        return given
-    if shapes.is_blank(first):
-        return other
-    message = f"{given[0]!r} and {other[0]!r} both give the {name}, and they differ: remove one"
-    return given[0], CaseError("alias_conflict", message, name)
+def _agreed(name: str, values: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  whatever was given
+    """The value of a field, of several the first that is not blank; an error if others say something else."""
+    if len(values) == 1 or name not in ALIASES:
+        return values[0][1]
+    said = [(key, value, readable(name, value)) for key, value in values]
+    (key, value, first), *others = [each for each in said if not shapes.is_blank(each[2])] or said[:1]
+    if other := next((each[0] for each in others if each[2] != first), None):
+        message = f"{key!r} and {other!r} both give the {name}, and they differ: remove one"
+        return CaseError("alias_conflict", message, name)
+    return value
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
@@ -429,8 +389,8 @@ def _said(message: Message) -> object:
 
 def _mapped(value: object) -> object:
     """A dataclass or pydantic model that has a field, as a mapping; anything else as it is."""
-    declared: Any = getattr(type(value), "model_fields", getattr(type(value), "__dataclass_fields__", ()))
-    return {name: getattr(value, name) for name in declared} if any(map(field_of, declared)) else value
+    fields = declared(value) or ()
+    return fields if any(map(field_of, fields)) else value
 
 
 def _side(side: object, main: str) -> Found:
@@ -440,10 +400,29 @@ def _side(side: object, main: str) -> Found:
         side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
         main: the field that a side stands for that is not a mapping.
     """
-    if is_absent(side):
-        return _named(())
-    held = _mapped(side)
+    held: object = {} if is_absent(side) else _mapped(side)
     return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
+
+
+def _exchanged(row: Mapping[str, Any]) -> Pairs:
+    """The keys and values of an exchange, as a row without sides would have them."""
+    asked, answered, expected = (_side(row.get(side), main) for side, main in SIDES.items())
+    expected.setdefault("reference", expected.pop("messages", None))
+    before, after = (readable("messages", side.get("messages")) for side in (asked, answered))
+    asked.pop("messages", None)
+    if is_list(before) and is_list(after):
+        goes_on = all(each.role != "user" for each in after)
+        answered["messages"] = (*before, *after) if goes_on else after
+    elif before is not None:
+        asked.setdefault("conversation" if "query" in asked else "query", before)
+        if results := _tool_results(before):
+            asked.setdefault("context", results)
+    if "messages" not in answered:
+        answered.setdefault("response", None)  # a crash, whatever the thread or the row has besides
+    exchange = {**expected, **asked, **answered}
+    exchange["id"] = asked.get("id", exchange.get("id"))
+    rest = ((key, row[key]) for key in row if key not in SIDES)
+    return [*exchange.items(), *(("metadata", side["metadata"]) for side in (asked, expected)), *rest]
 
 
 # --- paths ------------------------------------------------------------------------------------------------
@@ -466,7 +445,7 @@ def _values_at(value: object, path: str) -> Iterator[Any]:
     """What a path leads to, in every way that it can be read: a key can contain dots."""
     names = path.split(".")
     for end in range(1, len(names) + 1):
-        held = shapes.plain(_held(value, ".".join(names[:end])))
+        held = plain(_held(value, ".".join(names[:end])))
         if held is not NOTHING:
             yield from _values_at(held, ".".join(names[end:])) if names[end:] else (held,)
 

@@ -1,7 +1,7 @@
 """The usual shapes of texts, chat messages, documents and tools' calls and results, read into one form.
 
-A value is cut into items (`_items`) and the content of each into blocks (`_blocks`). From these a `Message`
-or a `Document` is made, whatever shape it had. Everything else works on these two.
+A value is cut into items (`_items`) and what each holds into pieces (`_pieces`). From these a `Message` or a
+`Document` is made, whatever shape it had. Everything else works on these two.
 
 Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message or
 as JSON, and what cannot be shown as text leaves its name in brackets. Only a model's reasoning is left out,
@@ -14,17 +14,20 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain, groupby
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard, cast
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, InstanceOf, field_serializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
 
+from groundjudge.case.data import as_data, as_json, is_list, is_mapping, plain
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String, well_formed
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
+
+OUTPUT_NAMES = ("content", "output", "result", "response", "code_execution_result")
+"""The keys or attributes under which blocks of all vendors hold what a tool returned."""
 
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 
@@ -43,77 +46,25 @@ BLOCK = re.compile(
     r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?)"
     r"|(?P<result>\w*(?:tool_result|_call_output|function_response)|code_execution_result)"
     r"|(?P<call>\w*tool_use|\w+_call|executable_code)"
-    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?)"
+    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?|(?:inline|file)_data)"
 )
 """The types of content blocks, of every vendor: the name of the group says how a block is read."""
 
 NOT_SNAKE = re.compile("[A-Z]|-")
 """What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
 
-BARE = ("call", "result", "reasoning")
+BESIDE_MESSAGES = ("call", "result", "reasoning")
 """What OpenAI's Responses have beside messages, instead of in their content."""
-
-BESIDE_CONTENT = ("tool_calls", "invalid_tool_calls", "additional_kwargs", "refusal", "function_call")
-"""What a message has beside its content; if that is split, its last part keeps it."""
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]", re.DOTALL)
 """How Python writes a list of strings, and NumPy an array of them."""
 
 
-def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a value is a mapping; type checkers narrow its type accordingly."""
-    return isinstance(value, (dict, Mapping))  # a dict is recognised faster
-
-
-def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether a value is a list or a tuple; type checkers narrow its type accordingly."""
-    return isinstance(value, list | tuple)
-
-
-def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
-    """Whether a value is None or what tables hold in its place: NaN, NaT, pandas' NA."""
-    try:  # NaN and NaT differ from themselves; an array has no truth value
-        return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
-    except Exception:  # noqa: BLE001
-        return False
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
-    """A list in place of NumPy's or pandas' arrays, and of what can be gone through only once."""
-    kind = type(cast("object", value))
-    if hasattr(kind, "__next__"):
-        return [*value]
-    return value.tolist() if hasattr(kind, "tolist") else value
-
-
-def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
-    """What a mapping or an object has under a name; the default if that is None."""
-    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
-    return default if value is None else plain(value)
-
-
-def as_json(value: object) -> str:
-    """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
-
-    def held_by(value: object) -> object:
-        if isinstance(value, BaseModel):
-            return dict(value)
-        if is_dataclass(value):
-            return {each.name: getattr(value, each.name) for each in fields(value)}
-        if isinstance(value, set | frozenset):
-            return sorted(cast("set[object]", value), key=str)
-        listed = plain(value)
-        return str(value) if listed is value else listed
-
-    return well_formed(json.dumps(value, ensure_ascii=False, default=held_by))
-
-
-def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
-    """The value as JSON data, so that a case can be written, read again and compared."""
-    with suppress(TypeError, ValueError, RecursionError):  # a key that is no string, a circle
-        return json.loads(as_json(value), parse_constant=str)
-    return well_formed(str(value))
+def get(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
+    """What a mapping or an object has under the first of some names that has a value; None if none has."""
+    held = (item.get(name) if is_mapping(item) else getattr(item, name, None) for name in names)
+    return next((plain(value) for value in held if value is not None), None)
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
@@ -158,13 +109,6 @@ class Message(Frozen):
     holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
-@dataclass(frozen=True)
-class Titled:
-    """What a document was read from that only its title makes a tool result; any two are equal."""
-
-    item: Mapping[str, Any] = field(compare=False)
-
-
 class Document(Frozen):
     """A source that a response must be grounded in.
 
@@ -174,18 +118,19 @@ class Document(Frozen):
         kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
             dump it is null where only the title of a mapping said "tool", so that it can be read again.
         holds_media: whether there was more than the text can show, such as an image; not part of a dump.
-        titled: the mapping, where only its title said "tool"; not part of a dump.
+        untitled: where only the title of a mapping said "tool", the content if titles say nothing; not part
+            of a dump.
     """
 
     content: String
     title: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
     holds_media: bool = Field(default=False, exclude=True, repr=False)
-    titled: InstanceOf[Titled] | None = Field(default=None, exclude=True, repr=False)
+    untitled: String | None = Field(default=None, exclude=True, repr=False)
 
     @field_serializer("kind")
     def _declared_kind(self, kind: str) -> str | None:
-        return None if self.titled else kind
+        return kind if self.untitled is None else None
 
 
 def is_blank(value: object) -> bool:
@@ -216,75 +161,72 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
-# --- items and their content ------------------------------------------------------------------------------
+# --- content ----------------------------------------------------------------------------------------------
 
-Block: TypeAlias = tuple[str, str, Any]
-"""How a block of content is read, a group of `BLOCK`; its text; and the block as it was given."""
+
+class Piece(NamedTuple):
+    """A piece of what a message or a document holds.
+
+    Attributes:
+        sort: a group of `BLOCK`, "data", or "beside" for what stands beside a message's content.
+        text: what the piece says.
+        held: of a call or a result, the mapping or object with its name, arguments or output.
+    """
+
+    sort: str
+    text: str = ""
+    held: object = None
 
 
 def _sort(kind: object) -> str:
-    """How a block of that type is read: a group of `BLOCK`, or ""."""
+    """How a block of that type is read: a group of `BLOCK`, or "data"."""
     found = BLOCK.fullmatch(NOT_SNAKE.sub(lambda sign: f"_{sign[0].strip('-').lower()}", str(kind)))
-    return str(found.lastgroup) if found else ""
+    return str(found.lastgroup) if found else "data"
 
 
-def _block(block: object) -> Block:
-    """A block of any vendor's; of mere data the group is ""."""
-    if isinstance(block, str):
-        return "text", block, block
-    only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
-    kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
-    sort, has_type = _sort(kind), isinstance(kind, str) and kind is not only_key
-    if sort in {"call", "result"} and is_mapping(held := get(block, str(only_key))):  # Bedrock's, Gemini's
-        block, has_type = held, True
-    if sort == "call" and _output(block) is not None:
+def _piece(block: object) -> Piece:
+    """A string, or a block of any vendor's; anything else is data, which is kept as JSON."""
+    if isinstance(block, str) or (is_mapping(block) and not block):
+        return Piece("text", str(block or ""))
+    kind, held, text = get(block, "type"), block, get(block, "text", "refusal")
+    only = [*block.items()] if is_mapping(block) and len(block) == 1 else None
+    if only and is_mapping(only[0][1]):
+        ((kind, held),) = only  # Bedrock and Gemini: the only key is the type
+    sort = _sort(kind)
+    if sort == "call" and get(held, *OUTPUT_NAMES) is not None:
         sort = "result"  # the provider made the call
-    if sort in {"call", "reasoning"} and has_type:  # the message keeps its calls
-        return sort, "", block
-    if sort == "media" and get(source := get(block, "source"), "type") == "text":  # Anthropic's documents
-        sort, text = "text", get(source, "data")
-    if (is_mapping(block) and not block) or (sort == "text" and has_type and text is None):
-        return "text", "", block
-    if isinstance(text, str) and (sort == "text" or not is_mapping(block)):
-        return "text", text, block
-    if sort == "media":
-        return sort, f"[{kind}]", block
-    is_block = has_type or sort == "text" or (isinstance(text, str) and text)
-    sort = "data" if sort in {"", "text"} else sort
-    return (sort, as_json(block), block) if is_block else ("", "", block)
+    if sort == "media" and get(source := get(held, "source"), "type") == "text":
+        sort, text = "text", str(get(source, "data"))  # a document of Anthropic's
+    if isinstance(text, str) and (sort == "text" or only or not is_mapping(block)):
+        return Piece("text", text)
+    if sort in {"data", "result"} or (sort == "text" and text is not None):
+        return Piece("data" if sort == "text" else sort, as_json(block), held)
+    return Piece(sort, f"[{kind}]" if sort == "media" else "", held)
 
 
-def _blocks(content: object) -> list[Block]:
-    """The blocks of a content. A string is one; so is, as JSON, a list that holds other data beside text."""
+def _pieces(content: object) -> list[Piece]:
+    """The pieces of a content without a model's reasoning; data that is not among blocks is one piece."""
     if isinstance(content, str):
-        return [("text", content, content)]
-    blocks = [*map(_block, content)] if is_list(content) else [("", "", content)]
-    sorts = {sort for sort, _, _ in blocks}
-    if "" in sorts <= {"", "text", "data"}:
-        return [("data", as_json(content), content)]
-    return [(sort or "data", text if sort else as_json(block), block) for sort, text, block in blocks]
+        return [Piece("text", content)]
+    pieces = [*map(_piece, content)] if is_list(content) else []
+    is_data = not is_list(content) or {each.sort for each in pieces} == {"data"}
+    said = [Piece("data", as_json(content))] if is_data else [p for p in pieces if p.sort != "reasoning"]
+    return said or [Piece("text")]
 
 
-def _output(block: object) -> Any:  # noqa: ANN401  whatever a tool returns
-    """What a tool returned, in a block of any vendor's; None if the block has none."""
-    names = ("content", "output", "result", "response", "code_execution_result")
-    return next((found for name in names if (found := get(block, name)) is not None), None)
-
-
-def _text(blocks: Iterable[Block], between: str = "\n") -> str:
-    """The texts of blocks, one per line; adjacent texts with something else between them."""
-    groups = groupby((block for block in blocks if block[1]), lambda block: block[0] == "text")
-    lines = ((between if is_text else "\n").join(text for _, text, _ in some) for is_text, some in groups)
+def _text(pieces: Iterable[Piece], between: str = "\n") -> str:
+    """The texts of pieces, one per line; adjacent texts with something else between them."""
+    groups = groupby((each for each in pieces if each.text), lambda each: each.sort == "text")
+    lines = ((between if is_text else "\n").join(each.text for each in some) for is_text, some in groups)
     return "\n".join(lines)
-
-
-def _hold_media(blocks: Iterable[Block]) -> bool:
-    return any(sort == "media" for sort, _, _ in blocks)
 
 
 def content_text(content: object) -> str:
     """A string as it is; of a list of content blocks the texts, one per line; any other data as JSON."""
-    return _text(_blocks(content))
+    return _text(_pieces(content))
+
+
+# --- messages and documents -------------------------------------------------------------------------------
 
 
 def role_of(item: object) -> str | None:
@@ -294,130 +236,124 @@ def role_of(item: object) -> str | None:
     return ROLES.get(role.casefold(), role) if isinstance(role, str) else ROLES.get(kind)
 
 
-def _items(value: Any, *, are_said: bool = False) -> Iterator[Any]:  # noqa: ANN401  whatever was given
+def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
     """The items of a value: a string, a mapping or an object with content is the only item itself.
 
-    What LangChain dumps, and a pair of role and text, is a mapping like those of others.
-
-    Args:
-        value: the value.
-        are_said: whether the items are a thread's, where calls and results stand beside messages in OpenAI's
-            Responses. No type makes a document a tool's result.
+    What LangChain dumps, and a pair of role and content, is a mapping like those of others.
     """
     is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
     items: list[Any] = [value] if is_one else [*value]
     for item in items:
         match item:
             case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
-                yield from _split({"type": kind, **held})
+                yield {"type": kind, **held}
             case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
-                yield from _split({**item, **held})
+                yield {**item, **held}
             case [str(role), content] if role in ROLES and isinstance(content, str | list):
-                yield from _split({"role": role, "content": cast("object", content)})
-            case _ if are_said and not role_of(item) and (sort := _sort(get(item, "type"))) in BARE:
-                if sort != "reasoning":
-                    yield from _split({"role": "assistant", "content": [item]})
+                yield {"role": role, "content": cast("object", content)}
             case _:
-                yield from _split(item)
+                yield item
 
 
-def _split(item: object) -> Iterator[Any]:
-    """An item; each result of a tool in its content, as Anthropic sends them, is an item with role "tool".
+def _said(item: object) -> list[Piece] | None:
+    """All that a message holds: its content, a refusal, the error of a tool of Inspect's, and its calls.
 
-    What follows a call is an item too: no application has answered that call, so the provider made it.
+    A call with an id is listed once, in whatever places it is.
     """
-    turns: list[list[Block]] = []
-    for block in _blocks(content) if is_list(content := get(item, "content")) else ():
-        before = turns[-1][-1][0] if turns else "result"
-        if "result" in {before, block[0]} or before == "call" != block[0]:
-            turns.append([])
-        turns[-1].append(block)
-    if len(turns) < 2 and not (turns and turns[0][0][0] == "result"):  # noqa: PLR2004
+    places = (get(item, "additional_kwargs"), item)
+    beside = [*(get(place, "refusal") for place in places), get(get(item, "error"), "message")]
+    content, texts = get(item, "content"), {str(text): 1 for text in beside if text is not None}
+    pieces = [*(() if content is None else _pieces(content)), *(Piece("beside", text) for text in texts)]
+    lists = [get(place, f"{sort}tool_calls") for place in places for sort in ("", "invalid_")]
+    listed = [*chain(*filter(None, lists)), *filter(None, (get(place, "function_call") for place in places))]
+    calls = {get(call, "id") or number: call for number, call in enumerate(listed)}
+    known = {get(each.held, "id") for each in pieces if each.sort == "call"}
+    pieces += (Piece("call", held=call) for key, call in calls.items() if key not in known)
+    return None if content is None and not pieces else pieces
+
+
+def _messages(field: str, item: object) -> Iterator[Message]:
+    """The messages that an item of a thread is.
+
+    A tool's result in its content is a message of its own, as Anthropic sends them, and so is what follows a
+    call: no application has answered that call, so the provider made it.
+    """
+    if isinstance(item, Message):
         yield item
         return
-    beside = {name: held for name in BESIDE_CONTENT if (held := get(item, name))}
-    if beside and turns[-1][0][0] == "result":
-        turns.append([("text", "", "")])
+    role, pieces = role_of(item), _said(item)
+    if role is None and (sort := _sort(get(item, "type"))) in BESIDE_MESSAGES:
+        role, pieces, item = "assistant", [] if sort == "reasoning" else _pieces([item]), None
+    turns: list[list[Piece]] = [[]] if pieces is None else []
+    for piece in pieces or ():
+        before = turns[-1][-1].sort if turns else "result"
+        if "result" in {before, piece.sort} or (before == "call" and piece.sort not in {"call", "beside"}):
+            turns.append([])
+        turns[-1].append(piece)
     for turn in turns:
-        (sort, _, block), given = turn[0], [block for _, _, block in turn]
-        if sort == "result":
-            yield from _split({"role": "tool", "name": get(block, "name"), "content": _output(block) or ""})
+        if turn and turn[0].sort == "result":
+            name, output = get(turn[0].held, "name"), get(turn[0].held, *OUTPUT_NAMES)
+            result = {"role": "tool", "name": name, "content": "" if output is None else output}
+            yield from _messages(field, result)
+        elif role is None or not turn:
+            _refused(field, "a string or chat messages with role and content", item)
         else:
-            more = beside if turn is turns[-1] else {}
-            yield {"role": role_of(item), "name": get(item, "name"), "content": given, **more}
+            yield _message(role, item, turn)
 
 
-def _message(field: str, item: object) -> Message:
-    """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
-    if isinstance(item, Message):
-        return item
-    role, name = role_of(item), get(item, "name", get(item, "function"))
-    refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
-    failure = get(get(item, "error"), "message")  # of Inspect's tools
-    contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
-    parts = [_blocks(content) for content in contents]
-    blocks = [*chain(*parts)]
-    calls = _calls(item, blocks)
-    if role is None or not (contents or calls):
-        _refused(field, "a string or chat messages with role and content", item)
+def _message(role: str, item: object, pieces: Sequence[Piece]) -> Message:
     # What a model says in adjacent blocks is one text, which is only cut where it cites something.
-    texts = (_text(part, "" if role == "assistant" else "\n") for part in parts)
-    content = (_whole(item) if role == "tool" else "") or "\n".join(filter(None, texts))
-    name, has_media = name if isinstance(name, str) else None, _hold_media(blocks)
-    return Message(role=role, content=content, name=name, tool_calls=calls, holds_media=has_media)
-
-
-def _calls(item: object, blocks: Iterable[Block]) -> tuple[ToolCall, ...]:
-    """A message's tool calls, from every place that has some; what has an id is listed once."""
-    places = (get(item, "additional_kwargs"), item)
-    names = ("tool_calls", "invalid_tool_calls")
-    listed = [
-        *(block for sort, _, block in blocks if sort == "call"),
-        *(call for place in places for name in names for call in get(place, name) or ()),
-        *(call for place in places if (call := get(place, "function_call")) is not None),
-    ]
-    return tuple(map(_call, {get(call, "id") or number: call for number, call in enumerate(listed)}.values()))
+    text = (_whole(item) if role == "tool" else "") or _text(pieces, "" if role == "assistant" else "\n")
+    name, calls = get(item, "name", "function"), (_call(each.held) for each in pieces if each.sort == "call")
+    return Message(
+        role=role,
+        content=text,
+        name=name if isinstance(name, str) else None,
+        tool_calls=tuple(calls),
+        holds_media=any(each.sort == "media" for each in pieces),
+    )
 
 
 def _call(call: object) -> ToolCall:
-    function = get(call, "function", get(call, "custom"))  # OpenAI nests in it; in Inspect it is the name
+    function = get(call, "function", "custom")  # OpenAI nests in it; in Inspect it is the name
     named = call if isinstance(function, str | None) else function
-    arguments = get(named, "arguments", get(named, "args", get(named, "input")))
-    name = get(named, "name", get(named, "toolName", get(named, "function", get(call, "type", ""))))
-    return ToolCall(name=str(name), arguments=arguments)
+    name = get(named, "name", "toolName", "function", "type")
+    return ToolCall(name=str(name or ""), arguments=get(named, "arguments", "args", "input"))
 
 
 def _document(field: str, item: object) -> Document:
     """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
     if isinstance(item, Document | str):
         return item if isinstance(item, Document) else Document(content=item)
-    titled = Titled(item) if _is_titled_tool_result(item) else None
-    is_tool = bool(titled) or _is_tool_result(item)
     values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
-    blocks = [*map(_blocks, values)]
-    is_message = role_of(item) is not None
-    name = get(item, "name") if is_message else None
-    title = str(get(item, "title") or get(get(item, "metadata"), "title") or name or "")
-    texts = dict.fromkeys(filter(str.strip, map(_text, blocks)))
-    content = (_whole(item) if is_tool else "") or "\n\n".join(texts)
-    may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or is_message or not title)
+    contents = [*map(_pieces, values)]
+    text = "\n\n".join(dict.fromkeys(filter(str.strip, map(_text, contents))))
+    title = get(item, "title") or get(get(item, "metadata"), "title")
+    author = get(item, "name") if role_of(item) else None
+    is_titled, is_told = _is_titled_tool_result(item), _is_tool_result(item)
+    content = (_whole(item) if is_titled or is_told else "") or text
+    may_be_blank = any(isinstance(value, str) for value in values) and (is_titled or is_told or not title)
     if not content and not may_be_blank:
         _refused(field, DOCUMENTS, item)
-    kind: Literal["knowledge", "tool"] = "tool" if is_tool else "knowledge"
-    has_media = holds_media([item]) or _hold_media(chain(*blocks))
-    return Document(content=content, title=title, kind=kind, holds_media=has_media, titled=titled)
+    return Document(
+        content=content,
+        title=str(title or author or ""),
+        kind="tool" if is_titled or is_told else "knowledge",
+        holds_media=holds_media([item]) or any(piece.sort == "media" for piece in chain(*contents)),
+        untitled=text if is_titled else None,
+    )
 
 
 def _is_tool_result(item: object) -> bool:
     """Whether a document's kind or, if it has none, its role says so."""
     if (kind := get(item, "kind")) is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
-    return role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None
+    return role_of(item) == "tool" and get(item, "role", "tool_call_id") is not None
 
 
-def _is_titled_tool_result(item: object) -> TypeGuard[Mapping[str, Any]]:
+def _is_titled_tool_result(item: object) -> bool:
     """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
-    is_plain = is_mapping(item) and get(item, "kind", get(item, "role")) is None
+    is_plain = is_mapping(item) and get(item, "kind", "role") is None
     return is_plain and str(get(item, "title")).startswith(TOOL_TITLE)
 
 
@@ -447,29 +383,31 @@ def _string(field: str, value: object) -> str:
 def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
     if isinstance(value, str):
         return value
-    return tuple(_message(field, item) for item in _items(value, are_said=True))
+    return tuple(message for item in _items(value) for message in _messages(field, item))
 
 
 def _documents(field: str, value: object) -> tuple[Document, ...]:
+    if field == "context" and isinstance(value, str) and LIST_REPR.fullmatch(value.strip()):
+        remedy = "use ast.literal_eval, or a list of the text"
+        _refused(field, f"a list, not what pandas writes for a list into CSV: {remedy}", value)
     if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
         _refused(field, DOCUMENTS, next(filter(is_list, value)))
-    if not isinstance(value, str):
-        return tuple(_document(field, item) for item in _items(value))
-    if field == "context" and LIST_REPR.fullmatch(value.strip()):
-        literal = (
-            "a list, not what pandas writes for a list into CSV: use ast.literal_eval, or a list of the text"
-        )
-        _refused(field, literal, value)
-    return (Document(content=value),) if value.strip() else ()
+    items = () if isinstance(value, str) and not value.strip() else _items(value)
+    return tuple(_document(field, part) for item in items for part in _parts(field, item))
 
 
-def _retrieved(field: str, value: object) -> tuple[Document, ...]:
-    """Documents whose titles say nothing: only a kind or a role makes one a tool result."""
-    told = (
-        {**each.titled.item, "kind": "knowledge"} if each.titled else each
-        for each in _documents(field, value)
-    )
-    return tuple(_document(field, each) for each in told)
+def _parts(field: str, item: object) -> Iterable[object]:
+    """The item itself; of a message with tools' results in its content, the messages that it is."""
+    is_split = any(piece.sort == "result" for piece in _pieces(get(item, "content") or ""))
+    return _messages(field, item) if is_split else [item]
+
+
+def _untitled(field: str, document: Document) -> Document:
+    """A document where titles say nothing: only a kind or a role makes it a tool result."""
+    if document.untitled is None:
+        return document
+    content = document.untitled or _refused(field, DOCUMENTS, document.content)
+    return document.model_copy(update={"content": content, "kind": "knowledge", "untitled": None})
 
 
 def _reference(field: str, value: object) -> str:
@@ -491,7 +429,7 @@ def _metadata(field: str, value: object) -> Any:  # noqa: ANN401  whatever JSON 
 READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
     **dict.fromkeys(("context", "documents"), _documents),
-    "retrieved": _retrieved,
+    "retrieved": lambda field, value: tuple(_untitled(field, each) for each in _documents(field, value)),
     **dict.fromkeys(("profile", "agent_name"), _string),
     "reference": _reference,
     "answers": _answers,
@@ -505,10 +443,9 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
 
 def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
     """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
-    if value is None or isinstance(value, CaseError):
-        return value
     try:
-        return READERS[kind or field](field, value)
+        is_read = value is None or isinstance(value, CaseError)
+        return value if is_read else READERS[kind or field](field, value)
     except CaseError as error:
         return error
     except Exception as error:  # noqa: BLE001  whatever an object's own methods raise

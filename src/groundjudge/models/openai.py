@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import openai
 from openai.resources.chat import Completions
 
-from groundjudge.case.shapes import is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import check_key, model_error, model_errors, no_reply, parsed, without_echo
 from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same, sent_by

@@ -17,7 +17,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias, cast
 from urllib.parse import quote, unquote
 
-from groundjudge.case.shapes import is_list, is_mapping
+from groundjudge.case.data import is_list, is_mapping
 
 REDACTED = "[redacted]"
 

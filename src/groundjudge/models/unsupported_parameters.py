@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from groundjudge.case.shapes import is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import message_in
 from groundjudge.replies.reply import Reply

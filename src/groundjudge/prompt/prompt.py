@@ -18,8 +18,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
-from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of
+from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
 from groundjudge.errors import CaseError, PromptError, did_you_mean, first_fault
 from groundjudge.prompt.fences import Block, attribute, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from groundjudge.case.shapes import as_json, is_mapping
+from groundjudge.case.data import as_json, is_mapping
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
 from groundjudge.replies.opening import ends_nothing, fold, opened
 from groundjudge.replies.reply import Reply

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import exp, isnan
 from typing import Any, NamedTuple, TypeGuard, cast
 
-from groundjudge.case.shapes import as_json, is_list, is_mapping
+from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.verdict import Score, Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.

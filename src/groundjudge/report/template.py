@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from groundjudge.case.case import Case, Document, Message
-from groundjudge.case.shapes import is_list
+from groundjudge.case.data import is_list
 from groundjudge.verdict import well_formed
 
 FOLDER = Path(__file__).parent

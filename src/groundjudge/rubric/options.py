@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from groundjudge.case.shapes import is_list, is_mapping
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import PromptError, did_you_mean
 from groundjudge.replies import Format
 from groundjudge.scale import Scale

@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
+from groundjudge.case.data import is_list
 from groundjudge.case.fields import RESERVED, FieldPaths, Fields, until_found
-from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import LARGEST_ROW, held_in, listed
 from groundjudge.runs.run import Rows, id_of

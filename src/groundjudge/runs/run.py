@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
+from groundjudge.case.data import is_list
 from groundjudge.case.fields import id_in
-from groundjudge.case.shapes import is_list
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
