@@ -152,6 +152,7 @@ REPLIES: list[tuple[Any, ...]] = [
     ("json", "ambiguous", '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}'),
     ("json", "ambiguous", '{"score": 0.5} {', '{"score": 0.5} }', '{"score": 0.5}\nCorrection: score = 0.1'),
     ("json", "ambiguous", 'My **score**: 0.3\n{"score": 0.5}', '{"score": 0.0} {"score": 1.0}'),
+    ("json", "ambiguous", 'It said {"score": 1.0}. My Score is zero.', '{"score": 0.5}\nThe scores differ.'),
     ("json", "ambiguous", '{"Score": 0.8, "score": 0.2}', '{"sc\\u006fre": 0.9, "score": 0.1}'),
     # JSON that is repaired.
     ("json", 0.8, "{'reasoning': 'it\\'s {fine', 'score': 0.8,}", "{'reasoning': 'it's fine', 'score': 0.8}"),

@@ -66,8 +66,9 @@ class Json(Format):
         """Read a reply. Prose and fences may stand around the object.
 
         Raises:
-            ReplyError: there is no object with a score, the score cannot be read, or there are scores that
-                differ, or more of them outside of the objects, or a digit behind it (`ambiguous`).
+            ReplyError: there is no object with a score, the score cannot be read, or (`ambiguous`) there are
+                scores that differ, another one may stand outside of the objects, or a digit or the key's name
+                behind it.
         """
         opening = opened(reply, OBJECT, has_strings=True)
         reader = Reader(opening, scale, asked, (self.value,))
@@ -79,7 +80,7 @@ class Json(Format):
         index, found = reader.agreed(places)
         (begin, close, members), start, end = verdicts[index]
         behind = _outside(text, objects, close)
-        is_followed = SIGN.match(behind) or reader.may_differ(found, behind)
+        is_followed = SIGN.match(behind) or reader.may_differ(found, behind) or self._named(behind)
         if is_followed or self._is_said(_outside(text, objects)) or any(key is None for key, _, _ in members):
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
@@ -110,8 +111,11 @@ class Json(Format):
 
     def _is_said(self, outside: str) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
-        key = re.compile(rf"(?<!\w){re.escape(self.value)}[\"'`*_”]{{0,3}}\s*[:=：]", re.IGNORECASE)
-        return bool({*outside} & {*"{}"} or key.search(outside) or ends_nothing(outside, OBJECT))
+        is_given = self._named(outside, r"[\"'`*_”]{0,3}\s*[:=：]")
+        return bool({*outside} & {*"{}"} or is_given or ends_nothing(outside, OBJECT))
+
+    def _named(self, prose: str, behind: str = "") -> bool:
+        return re.search(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE) is not None
 
     def _reason(self, raw: str, found: Reading, reader: Reader) -> str:
         """The explanation; an object that is not valid JSON must have the same score when it is repaired."""
