@@ -114,8 +114,8 @@ class Case(Frozen):
 
     def _read(self, given: Mapping[str, Any]) -> None:
         """Set the fields; note those that cannot be read, and those with content that is not text."""
-        given = {name: plain(value) for name, value in given.items()}
-        values = {name: readable(name, value) for name, value in given.items() if value is not None}
+        given = {name: plain(value) for name, value in given.items() if value is not None}
+        values = {name: readable(name, value) for name, value in given.items()}
         faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
         super().__init__(**{name: value for name, value in values.items() if name not in faults})
         self._faults = faults

@@ -187,8 +187,8 @@ class Fields:
         found = dict.fromkeys(fields) | _named([*placed.items(), *others])
         spoken = _in_thread(readable("messages", found.pop("messages", None)), found)
         found = {**spoken, **found}
-        has_context = "context" in _side(row.get("outputs"), "response") or placed.get("context") is not None
-        if retrieved and not has_context:
+        answered = _side(row.get("outputs"), "response") if retrieved else {}
+        if retrieved and "context" not in answered and is_absent(placed.get("context")):
             try:
                 documents = retrieved()
             except CaseError as error:  # only judges of a context report it

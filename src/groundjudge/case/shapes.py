@@ -63,8 +63,11 @@ LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]",
 
 def get(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
     """What a mapping or an object has under the first of some names that has a value; None if none has."""
-    held = (item.get(name) if is_mapping(item) else getattr(item, name, None) for name in names)
-    return next((plain(value) for value in held if value is not None), None)
+    for name in names:
+        value = item.get(name) if is_mapping(item) else getattr(item, name, None)
+        if value is not None:
+            return plain(value)
+    return None
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
@@ -398,7 +401,8 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
 
 def _parts(field: str, item: object) -> Iterable[object]:
     """The item itself; of a message with tools' results in its content, the messages that it is."""
-    is_split = any(piece.sort == "result" for piece in _pieces(get(item, "content") or ""))
+    content = None if isinstance(item, str) else get(item, "content")
+    is_split = is_list(content) and any(piece.sort == "result" for piece in _pieces(content))
     return _messages(field, item) if is_split else [item]
 
 

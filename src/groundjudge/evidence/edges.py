@@ -77,11 +77,11 @@ def _is_cut(text: str, place: int) -> bool:
     return _holds(WORD, text, place, 8) or _holds(_NUMBER_OF_WORDS, text, place, FAR)
 
 
-def _holds(pattern: re.Pattern[str], text: str, place: int, far: int) -> bool:
+def _holds(pattern: str | re.Pattern[str], text: str, place: int, far: int) -> bool:
     """Whether a place is inside of what a pattern matches nearby; parts of a word are matched, too."""
     first = max(0, place - far)
     nearby = plain(text[first : place + far])
-    return any(held.start() < place - first < held.end() for held in pattern.finditer(nearby))
+    return any(held.start() < place - first < held.end() for held in re.finditer(pattern, nearby))
 
 
 def _is_denied(text: str, start: int, end: int) -> bool:

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
 
 import openai
@@ -151,7 +151,7 @@ class OpenAIModel:
     @property
     def endpoint(self) -> str:
         """The URL that requests go to, without the path of the API call, and without passwords and keys."""
-        return redacted(self._url)
+        return _without_secrets(self._url)
 
     @property
     def identity(self) -> str:
@@ -161,8 +161,7 @@ class OpenAIModel:
         """
         if not self._is_openai:
             return own_identity(self._given)
-        headers = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
-        sent = sent_by(self._given) if self._given else headers
+        sent = sent_by(self._given) if self._given else {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
         return identity_by_settings(f"{self.endpoint} {self.name}", sent)
 
     @property
@@ -329,6 +328,9 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
     # What the client leaves out has no string as its value.
     transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
     return transport
+
+
+_without_secrets = lru_cache(redacted)  # every request asks for its endpoint
 
 
 def _is_async(client: object) -> bool:
