@@ -425,6 +425,8 @@ class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
                     if error.code != "missing_field":
                         raise
                     lacking[name], fault = error.subject, fault or error
+        if turns[-1].role == "user":
+            lacking[f"turn {len(turns)}"] = "response"
         if not found:
             message = "no turn of the assistant has a `retrieval_context` or the output of a tool"
             raise fault or CaseError("missing_field", message, "retrieval_context")
@@ -476,7 +478,7 @@ def _left_out(lacking: Mapping[str, str]) -> Iterator[str]:
     for field in dict.fromkeys(lacking.values()):
         names = [name for name, absent in lacking.items() if absent == field]
         turns, were = ("turn", "was") if len(names) == 1 else ("turns", "were")
-        yield f"{len(names)} assistant {turns} without a {field} {were} not judged: {', '.join(names)}."
+        yield f"{len(names)} {turns} without a {field} {were} not judged: {', '.join(names)}."
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:

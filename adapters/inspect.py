@@ -167,16 +167,25 @@ def _case(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]
     # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
     roles = [message.role for message in state.messages]
     is_thread = bool(state.tools) or "tool" in roles or roles.count("user") > 1
+    asked = () if isinstance(state.input, str) else [each for each in state.input if each.role == "user"]
+    answered = state.output.message if state.output.choices else None
     row = {
         "id": state.sample_id,
-        "query": state.input_text,
-        "response": state.output.completion if state.output.choices else None,
+        "query": _said(asked[-1]) if asked else state.input_text,
+        # An agent that calls a tool in its last message was cut off: it did not answer.
+        "response": None if answered is None or answered.tool_calls else _said(answered),
         "messages": state.messages if is_thread else None,
         "reference": [*target] if target.text else None,
         "metadata": state.metadata,
         **{name: state.metadata[name] for name in IN_METADATA if name in state.metadata},
     }
     return fields.in_row(row, {**{name: getattr(state, name) for name in ROOTS}, "target": [*target]})
+
+
+def _said(message: ChatMessage) -> object:
+    """The text of a message, or the message if it holds more than text."""
+    parts = () if isinstance(message.content, str) else message.content
+    return message.text if {part.type for part in parts} <= {"text", "reasoning"} else [message]
 
 
 async def _ask(llm: Model, down: set[str], request: Request) -> Reply:

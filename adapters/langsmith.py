@@ -290,10 +290,13 @@ def _known(**content: object) -> dict[str, Any]:
 
 
 def _sides(run: Run, example: Example | None) -> dict[str, Any]:
-    """The inputs, outputs and reference outputs, the roots of paths."""
+    """The inputs, outputs and reference outputs, the roots of paths.
+
+    What a run had returned by the time at which it failed is no response.
+    """
     return {
         "inputs": (example and example.inputs) or run.inputs,
-        "outputs": run.outputs or {},
+        "outputs": (not run.error and run.outputs) or {},
         "reference_outputs": (example and example.outputs) or {},
     }
 
@@ -302,11 +305,6 @@ def _case(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any
     """The fields of the exchange; the context, if it has none, from the child runs."""
     row = {**_sides(run, example), "metadata": (example and example.metadata) or {}}
     return fields.in_row(row, {"run": run, "example": example}, lambda: documents(run))
-
-
-def _has_crashed(run: Run) -> bool:
-    """Whether the run failed before it returned anything."""
-    return bool(run.error) and all(value is None for value in (run.outputs or {}).values())
 
 
 def _source(run: Run) -> tuple[str, str, object]:
@@ -326,7 +324,7 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    lacks_response = _has_crashed(run) and error.code in {"missing_field", "unexpected"}
+    lacks_response = run.error and error.code in {"missing_field", "unexpected"}
     failure = Failure(code="no_response" if lacks_response else error.code, message=message)
     return verdict.model_copy(update={"error": failure})
 

@@ -135,7 +135,7 @@ def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
         CaseError: `no_response` if the application failed; otherwise as for `Fields.in_row`.
     """
     *sides, trace = (None if is_absent(value) else value for value in row.values())
-    if sides[1] is None and trace and trace.info.state == TraceState.ERROR:
+    if trace and trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
     retrieved = partial(documents, trace) if trace else None

@@ -33,12 +33,13 @@ from groundjudge.types import AnyJudge
 
 @solver
 def answers() -> Solver:
-    """Answers with the `response` in the sample's metadata, after its `messages`."""
+    """Answers with the `response` and the `calls` in the sample's metadata, after its `messages`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  no model is asked
         state.messages += state.metadata.get("messages", [])
         if "response" in state.metadata:
             state.output = ModelOutput.from_content("none", state.metadata["response"])
+            state.output.message.tool_calls = state.metadata.get("calls")
             state.messages.append(state.output.message)
         return state
 

@@ -353,14 +353,14 @@ TURNS: Mapping[str, tuple[list[Any], list[str], float | None, dict[Any, float | 
         [GROUNDED],
         1.0,
         {2: 1.0, "4 (not judged)": None},
-        "The one judged turn passed. 1 assistant turn without a retrieval_context was not judged: turn 4.",
+        "The one judged turn passed. 1 turn without a retrieval_context was not judged: turn 4.",
     ),
     "two without a context": (
         [BARE, SOURCED, BARE],
         [INCORRECT],
         0.25,
         {4: 0.25, "2 (not judged)": None, "6 (not judged)": None},
-        "Not passed: turn 4. 2 assistant turns without a retrieval_context were not judged: turn 2, turn 6.",
+        "Not passed: turn 4. 2 turns without a retrieval_context were not judged: turn 2, turn 6.",
     ),
     "an empty context": ([{"retrieval_context": []}], [INCORRECT], 0.25, {2: 0.25}, "Not passed: turn 2."),
     "a tool's output": ([{"tools_called": [tool("hours", SOURCE)]}], [GROUNDED], 1.0, {2: 1.0}, "The one "),
@@ -399,6 +399,13 @@ UNJUDGED: Mapping[str, tuple[Any, list[str]]] = {
 }
 
 
+def test_question_that_was_not_answered_is_named() -> None:
+    turns = [*dialogue(SOURCED).turns, Turn(role="user", content="And on Sundays?")]
+    metric = TurnGroundednessMetric(model=ScriptedModel(GROUNDED))
+    assert metric.measure(ConversationalTestCase(turns=turns)) == 1.0
+    assert "1 turn without a response was not judged: turn 3." in str(metric.reason)
+
+
 @pytest.mark.parametrize("message", UNJUDGED)
 def test_turn_that_cannot_be_judged_is_the_error_of_its_row(message: str, run_async: Any) -> None:
     case, replies = UNJUDGED[message]
@@ -412,7 +419,7 @@ def test_turn_that_cannot_be_judged_is_the_error_of_its_row(message: str, run_as
 @pytest.mark.parametrize(
     ("optional", "replies", "reason"),
     [
-        ([], [INCORRECT], "Not passed: turn 3. 1 assistant turn without a query was not judged: turn 1."),
+        ([], [INCORRECT], "Not passed: turn 3. 1 turn without a query was not judged: turn 1."),
         (["query"], [GROUNDED, INCORRECT], "Not passed: turn 3.\n"),
     ],
 )

@@ -126,6 +126,25 @@ def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any) 
     assert (score.value, key_in(score)) == (1.0, key_of(**BASE, **fields))
 
 
+def test_agent_that_was_cut_off_while_it_called_a_tool_did_not_answer() -> None:
+    from inspect_ai.tool import ToolCall
+
+    calls = [ToolCall(id="1", function="get_hours", arguments={})]
+    score = scored(sample(response="At 9. I will check.", context=["c"], calls=calls))
+    assert (score.reason, score.metadata["groundjudge"]["attempts"]) == ("no_response", 0)
+
+
+def test_images_of_questions_and_answers_are_not_dropped_silently() -> None:
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+
+    shown: Any = [ContentText(text="Where?"), ContentImage(image="data:image/png;base64,AAAA")]
+    asked = Sample(input=[ChatMessageUser(content=shown)], id="one")
+    for given, answer in ((asked, "There."), (sample(), shown)):
+        score = scored(given.model_copy(update={"metadata": {"context": ["c"], "response": answer}}))
+        assert score.metadata["warnings"] == ["content_not_shown"]
+
+
 def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conversation() -> None:
     from inspect_ai.dataset import Sample
 

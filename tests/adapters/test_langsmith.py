@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -253,6 +254,16 @@ def test_crashed_run_follows_empty_response(run: Any) -> None:
     (row,) = run(crash, ({**ASKED, "context": ["c"]}, None), evaluators=[judge])
     assert results(row)[0].score == 0
     assert "error" not in results(row)[0].extra
+
+
+def test_what_a_run_had_said_when_it_failed_is_no_response() -> None:
+    now = datetime.now(UTC)
+    said: dict[str, Any] = {"inputs": {**ASKED, "context": ["c"]}, "outputs": {"answer": "At "}}
+    run = Run(id=uuid4(), name="app", run_type="chain", start_time=now, trace_id=uuid4(), error="Cut", **said)
+    judge: Any = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)))
+    found = judge.evaluate_run(run, None)["results"][0]
+    assert (found.score, found.comment.startswith("no_response: ")) == (None, True)
+    assert "the run failed: Cut" in found.comment
 
 
 @pytest.mark.parametrize(("code", "n_logged"), [("auth", 1), ("timeout", 0)])

@@ -8,6 +8,7 @@ They import MLflow and `mlflow_adapter` only when they run: that takes two secon
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -96,6 +97,25 @@ def test_crashed_application_has_no_response_whatever_its_inputs_hold() -> None:
     message = "the application failed: RuntimeError: At 9.It opens at 9."
     shown = {(one.name, one.error_code, one.error_message) for one in feedback}
     assert shown == {("groundedness", None, None), ("groundedness", "no_response", message)}
+
+
+@pytest.mark.usefixtures("store")
+def test_what_an_application_had_said_when_it_failed_is_no_response() -> None:
+    import mlflow
+
+    from groundjudge.adapters.mlflow import scorer
+
+    @mlflow.trace
+    def app(question: str, context: list[str]) -> None:
+        span: Any = mlflow.get_current_active_span()
+        span.set_outputs(f"At 9. {question} {context}")
+        raise RuntimeError(question)
+
+    with suppress(RuntimeError):
+        app("When?", ["c"])
+    trace = mlflow.get_trace(str(mlflow.get_last_active_trace_id()), flush=True)
+    judge: Any = scorer("groundedness", model=ScriptedModel(GOOD))
+    assert judge(inputs=INPUTS, outputs="At 9.", trace=trace).error_code == "no_response"
 
 
 @pytest.mark.usefixtures("store")

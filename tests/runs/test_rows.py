@@ -53,6 +53,13 @@ JSON_LINES: Table = {
             {"b": 2},
         ],
     ),
+    "a key twice": (
+        '{"a": 1, "a": 2}\n{"a": [{"b": 1, "b": 1}]}\n',
+        [
+            "line 1: not readable as JSON (the key 'a' comes more than once)",
+            "line 2: not readable as JSON (the key 'b' comes more than once)",
+        ],
+    ),
     "not UTF-8": (
         b'{"a": 1}\n{"a": "\xe9"}\n{"b": 2}\n',
         [{"a": 1}, "line 2: not UTF-8 (invalid continuation byte at byte 8)", {"b": 2}],
@@ -67,6 +74,10 @@ CSV: Table = {
     "empty context and response are given": (
         "id,query,response,context,answers,label\n1,,,,,\n",
         [{"id": "1", "response": "", "context": ""}],
+    ),
+    "what stands for a missing value": (
+        "id,query,response,context\n1,NULL,nan,NaN\n2,None,null,<NA>\n",
+        [{"id": "1"}, {"id": "2", "query": "None"}],
     ),
     "empty context and response under other names": (
         "id,documents,answer\n1,,\n",
@@ -144,6 +155,7 @@ NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "it is not JSON: Expecting value"),
     "not UTF-8": (b'["\xe9"]', "it is not JSON: 'utf-8' codec can't decode byte 0xe9"),
     "deep": ("[" * 200_000, "it is not JSON: "),
+    "a key twice": ('[{"a": 1, "a": 2}]', "it is not JSON: the key 'a' comes more than once"),
 }
 
 

@@ -58,6 +58,9 @@ MOST_COLUMNS = 10_000
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
 
+ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "NULL", "null"})
+"""What exports write in the place of a value that is missing."""
+
 
 def read_rows(
     path: str | Path,
@@ -294,7 +297,7 @@ def _array(text: str, name: str) -> Sequence[Any]:
                 "unreadable_file", f"{message}: write it as JSON Lines, one object per line", name
             )
         _check_utf8(text)
-        data: Any = json.loads(text)
+        data: Any = json.loads(text, object_pairs_hook=_without_doubles)
         what = f"it is a single value ({type(data).__name__})"
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         data, what = None, f"it is not JSON: {error}"
@@ -305,6 +308,16 @@ def _array(text: str, name: str) -> Sequence[Any]:
         "If each line is an object, use --format jsonl"
     )
     raise CaseError("unreadable_file", message, name)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, in which no key may come twice: one of the values would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        message = f"the key {key!r} comes more than once"
+        raise ValueError(message)
+    return found
 
 
 def _lines(text: TextIO) -> Iterator[str]:
@@ -329,7 +342,7 @@ def _json_rows(text: TextIO) -> Iterator[FileRow]:
             continue
         try:
             _check_utf8(line)
-            row = json.loads(line.rstrip())
+            row = json.loads(line.rstrip(), object_pairs_hook=_without_doubles)
         except UnicodeDecodeError as error:
             yield _unreadable(f"line {number}", f"not UTF-8 ({error.reason} at byte {error.start + 1})")
         except json.JSONDecodeError as error:
@@ -422,7 +435,8 @@ def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterat
     """The cells that have a value, each read as its column demands; None for an empty cell of `renamed`."""
     for name, cell in row:
         held = held_in(name, renamed)
-        if name and (cell.strip() or held in EMPTY_IS_GIVEN):
+        is_given = cell.strip() not in ABSENT and (cell.strip() or held in EMPTY_IS_GIVEN)
+        if name and is_given:
             yield name, listed(held, cell)
         elif name in renamed:  # the column is there
             yield name, None
