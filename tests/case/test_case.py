@@ -147,10 +147,11 @@ UNANSWERED: list[list[tuple[str, str]]] = [
     [("user", "q"), ("assistant", "a"), ("user", "q"), ("assistant", " ")],
     [("assistant", "I look."), ("tool", "9"), ("assistant", "")],
 ]
+INVISIBLE = ["\u200b", "\ufeff\u2060 \n", "\u00ad\u00a0", [{"role": "assistant", "content": None}]]
 
 
-@pytest.mark.parametrize("thread", UNANSWERED)
-def test_earlier_answer_is_none_to_the_last_question(thread: Any) -> None:
+@pytest.mark.parametrize("thread", [*UNANSWERED, *INVISIBLE])
+def test_what_shows_no_text_and_what_answers_an_earlier_question_is_no_response(thread: Any) -> None:
     row = {"query": "q", "context": "a", "response": thread}
     with pytest.raises(CaseError, match="empty_response"):
         load("groundedness", model="offline").judge(row)

@@ -146,6 +146,7 @@ def test_empty_values_are_given() -> None:
         ({"Contxt": []}, "context", "'Contxt'"),
         ({"inputs": "q", "outputs": {"respones": "r"}}, "response", "'respones'"),
         ({"query": "q", "label": 1}, "response", ""),
+        ({"inputs": {"query": "q", "answer": "gold"}, "outputs": None}, "response", ""),
     ],
 )
 def test_key_that_is_nearly_a_name_is_told(row: dict[str, Any], field: str, hint: str) -> None:
@@ -246,6 +247,10 @@ EXCHANGES = {
     "a dataclass and a pydantic model": exchange(
         Asked("q", ["c"]), Answered(answer="r", cost=1), context=["c"], metadata={"cost": 1}
     ),
+    "an object under its usual key": exchange(
+        "q", {"output": Answered(answer="r", cost=1)}, metadata={"cost": 1}
+    ),
+    "an empty context beside tool results": exchange("q", {"messages": ANSWERED, "documents": []}, **THREAD),
     "states that are objects": exchange(State(messages=ASKED), State(messages=ANSWERED), **THREAD),
     "a document as the reference": exchange("q", "r", Snippet("g", {}), reference="g"),
     "several ids": exchange({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, id="1"),

@@ -48,6 +48,7 @@ CONTEXTS: list[Any] = [
     [Snippet(TEXT, {"source": "a.pdf"})],
     [LangChainDocument(TEXT, metadata={"source": "a"})],
     [dumpd(LangChainDocument(TEXT))],
+    pytest.importorskip("pandas").DataFrame({"text": [TEXT], "source": ["a"]}),
     RetrievedContextData(context=TEXT, source="a.pdf"),
     ["", {"text": " \n"}, Document(content=""), f"\n {TEXT} \n", ""],
 ]
@@ -94,7 +95,7 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
         ([LangChainDocument("", metadata={"title": "t"})], "Document"),
         ([["tool", "b"]], "list"),
         (5, "int"),
-        (b"bytes", "int"),
+        (b"bytes", "bytes"),
     ],
 )
 def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
@@ -199,7 +200,7 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: An
         (5, "int"),
         ({"content": "no role"}, "content"),
         ({"role": "user", "text": "x"}, "role, text"),
-        ([{"role": "user", "content": None}], "role, content"),
+        ([{"role": "user"}], "role"),
         ({"role": 5, "content": "x"}, "role"),
         (["a", "b"], "str"),
         ([[["user", "x"]]], "list"),
@@ -341,6 +342,10 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     "a tool of the server's": (said(SERVER_TOOL), [ai("", F), tool(json.dumps([FOUND])), ai("a")]),
     "a text that cites": (said([text("At "), text("9", citations=[FOUND]), text(".")]), [ai("At 9.")]),
     "a text of null, and nothing": (said([text(None), {}]), [ai()]),
+    "a document of blocks": (
+        said([{"type": "document", "source": {"type": "content", "content": [text("a")]}}]),
+        [ai("a")],
+    ),
     "a document of text": (said([{"type": "document", "source": text(None, data="a")}]), [ai("a")]),
     "an array": (said(np.array([text("a"), text("b")], dtype=object)), [ai("ab")]),
     "a call that the provider made": (said([SEARCH, text("a")]), [ai("", SEARCHED), ai("a")]),
@@ -355,6 +360,18 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     "a call before a result": (said([RESULT], tool_calls=[AS_LANGCHAIN]), [tool("9"), ai("", F)]),
     "Bedrock's reasoning": (said([{"reasoningContent": {"text": "Hm."}}, {"text": "a"}]), [ai("a")]),
     "nothing but reasoning": (said([{"type": "thinking", "thinking": "Hm."}]), [ai()]),
+    "nothing": (said(None), [ai()]),
+    "the AI SDK's result": (
+        said("a", toolInvocations=[{"toolName": "f", "args": {}, "state": "result", "result": "9"}]),
+        [tool("9", "f"), ai("a")],
+    ),
+    "a search of files": (
+        {"type": "file_search_call", "queries": ["q"], "results": [{"text": "9", "score": 0.5}]},
+        [tool('[{"text": "9", "score": 0.5}]')],
+    ),
+    "a list of tools": ({"type": "mcp_list_tools", "tools": []}, []),
+    "Gemini's role": ({"role": "model", "content": "a"}, [ai("a")]),
+    "Llama's role": ({"role": "ipython", "content": "9"}, [tool("9")]),
     "a refusal beside a call": (said([USE], refusal="no"), [ai("no", F)]),
     "Bedrock's call": (said([{"toolUse": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
     "Bedrock's result": (said([{"toolResult": {"content": [{"text": "9"}]}}]), [tool("9")]),
@@ -407,6 +424,8 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}
         ("query", [said([text("a"), IMAGE])], "a\n[image_url]"),
         ("response", [AIMessage([{"type": "input_audio", "data": "A"}])], "[input_audio]"),
         ("response", [said([{"image": {"bytes": "A"}}])], "[image]"),
+        ("response", [said([{"type": "image_generation_call", "result": "A"}])], "[image_generation_call]"),
+        ("query", [{"role": "user", "content": "a", "images": ["A"]}], "a\n[images]"),
         ("response", [said([{"inlineData": {"mimeType": "image/png", "data": "A"}}])], "[inlineData]"),
         ("context", [{"content": [IMAGE]}], "[image_url]"),
         ("context", [said([{"type": "tool_result", "content": [IMAGE]}])], "[image_url]"),
@@ -421,7 +440,10 @@ def test_what_is_not_text_leaves_its_name(field: str, value: Any, shown: str) ->
     assert case.is_shown_whole({"query", "response", "context", "reference"} - {field})
 
 
-@pytest.mark.parametrize("text", ["['a', 'b']", "[\"it's\", 'b']", " ['a\\'b'] ", "['a'\n 'b']", "['a',]"])
+LISTS = ["['a', 'b']", "[\"it's\", 'b']", " ['a\\'b'] ", "['a'\n 'b']", "['a',]", "[]", "[{'text': 'a'}]"]
+
+
+@pytest.mark.parametrize("text", [*LISTS, f"[{LangChainDocument('a')!r}]"])
 def test_list_that_pandas_wrote_is_refused_with_the_remedy(text: str) -> None:
     error = error_of({"context": text})
     assert (error.code, "ast.literal_eval" in error.message) == ("context_unreadable", True)
@@ -429,7 +451,7 @@ def test_list_that_pandas_wrote_is_refused_with_the_remedy(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[1]", "[]", "['a', 1]", "['a'] and ['b']", "[['a']]", "['a", '[{"a": "b"}]', "['" * 40_000]
+    "text", ["[1]", "[", "['a', 1]", "['a'] and ['b']", "[['a']]", "['a", '[{"a": "b"}]', "['" * 40_000]
 )
 def test_other_text_in_brackets_is_a_context(text: str) -> None:
     assert Case(context=text).context == (Document(content=text),)

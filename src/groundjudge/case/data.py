@@ -31,8 +31,10 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
-    """A list in place of NumPy's or pandas' arrays, and of what can be gone through only once."""
+    """A list in place of NumPy's and pandas' arrays and tables, and of what can be gone through only once."""
     kind = type(cast("object", value))
+    if hasattr(kind, "iterrows"):
+        return value.to_dict("records")
     return value.tolist() if hasattr(kind, "tolist") else [*value] if hasattr(kind, "__next__") else value
 
 

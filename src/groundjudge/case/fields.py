@@ -81,7 +81,8 @@ def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
 def misspelt(field: str, keys: Iterable[str]) -> str | None:
     """The first of the keys that is nearly a name of the field, which is probably meant by it."""
     names = [name for name, meant in FOLDED.items() if meant == field]
-    return next((key for key in map(str, keys) if get_close_matches(key.casefold(), names, 1, 0.8)), None)
+    others = (key for key in map(str, keys) if not field_of(key))
+    return next((key for key in others if get_close_matches(key.casefold(), names, 1, 0.8)), None)
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,8 @@ class Fields:
         others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
         found = dict.fromkeys(fields) | _named([*placed.items(), *others])
         spoken = _in_thread(readable("messages", found.pop("messages", None)), found)
+        if is_list(found.get("context")) and not found["context"]:  # what tools returned is a context, too
+            found["context"] = spoken.get("context") or []
         found = {**spoken, **found}
         answered = _side(row.get("outputs"), "response") if retrieved else {}
         if retrieved and "context" not in answered and is_absent(placed.get("context")):
@@ -401,6 +404,9 @@ def _side(side: object, main: str) -> Found:
         main: the field that a side stands for that is not a mapping.
     """
     held: object = {} if is_absent(side) else _mapped(side)
+    if is_mapping(held) and len(held) == 1:  # LangSmith keeps what is no mapping under "output"
+        ((key, value),) = held.items()
+        held = _mapped(value) if field_of(key) == main and declared(value) else held
     return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, groupby
 from typing import Annotated, Any, Literal, NamedTuple, NoReturn, cast
+from unicodedata import category
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
 
@@ -26,7 +27,7 @@ from groundjudge.verdict import Frozen, String, well_formed
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
 
-OUTPUT_NAMES = ("content", "output", "result", "response", "code_execution_result")
+OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response", "code_execution_result")
 """The keys or attributes under which blocks of all vendors hold what a tool returned."""
 
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
@@ -34,19 +35,19 @@ DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
 
-OLDER_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
-ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | OLDER_ROLES
-"""Names of roles, including LangChain's and older ones -> the role. Other names are kept unchanged."""
+ROLES_TOO = {"human": "user", "function": "tool", "ipython": "tool", "ai": "assistant", "model": "assistant"}
+ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | ROLES_TOO
+"""Names of roles, also of other vendors and of older ones -> the role. Other names are kept unchanged."""
 
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
 """The keys of a tool result that say what it is, not what the tool returned."""
 
 BLOCK = re.compile(
     r"(?P<text>text|(?:input|output)_text|refusal)"
-    r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?)"
+    r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?|mcp_(?:list|approval)_\w+|item_reference|compaction)"
     r"|(?P<result>\w*(?:tool_result|_call_output|function_response)|code_execution_result)"
+    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file|_generation_call)?|(?:inline|file)_data)"
     r"|(?P<call>\w*tool_use|\w+_call|executable_code)"
-    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?|(?:inline|file)_data)"
 )
 """The types of content blocks, of every vendor: the name of the group says how a block is read."""
 
@@ -57,8 +58,9 @@ BESIDE_MESSAGES = ("call", "result", "reasoning")
 """What OpenAI's Responses have beside messages, instead of in their content."""
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
-LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]", re.DOTALL)
-"""How Python writes a list of strings, and NumPy an array of them."""
+STRINGS = rf"(?:{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*)?"
+LIST_REPR = re.compile(rf"\[\s*(?:{STRINGS}|\{{'.*\}}|Document\(.*\))\]", re.DOTALL)
+"""How Python writes a list of strings, of mappings and of LangChain's documents, and NumPy an array."""
 
 
 def get(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
@@ -137,11 +139,15 @@ class Document(Frozen):
 
 
 def is_blank(value: object) -> bool:
-    """Whether a field's value is None or holds nothing but white space."""
+    """Whether a field's value is None or holds nothing but white space and invisible characters."""
     if is_list(value):
         return all(map(is_blank, value))
     text = value.content if isinstance(value, Message | Document) else value
-    return text is None or (isinstance(text, str) and not text.strip())
+    return text is None or (isinstance(text, str) and not any(map(_is_visible, text)))
+
+
+def _is_visible(sign: str) -> bool:
+    return not sign.isspace() and category(sign) not in {"Cc", "Cf"}  # such as a zero-width space
 
 
 def text_of(value: str | tuple[Message, ...] | None, role: str) -> str:
@@ -196,15 +202,21 @@ def _piece(block: object) -> Piece:
     if only and is_mapping(only[0][1]):
         ((kind, held),) = only  # Bedrock and Gemini: the only key is the type
     sort = _sort(kind)
-    if sort == "call" and get(held, *OUTPUT_NAMES) is not None:
-        sort = "result"  # the provider made the call
-    if sort == "media" and get(source := get(held, "source"), "type") == "text":
-        sort, text = "text", str(get(source, "data"))  # a document of Anthropic's
+    if sort == "call":
+        return _called(held)
+    if sort == "media" and get(source := get(held, "source"), "type") in {"text", "content"}:
+        sort, text = "text", content_text(get(source, "data", "content"))  # a document of Anthropic's
     if isinstance(text, str) and (sort == "text" or only or not is_mapping(block)):
         return Piece("text", text)
     if sort in {"data", "result"} or (sort == "text" and text is not None):
         return Piece("data" if sort == "text" else sort, as_json(block), held)
     return Piece(sort, f"[{kind}]" if sort == "media" else "", held)
+
+
+def _called(call: object) -> Piece:
+    """A call of a tool, or its result, if it has one: then the provider made the call."""
+    has_result = get(call, *OUTPUT_NAMES) is not None
+    return Piece("result", as_json(call), call) if has_result else Piece("call", held=call)
 
 
 def _pieces(content: object) -> list[Piece]:
@@ -244,7 +256,7 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
 
     What LangChain dumps, and a pair of role and content, is a mapping like those of others.
     """
-    is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
+    is_one = isinstance(value, str | bytes | Mapping | BaseModel) or not isinstance(value, Iterable)
     items: list[Any] = [value] if is_one else [*value]
     for item in items:
         match item:
@@ -266,13 +278,17 @@ def _said(item: object) -> list[Piece] | None:
     places = (get(item, "additional_kwargs"), item)
     beside = [*(get(place, "refusal") for place in places), get(get(item, "error"), "message")]
     content, texts = get(item, "content"), {str(text): 1 for text in beside if text is not None}
-    pieces = [*(() if content is None else _pieces(content)), *(Piece("beside", text) for text in texts)]
+    pieces = [*map(_called, get(item, "toolInvocations") or ())]  # of the AI SDK
+    pieces += () if content is None else _pieces(content)
+    pieces += [Piece("media", "[images]")] if get(item, "images") else ()  # of Ollama
+    pieces += (Piece("beside", text) for text in texts)
     lists = [get(place, f"{sort}tool_calls") for place in places for sort in ("", "invalid_")]
     listed = [*chain(*filter(None, lists)), *filter(None, (get(place, "function_call") for place in places))]
     calls = {get(call, "id") or number: call for number, call in enumerate(listed)}
     known = {get(each.held, "id") for each in pieces if each.sort == "call"}
     pieces += (Piece("call", held=call) for key, call in calls.items() if key not in known)
-    return None if content is None and not pieces else pieces
+    has_content = "content" in item if is_mapping(item) else hasattr(item, "content")
+    return pieces or ([Piece("text")] if has_content else None)
 
 
 def _messages(field: str, item: object) -> Iterator[Message]:
@@ -295,7 +311,7 @@ def _messages(field: str, item: object) -> Iterator[Message]:
         turns[-1].append(piece)
     for turn in turns:
         if turn and turn[0].sort == "result":
-            name, output = get(turn[0].held, "name"), get(turn[0].held, *OUTPUT_NAMES)
+            name, output = get(turn[0].held, "name", "toolName"), get(turn[0].held, *OUTPUT_NAMES)
             result = {"role": "tool", "name": name, "content": "" if output is None else output}
             yield from _messages(field, result)
         elif role is None or not turn:
@@ -395,7 +411,7 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
         _refused(field, f"a list, not what pandas writes for a list into CSV: {remedy}", value)
     if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
         _refused(field, DOCUMENTS, next(filter(is_list, value)))
-    items = () if isinstance(value, str) and not value.strip() else _items(value)
+    items = () if isinstance(value, str) and is_blank(value) else _items(value)
     return tuple(_document(field, part) for item in items for part in _parts(field, item))
 
 
