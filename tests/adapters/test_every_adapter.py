@@ -24,7 +24,7 @@ from groundjudge.verdict import Part, named_scores
 
 pytestmark = [
     pytest.mark.usefixtures("current_event_loop"),
-    pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
+    pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta"),
 ]
 
 GOOD = "<S1>w</S1><S2>5</S2>"
