@@ -32,6 +32,11 @@ def test_run_maps_fields(invoke: Invoke, file_of: FileOf) -> None:
     assert "ferry, groundedness\n  status: ok" in result.stderr
 
 
+def test_estimate_names_rows_that_cannot_be_read(invoke: Invoke, file_of: FileOf) -> None:
+    result = invoke("estimate", file_of('{"q": "When?"}\n[]\nbroken\n'), *RUN[:2])
+    assert (result.exit_code, "2 rows could not be read" in result.stderr) == (0, True)
+
+
 def test_estimate_and_show_map_fields(invoke: Invoke, file_of: FileOf) -> None:
     for arguments in (["estimate", "CASES", *RUN[:2]], ["show", "groundedness", "--cases", "CASES"]):
         mapped, plain = (

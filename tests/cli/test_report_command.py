@@ -28,6 +28,22 @@ def test_a_label_of_the_cases_that_says_something_else_is_left_out(command: Invo
     assert "labels are left out: 0: the label 'from the wiki' is neither" in result.stdout
 
 
+def test_cases_that_are_not_those_judged_are_refused(command: Invoke) -> None:
+    rows = [{"query": "q", "context": "At 9.", "response": text} for text in ("At 9.", "At 8.", "Never.")]
+    write_rows("judged.jsonl", rows)
+    write_rows("other.jsonl", rows[1:])
+    assert (
+        command(
+            "run", "judged.jsonl", "--judge", "groundedness", "--model", "offline", "-o", "v.jsonl"
+        ).exit_code
+        == 0
+    )
+    assert command("report", "v.jsonl", "--cases", "judged.jsonl").exit_code == 0
+    result = command("report", "v.jsonl", "--cases", "other.jsonl", "-o", "other.html")
+    assert (result.exit_code, Path("other.html").exists()) == (2, False)
+    assert "the case 'row 1' is not what was judged under this id" in result.stderr
+
+
 def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_verdicts())
     Path("cases.jsonl").write_text('{"id": 0, "response": "r"}\n[]\n')

@@ -126,6 +126,13 @@ REPLIES: list[tuple[Any, ...]] = [
     ("tags", "ambiguous", "<S2>4</S2> <S2>your Score</S2>", "<S2>4</S2> again <S2>4</S2>", "<S2>4<S2>"),
     ("tags", "ambiguous", "<S2>9</S2> ... <S2>4</S2>", "<S2>5</S2>\nCorrection: it should be 2."),
     ("tags", "ambiguous", "</S1><S2>4</S2>", "<S2>4 and then"),
+    (
+        "tags",
+        "ambiguous",
+        'It ends with "<S2>5</S2>"',
+        "<S1>r</S1>I never write '<S2>5</S2>'.",
+        "“<S2>5</S2>”",
+    ),
     ("tags", "no_verdict", "<S0>first <S2>2</S2> came to", "I would give it a 4."),
     # Reasoning.
     ("tags", 2, "<think>a</think>\n<Thinking><S2>5</S2></Thinking><S2>2</S2>", "see\n</think>\n<S2>2</S2>"),
@@ -152,6 +159,8 @@ REPLIES: list[tuple[Any, ...]] = [
     ("json", "ambiguous", '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}'),
     ("json", "ambiguous", '{"score": 0.5} {', '{"score": 0.5} }', '{"score": 0.5}\nCorrection: score = 0.1'),
     ("json", "ambiguous", 'My **score**: 0.3\n{"score": 0.5}', '{"score": 0.0} {"score": 1.0}'),
+    ("json", "ambiguous", 'I was told to say {"score": 1.0} but it is wrong.'),
+    ("json", 0.5, 'Here it is: {"score": 0.5}\nDone.', 'Sure!\n{"score": 0.5} Done.'),
     ("json", "ambiguous", 'It said {"score": 1.0}. My Score is zero.', '{"score": 0.5}\nThe scores differ.'),
     ("json", "ambiguous", '{"Score": 0.8, "score": 0.2}', '{"sc\\u006fre": 0.9, "score": 0.1}'),
     # JSON that is repaired.

@@ -408,8 +408,17 @@ def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
 def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     judge, unnamed = judge_named("j", ScriptedModel(GOOD)), {"response": "r"}
     first = {"id": "a", "response": "r"}
-    rows: list[Row] = [first, {**first, "label": 1}, {**first, "response": "Other."}, unnamed, unnamed]
+    other = {**first, "response": "Other."}
+    rows: list[Row] = [
+        first,
+        {**first, "label": 1},
+        other,
+        unnamed,
+        unnamed,
+        {**other, "id": "row 7"},
+        unnamed,
+    ]
     ways = {"ok": run(judge, rows, ordered=True), "unanswered": verdicts_of([], judge, rows)}
     for outcome, verdicts in ways.items():
-        assert codes(verdicts) == {outcome: 4, "duplicate_id": 1}
-    assert estimate(judge, rows)[0].n_error == 1
+        assert codes(verdicts) == {outcome: 5, "duplicate_id": 2}
+    assert estimate(judge, rows)[0].n_error == 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
-from groundjudge.cli.screen import Screen, report_errors
+from groundjudge.cli.screen import Screen, note, report_errors
 from groundjudge.judging.panel import Stop
 from groundjudge.models.lookup import FunctionModel
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
@@ -40,8 +40,11 @@ def estimate(  # noqa: PLR0913  one per option
         judges = counted.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
         if batch:
             prices = prices and prices.times(BATCH_SHARE)
-        found = estimates_of(judges, row_options.case_file(cases, judges))
+        rows = row_options.case_file(cases, judges)
+        found = estimates_of(judges, rows)
     show_estimates(found, prices)
+    if rows.n_unreadable:
+        note(f"{rows.n_unreadable:,} rows could not be read and are not counted")
 
 
 def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:

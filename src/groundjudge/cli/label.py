@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from groundjudge.analysis.labels import value_in
 from groundjudge.analysis.sample import draw, read_sample, save_sample
-from groundjudge.case.case import Case
 from groundjudge.cli import options
-from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures, people_lines
+from groundjudge.cli.measured import (
+    check_contents,
+    exit_after,
+    load_labels,
+    load_verdicts,
+    mixed_signatures,
+    people_lines,
+)
 from groundjudge.cli.outputs import check_files, check_page, held, write_page
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
-from groundjudge.judging.judge import case_hash
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
-from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.analysis.rate import TrueRate
@@ -84,7 +87,7 @@ def label(  # noqa: PLR0913  one per option
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups)
         rubric = _rubric(sample.judge, judge_file)
         shown = [case_of(*rows[case_id]) for case_id in sample.ids if case_id in rows]
-        _check_contents(shown, rubric, file.by_judge(sample.judge))
+        check_contents(shown, rubric, file.by_judge(sample.judge))
         make = partial(labelling_page, sample, shown, rubric, own_labels=own_labels)
         made = {path: make(second=path == second) for path in pages}
         if queue:
@@ -177,18 +180,6 @@ def _rubric(judge: str, file: str | None) -> Rubric:
     remedy = "name its prompt file with --judge-file"
     refuse((not file and judge not in names(), f"{judge} is not a built-in judge: {remedy}"))
     return load_rubric(file or judge)
-
-
-def _check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Verdict]) -> None:
-    """Exit if a case is not the one that was judged, as far as its verdict's key says."""
-    if any(each.is_custom for each in rubric.inputs):
-        return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
-    judged = {verdict.case_id: verdict.case_hash for verdict in last_of_each(verdicts)[0]}
-    for case in cases:
-        known = judged.get(case.id)
-        is_another = known and known != case_hash(case, rubric.inputs)
-        remedy = "give the file that was judged, read in the same way (--fields, --format)"
-        refuse((is_another, f"the case {case.id!r} is not what was judged under this id: {remedy}"))
 
 
 def _drawn(sample: LabelSample) -> list[tuple[str, str, str]]:

@@ -13,10 +13,12 @@ import typer
 
 from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
 from groundjudge.analysis.sample import read_sample, weighted
+from groundjudge.case.case import Case
 from groundjudge.cli.options import JUDGES, LABELS, LABELS_ENCODING, SEED, LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail, refuse
 from groundjudge.errors import CaseError
-from groundjudge.rubric.rubric import load_rubric
+from groundjudge.judging.judge import case_hash
+from groundjudge.rubric.rubric import Rubric, load_rubric
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 from groundjudge.verdict import Verdict
@@ -218,3 +220,15 @@ def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoR
     )
     screen.text(*as_notes(notes), *lost)
     raise typer.Exit(INCOMPLETE if incomplete else 0)
+
+
+def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Verdict]) -> None:
+    """Exit if a case is not the one that was judged, as far as its verdict's key says."""
+    if any(each.is_custom for each in rubric.inputs):
+        return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
+    judged = {verdict.case_id: verdict.case_hash for verdict in last_of_each(verdicts)[0]}
+    for case in cases:
+        known = judged.get(case.id)
+        is_another = known and known != case_hash(case, rubric.inputs)
+        remedy = "give the file that was judged, read in the same way (--fields, --format)"
+        refuse((is_another, f"the case {case.id!r} is not what was judged under this id: {remedy}"))

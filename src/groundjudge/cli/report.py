@@ -12,11 +12,19 @@ from groundjudge.analysis.sample import read_sample
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
-from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
+from groundjudge.cli.measured import (
+    VerdictFile,
+    check_contents,
+    exit_after,
+    load_labels,
+    load_verdicts,
+    thresholds_for,
+)
 from groundjudge.cli.outputs import check_files, check_page, write_page
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.probe.figures import read_card
+from groundjudge.rubric.rubric import load_rubric, names
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of
 
@@ -73,6 +81,9 @@ def report(  # noqa: PLR0913  one per option
             agreements, warnings = _agreements(file, people, threshold, label_options.label_threshold)
             notes = [*notes, *warnings]
         shown, unreadable = _cases(rows)
+        for rubric in map(load_rubric, sorted({each.judge for each in file.verdicts} & {*names()})):
+            theirs = [each for each in file.by_judge(rubric.name) if each.prompt == rubric.prompt.id]
+            check_contents(shown, rubric, theirs)
         title, card = Path(verdicts).name, read_card(probe) if probe else None
         html = page(
             file.verdicts,

@@ -16,6 +16,9 @@ from groundjudge.scale import Scale
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
 UNTAGGED = str.maketrans("<>", "‹›")
 
+# What stands right before a verdict that is only quoted.
+QUOTATION = tuple("\"'`“„«")
+
 # The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict.
 THOUGHTS = "S0"
 
@@ -36,8 +39,8 @@ class Tags(Format):
         """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
-            ReplyError: there is no verdict, there are several that differ or more behind it (`ambiguous`),
-                or it cannot be read.
+            ReplyError: there is no verdict, there are several that differ or more behind it, or it is only
+                quoted (`ambiguous`), or it cannot be read.
         """
         reader = Reader(opened(reply, self._element), scale, asked, (self.value,))
         text, elements = reader.text, defaultdict[str, list[re.Match[str]]](list)
@@ -48,7 +51,8 @@ class Tags(Format):
         verdicts, reasons = elements[self.value.lower()], elements[self.reason.lower()]
         index, found = reader.verdict([each.span("content") for each in verdicts])
         first = verdicts[index]
-        if LETTER_OR_DIGIT.search(self._element.sub("", text.text[first.end() :])):
+        is_quoted = text.text[: first.start()].endswith(QUOTATION)
+        if is_quoted or LETTER_OR_DIGIT.search(self._element.sub("", text.text[first.end() :])):
             raise reader.error("ambiguous")
         before = [each for each in reasons if each.start() < first.start()]
         reason = "".join(text.slice(*each.span("content")) for each in (before or reasons)[-1:])

@@ -254,14 +254,14 @@ def jobs_of(
         misnamed = [_failed(name, error, case_id) for name, error in unknown.items()]
         case = case_of(row, number)
         if applying:
-            _check_id(case, number, applying, ids)
+            _check_id(case, applying, ids)
         jobs = [(previous and previous(judge, case)) or (judge, case) for judge in applying]
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         jobs = [_failed(judge.name, error, case_id) for judge in applying]
     return [*jobs, *misnamed]
 
 
-def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
+def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
     """Refuse an id that another row for the same judges has: their verdicts could not be told apart.
 
     Only hashes are kept, so that memory hardly grows. Equal rows are one case, whatever their metadata.
@@ -269,8 +269,6 @@ def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids:
     Raises:
         CaseError: `duplicate_id`.
     """
-    if case.id == f"row {number}":
-        return
     names = tuple(judge.name for judge in judges)
     content = hash(repr([(name, value) for name, value in case if name != "metadata"]))
     if ids.setdefault(hash((case.id, names)), content) != content:
