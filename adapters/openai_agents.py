@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import Drafted, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
@@ -133,7 +133,7 @@ async def guarded_run(
     def thread(result: RunResult) -> list[TResponseInputItem]:
         return [*asked, *_of_tools(result.to_input_list()[len(asked) :])]
 
-    def case_of(_: object, result: RunResult) -> Drafted:
+    def case_of(_: object, result: RunResult) -> DraftCase:
         return None if result.interruptions else partial(_case, own, thread(result), result.final_output)
 
     def retried(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
