@@ -37,7 +37,7 @@ Call: TypeAlias = Callable[..., Any]
 OWN = ("groundjudge-draft", "groundjudge-note")
 """The ids of the messages that ask a chain again."""
 
-OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
+GRAPH_CHANNELS = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
 
 RUNTIME = "__pregel_runtime"
@@ -146,7 +146,7 @@ def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a reques
         manager = configs.get_callback_manager_for_config(config)
         for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
             manager.remove_handler(handler)
-        kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
+        kept = {name: value for name, value in config["configurable"].items() if name not in GRAPH_CHANNELS}
         if RUNTIME in kept:
             kept[RUNTIME] = kept[RUNTIME].override(stream_writer=_unwritten)
         if hasattr(asked, "override"):  # a ModelRequest, which hands it on to inner middleware

@@ -36,7 +36,7 @@ with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-
 
 __all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
 
-Asked = str | list[TResponseInputItem]
+RunInput = str | list[TResponseInputItem]
 
 KEEP_DRAFTS = {"session", "conversation_id"}
 """Arguments of a run by which drafts and notes would be in the next turn."""
@@ -103,7 +103,7 @@ class GuardedRun:
 
 async def guarded_run(
     agent: Agent[Any],
-    input: Asked,  # noqa: A002  the framework's name
+    input: RunInput,  # noqa: A002  the framework's name
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
     **options: Unpack[GuardedOptions],
@@ -147,7 +147,7 @@ async def guarded_run(
 
 def guarded_run_sync(
     agent: Agent[Any],
-    input: Asked,  # noqa: A002
+    input: RunInput,  # noqa: A002
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
     **options: Unpack[GuardedOptions],
