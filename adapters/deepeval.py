@@ -82,7 +82,7 @@ class MetricOptions(OtherOptions, total=False):
     flaky: bool
 
 
-class _Judged:
+class _Metric:
     """What metrics of single turns and of conversations have in common.
 
     A verdict that is not applicable (the level `nothing_to_ground`) has a score of None, is a success, and
@@ -284,7 +284,7 @@ class _Judged:
         return construct_verbose_logs(cast("BaseMetric", self), lines)
 
 
-class JudgeMetric(_Judged, BaseMetric):
+class JudgeMetric(_Metric, BaseMetric):
     """Any judge as a metric. Each judge that comes with groundjudge also has a class of its own.
 
     DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
@@ -371,7 +371,7 @@ class KnowledgeHallucinationMetric(JudgeMetric):
     default_judge = "knowledge_hallucination"
 
 
-class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetric):
+class ConversationalKnowledgeHallucinationMetric(_Metric, BaseConversationalMetric):
     """How well the assistant's last turn agrees with its role, the turns before it, and real answers.
 
     `chatbot_role` is the profile; `metadata` can contain agent_name (default "assistant") and answers.
@@ -391,7 +391,7 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
         }
 
 
-class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
+class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
     """How well each of the assistant's turns is supported by its own retrieval context and tools' results.
 
     The turns before it are the query. The lowest turn decides: its score is the metric's, each turn is a

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
 from groundjudge.errors import requires
-from groundjudge.judging.judge import Judging
+from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import FunctionModel, ModelLike
 from groundjudge.replies.reply import Reply, tokens_of, usage_of
@@ -135,7 +135,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     given: dict[str, Any] = {"model": None, "model_role": "grader", "fields": None, **options}
     model, role, fields = (given.pop(name) for name in ("model", "model_role", "fields"))
     is_inspects = isinstance(model, Model) or (isinstance(model, str) and "/" in model.partition(":")[0])
-    by_role = model is None and not isinstance(judge, Judging)
+    by_role = model is None and not isinstance(judge, BaseJudge)
     own: Any = "offline" if is_inspects or by_role else model
     made = as_judge(judge, own, **given)
     case_of = made.cases(fields, ROOTS, _case)

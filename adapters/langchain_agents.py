@@ -19,7 +19,7 @@ from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.fields import keys_of
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import Drafted, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
 from groundjudge.models.loop_thread import entered
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
@@ -37,7 +37,7 @@ Call: TypeAlias = Callable[..., Any]
 OWN = ("groundjudge-draft", "groundjudge-note")
 """The ids of the messages that ask a chain again."""
 
-OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
+GRAPH_CHANNELS = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
 
 RUNTIME = "__pregel_runtime"
@@ -86,7 +86,7 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         with _held(self.guard, request) as held:
             return _response(*await self.guard.aanswer(handler, held, self._case, _retried))
 
-    def _case(self, request: ModelRequest[Any], reply: ModelResponse[Any]) -> Drafted:
+    def _case(self, request: ModelRequest[Any], reply: ModelResponse[Any]) -> DraftCase:
         # The call of a tool that gives a structured response is followed by what that tool returned.
         said = [each for each in reply.result if isinstance(each, AIMessage)]
         answer = _said(said if reply.structured_response is None else as_json(reply.structured_response))
@@ -121,7 +121,7 @@ def guarded(
     """
     own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
 
-    def case_of(given: Any, output: Any) -> Drafted:  # noqa: ANN401  the chain's
+    def case_of(given: Any, output: Any) -> DraftCase:  # noqa: ANN401  the chain's
         return None if _said(output).tool_calls else partial(own.case, given, output)
 
     def invoke(given: Any) -> Any:  # noqa: ANN401
@@ -146,7 +146,7 @@ def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a reques
         manager = configs.get_callback_manager_for_config(config)
         for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
             manager.remove_handler(handler)
-        kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
+        kept = {name: value for name, value in config["configurable"].items() if name not in GRAPH_CHANNELS}
         if RUNTIME in kept:
             kept[RUNTIME] = kept[RUNTIME].override(stream_writer=_unwritten)
         if hasattr(asked, "override"):  # a ModelRequest, which hands it on to inner middleware

@@ -67,7 +67,7 @@ NO_CHILD_RUNS = "; no retriever or tool child runs (evaluate_existing needs load
 
 ONE_KEY = "two evaluators have the feedback key {0!r}: give one another, as in evaluator(..., key='{0}_2')"
 
-DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
+UNCERTAINTY = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
 """What a verdict says of how sure it is."""
 
 
@@ -360,7 +360,7 @@ def _extra(verdict: Verdict) -> dict[str, Any]:
     """What a verdict says besides its scores; the reply only of an error, which it explains."""
     extra = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
     exclude: Any = {"votes": {"__all__": {"reply"}}}
-    extra |= verdict.model_dump(mode="json", include=DOUBT, exclude=exclude, exclude_defaults=True)
+    extra |= verdict.model_dump(mode="json", include=UNCERTAINTY, exclude=exclude, exclude_defaults=True)
     return extra | (_known(error=True, reply=verdict.reply) if verdict.error else {})
 
 

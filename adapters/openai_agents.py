@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import Drafted, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
@@ -36,7 +36,7 @@ with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-
 
 __all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
 
-Asked = str | list[TResponseInputItem]
+RunInput = str | list[TResponseInputItem]
 
 KEEP_DRAFTS = {"session", "conversation_id"}
 """Arguments of a run by which drafts and notes would be in the next turn."""
@@ -103,7 +103,7 @@ class GuardedRun:
 
 async def guarded_run(
     agent: Agent[Any],
-    input: Asked,  # noqa: A002  the framework's name
+    input: RunInput,  # noqa: A002  the framework's name
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
     **options: Unpack[GuardedOptions],
@@ -133,7 +133,7 @@ async def guarded_run(
     def thread(result: RunResult) -> list[TResponseInputItem]:
         return [*asked, *_of_tools(result.to_input_list()[len(asked) :])]
 
-    def case_of(_: object, result: RunResult) -> Drafted:
+    def case_of(_: object, result: RunResult) -> DraftCase:
         return None if result.interruptions else partial(_case, own, thread(result), result.final_output)
 
     def retried(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
@@ -147,7 +147,7 @@ async def guarded_run(
 
 def guarded_run_sync(
     agent: Agent[Any],
-    input: Asked,  # noqa: A002
+    input: RunInput,  # noqa: A002
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
     **options: Unpack[GuardedOptions],

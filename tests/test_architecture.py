@@ -1,4 +1,4 @@
-"""The imports run one way, for the types too: no circle, and no room imports one above it."""
+"""The imports run one way, for the types too: no circle, and no layer imports a later one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from syntax_tree import tree_of
 
+from groundjudge.replies import FORMATS
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "src" / "groundjudge"
 
-ROOMS = (
+LAYERS = (
     "verdict",
     "shares",
     "errors",
@@ -40,7 +42,7 @@ ROOMS = (
     "cli",
     "__main__",
 )
-"""Files and folders from the ground up: each imports itself and those before it."""
+"""Files and folders in the order of CONTRIBUTING.md: each imports itself and those before it."""
 
 
 def name_of(file: Path) -> str:
@@ -56,7 +58,7 @@ FILES: Mapping[str, Path] = {
 }
 
 
-def room_of(module: str) -> str:
+def layer_of(module: str) -> str:
     return module.partition(".")[0]
 
 
@@ -81,8 +83,8 @@ def _modules(dotted: str) -> Iterator[str]:
 GRAPH = {name: set(imports_of(file)) - {name} for name, file in FILES.items()}
 
 
-def test_every_file_stands_in_a_room() -> None:
-    assert {room_of(name) for name in FILES} == set(ROOMS)
+def test_every_file_belongs_to_a_layer() -> None:
+    assert {layer_of(name) for name in FILES} == set(LAYERS)
 
 
 def test_imports_have_no_circle() -> None:
@@ -95,43 +97,40 @@ def test_imports_have_no_circle() -> None:
 
 def test_imports_run_one_way() -> None:
     for module, imported in GRAPH.items():
-        floor = ROOMS.index(room_of(module))
-        above = [name for name in imported if ROOMS.index(room_of(name)) > floor]
-        assert not above, f"{module or 'groundjudge'} imports {above}"
+        place = LAYERS.index(layer_of(module))
+        later = [name for name in imported if LAYERS.index(layer_of(name)) > place]
+        assert not later, f"{module or 'groundjudge'} imports {later}"
 
 
 def test_adapters_do_not_import_one_another() -> None:
-    imported = {name for module, names in GRAPH.items() if room_of(module) == "adapters" for name in names}
-    assert not [name for name in imported if room_of(name) == "adapters"]
+    imported = {name for module, names in GRAPH.items() if layer_of(module) == "adapters" for name in names}
+    assert not [name for name in imported if layer_of(name) == "adapters"]
 
 
-FORMAT_NAMES = {"Adjacent", "Banded", "Json", "Scorecard", "Tags"}
-
-
-def test_no_format_is_told_from_another_outside_its_room() -> None:
+def test_no_format_is_named_outside_its_layer() -> None:
     """Outside `replies` no format is named: so none can be matched or asked for its class."""
     for module, file in FILES.items():
-        if room_of(module) not in {"replies", ""}:
+        if layer_of(module) not in {"replies", ""}:
             tree = tree_of(file.read_text(encoding="utf-8"))
             named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            assert not named & FORMAT_NAMES, module
+            assert named.isdisjoint(each.__name__ for each in FORMATS.values()), module
 
 
-def rooms_graph() -> dict[str, set[str]]:
-    """The rooms that each room imports."""
-    graph: dict[str, set[str]] = {room: set() for room in ROOMS}
+def layers_graph() -> dict[str, set[str]]:
+    """The layers that each layer imports."""
+    graph: dict[str, set[str]] = {layer: set() for layer in LAYERS}
     for module, imported in GRAPH.items():
-        graph[room_of(module)] |= {room_of(name) for name in imported} - {room_of(module)}
+        graph[layer_of(module)] |= {layer_of(name) for name in imported} - {layer_of(module)}
     return graph
 
 
-def test_there_are_few_rooms_and_few_imports_between_them() -> None:
-    graph = rooms_graph()
+def test_there_are_few_layers_and_few_imports_between_them() -> None:
+    graph = layers_graph()
     depth: dict[str, int] = {}
-    for room in TopologicalSorter(graph).static_order():
-        depth[room] = 1 + max((depth[other] for other in graph[room]), default=0)
-    flat = [room for room in ROOMS if not (CORE / room).is_dir() or not room]
-    assert len(ROOMS) <= 26
+    for layer in TopologicalSorter(graph).static_order():
+        depth[layer] = 1 + max((depth[other] for other in graph[layer]), default=0)
+    flat = [layer for layer in LAYERS if not (CORE / layer).is_dir() or not layer]
+    assert len(LAYERS) <= 26
     assert sum(map(len, graph.values())) <= 140
     assert max(depth.values()) <= 13
     assert len(flat) <= 12

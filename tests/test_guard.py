@@ -30,7 +30,7 @@ from groundjudge import (
     load,
     panel,
 )
-from groundjudge.guard import NOTE, NOTHING, OnError, Outcome, Progress, as_guard, failed_parts, note_on
+from groundjudge.guard import NO_EVIDENCE, NOTE, OnError, Outcome, Progress, as_guard, failed_parts, note_on
 from groundjudge.verdict import Evidence, Part
 
 T = TypeVar("T")
@@ -422,7 +422,7 @@ PARTS = st.builds(
     name=LINES,
     value=st.none(),
     score=st.none() | st.floats(0, 1),
-    reason=st.just("NOTHING FOUND"),
+    reason=st.just("NO_EVIDENCE FOUND"),
     evidence=st.lists(QUOTES, max_size=2).map(tuple),
 )
 
@@ -442,8 +442,8 @@ def test_note_names_exactly_the_parts_below_the_threshold(parts: list[Part], thr
     assert lines[::2] == ["- " + " ".join(part.name.split()) for part in failed]
     for line, part in zip(lines[1::2], failed, strict=True):
         assert [" ".join(each.quote.split()) in line for each in part.evidence] == [True] * len(part.evidence)
-        assert (line == f"  {NOTHING}") == (not part.evidence)
-    assert "NOTHING FOUND" not in faults
+        assert (line == f"  {NO_EVIDENCE}") == (not part.evidence)
+    assert "NO_EVIDENCE FOUND" not in faults
 
 
 NAMED = Part(name="recall", value=1, score=0.0, reason="Half of it is missing.")

@@ -73,8 +73,8 @@ def test_only_the_commands_draw() -> None:
 
 
 def test_prompts_and_replies_do_not_know_each_other() -> None:
-    for room, other in (("prompt", "replies"), ("replies", "prompt"), ("replies", "judging")):
-        for file in (CORE / room).glob("*.py"):
+    for layer, other in (("prompt", "replies"), ("replies", "prompt"), ("replies", "judging")):
+        for file in (CORE / layer).glob("*.py"):
             assert not [name for name in _modules(file) if name.startswith(f"groundjudge.{other}.")], file
 
 

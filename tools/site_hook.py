@@ -49,7 +49,7 @@ ADAPTER = """## {title}
 ALSO = {
     "deepeval": """### What all metrics have in common
 
-::: groundjudge.adapters.deepeval._Judged
+::: groundjudge.adapters.deepeval._Metric
     options: {members: [], show_root_heading: false, show_root_toc_entry: false}
 """
 }

@@ -29,7 +29,7 @@ from groundjudge.verdict import Verdict, Vote, deciding_score
 NOT_LABELS = frozenset({"no_response", "empty_response"})
 
 # What bears a label: the verdict of a single judge, or a vote.
-Judged: TypeAlias = Verdict | Vote
+VerdictOrVote: TypeAlias = Verdict | Vote
 
 # Words that CSV files use for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
@@ -532,13 +532,13 @@ def _rising(named: tuple[str, float | None]) -> tuple[bool, float, str]:
     return score is None, score or 0.0, name
 
 
-def _outcomes(verdicts: Iterable[Verdict]) -> list[Judged]:
+def _outcomes(verdicts: Iterable[Verdict]) -> list[VerdictOrVote]:
     """The verdicts of single judges, and the votes of panels, without errors."""
     everything = (one for verdict in verdicts for one in (verdict.votes or (verdict,)))
     return [one for one in everything if one.status != "error" and one.label not in NOT_LABELS]
 
 
-def _scores(outcomes: Sequence[Judged]) -> Mapping[str, float | None]:
+def _scores(outcomes: Sequence[VerdictOrVote]) -> Mapping[str, float | None]:
     """The score of each label; {} if labels have several."""
     is_weighted = any(isinstance(one, Verdict) and one.label in (one.distribution or ()) for one in outcomes)
     by_score = {} if is_weighted else _one_each(outcomes, lambda one: one.score)
@@ -546,7 +546,7 @@ def _scores(outcomes: Sequence[Judged]) -> Mapping[str, float | None]:
 
 
 def _one_each(
-    outcomes: Iterable[Judged], number: Callable[[Judged], float | None]
+    outcomes: Iterable[VerdictOrVote], number: Callable[[VerdictOrVote], float | None]
 ) -> dict[str, float | None]:
     """The number of each label; {} if a label has several, or one outside of 0..1."""
     found: dict[str, float | None] = {}
@@ -557,7 +557,7 @@ def _one_each(
     return found
 
 
-def _threshold(outcomes: Sequence[Judged], scores: Mapping[str, float | None]) -> float | None:
+def _threshold(outcomes: Sequence[VerdictOrVote], scores: Mapping[str, float | None]) -> float | None:
     """The lowest score that passed, if no label's score lies between it and the highest that did not."""
     decided = [(score, one.passed) for one in outcomes if (score := deciding_score(one)) is not None]
     passed = [score for score, has_passed in decided if has_passed]

@@ -292,7 +292,7 @@ class OutputOptions:
     resume: bool = option(
         "Continue the file --out: judge only missing rows and rows with an error.", default=False
     )
-    overwrite: bool = option("Replace the file --out if it exists.", default=False)
+    overwrite: bool = OVERWRITE
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import typer
 from groundjudge.case.case import Document
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import opened
-from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, note, refuse
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options, note, refuse
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
@@ -240,23 +240,18 @@ def _cells(summary: Summary, *, has_votes: bool, is_waiting: bool) -> dict[str, 
     bounds, calls = summary.bounds, summary.calls_per_row
     cells = {
         "judge": summary.judge,
-        "mean": _rounded(summary.mean),
+        "mean": as_text(summary.mean),
         "ok": str(summary.n_ok),
         "error": str(summary.n_error),
         "n/a": str(summary.n_not_applicable),
         **({"waiting": str(summary.n_waiting)} if is_waiting else {}),
         "coverage": _rounded_down(summary.coverage),
-        "bounds": "-" if bounds is None else "..".join(map(_rounded, bounds)),
+        "bounds": "-" if bounds is None else "..".join(map(as_text, bounds)),
     }
     if has_votes:
         cells["agreement"] = _rounded_down(summary.agreement)
         cells["calls/row"] = "-" if calls is None else f"{calls:.2f}"
     return cells
-
-
-def _rounded(score: float | None) -> str:
-    """A mean with three decimals: 1.000 means that every score is 1."""
-    return "-" if score is None else f"{score if score == 1 else min(score, 0.999):.3f}"
 
 
 def _rounded_down(share: float | None) -> str:

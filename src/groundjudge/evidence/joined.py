@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice, takewhile
 
 from groundjudge.evidence.edges import begins_clause, ends_clause, is_whole
-from groundjudge.evidence.near import LONGEST
+from groundjudge.evidence.near import MOST_QUOTED
 from groundjudge.evidence.normalized import BULLET, Normalized
 from groundjudge.evidence.sources import Sources
 
@@ -83,7 +83,7 @@ def joined(quote: Normalized, sources: Sources) -> list[Run] | None:
 def _places(words: list[str], at: int, sources: Sources) -> list[int]:
     """Where a document may have the clause that begins with a word of a quote."""
     start = words[at : at + FEWEST_WORDS]
-    if len(start) < FEWEST_WORDS or len(words) > LONGEST:
+    if len(start) < FEWEST_WORDS or len(words) > MOST_QUOTED:
         return []
     return list(islice(sources.occurrences(start), MOST_PLACES))
 

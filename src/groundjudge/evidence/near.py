@@ -17,7 +17,7 @@ MOST_IN_A_ROW = 3
 # Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short.
 LONGEST_ENDING = 4
 # Words. Longer quotes have exact matches only.
-LONGEST = 1000
+MOST_QUOTED = 1000
 RAREST = 4
 PLACES_OF_EACH = 8
 MOST_WINDOWS = 3
@@ -40,7 +40,7 @@ class Anchor(NamedTuple):
 
 def near(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, int]]:
     """Where passages begin and end that differ only in what may differ."""
-    if len(words) > LONGEST:
+    if len(words) > MOST_QUOTED:
         return
     for anchor in anchors(words, sources):
         if words[anchor.number] in MAY_DIFFER:
@@ -57,7 +57,7 @@ def resembles(words: Sequence[str], sources: Sources) -> bool:
     """Whether a passage has most of the words of a quote in their order."""
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415  few quotes are altered
 
-    if len(words) > LONGEST:
+    if len(words) > MOST_QUOTED:
         return False
     room = 2 + len(words) // 8
     starts: defaultdict[int, float] = defaultdict(float)

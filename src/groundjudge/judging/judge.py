@@ -27,7 +27,7 @@ from groundjudge.judging.conversation import (
 from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Rubric, doubt
+from groundjudge.rubric.rubric import Rubric, evidence_error
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -36,11 +36,11 @@ log = logging.getLogger("groundjudge")
 CaseGiven: TypeAlias = CaseLike | Callable[[], CaseLike]
 """A case, a mapping with its fields, or a function to one of them."""
 
-OF_THE_CONVERSATION = ("attempts", "retries", "usage", "latency_s", "key", "model")
+CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """What a verdict has of all requests together, not of the reply that was read."""
 
 
-class Judging(ABC):
+class BaseJudge(ABC):
     """Gives a verdict on a case: a single judge, or a panel of several."""
 
     @cached_property
@@ -224,7 +224,7 @@ class Judging(ABC):
 
 
 @dataclass(frozen=True)
-class Judge(Judging):
+class Judge(BaseJudge):
     """A judge. Immutable: what a call brought is in the verdict.
 
     Attributes:
@@ -273,11 +273,11 @@ class Judge(Judging):
                     conversation.spent, request = before, replace(request, fresh=True)
                     continue
             else:
-                problem = doubt(found)
+                problem = evidence_error(found)
                 if reply.keep:
                     reply.keep()
             if found and not (problem and left["unreadable"]):
-                total = {name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
+                total = {name: getattr(conversation.spent, name) for name in CONVERSATION_FIELDS}
                 return found.model_copy(update=total)
             if problem:
                 request = next_request(request, reply, problem, left)

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PanelError, PromptError
 from groundjudge.judging.conversation import Conversation, Step
-from groundjudge.judging.judge import Judge, Judging
+from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
@@ -38,15 +38,15 @@ FIRST_VOTES = 2
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
 
-OF_ONE_VOTE = ("status", "score", "weakest", "value", "label", "passed", "reason", "parts", "reply")
+VOTE_FIELDS = ("status", "score", "weakest", "value", "label", "passed", "reason", "parts", "reply")
 """What one vote of the majority says for all."""
 
-WARM = 0.7
+REPEAT_TEMPERATURE = 0.7
 """The temperature of repeats: at 0 a model repeats its reply, and nothing is learned."""
 
 
 @dataclass(frozen=True)
-class Panel(Judging):
+class Panel(BaseJudge):
     """Several judges that vote on each case; it is used like a Judge. Immutable.
 
     Attributes:
@@ -127,7 +127,7 @@ class Panel(Judging):
         agreeing = [vote for vote in votes if _outcome(vote) == winner]
         nearest = min(agreeing, key=lambda vote: _distance(vote, score))
         said: dict[str, Any] = {
-            **{name: getattr(nearest, name) for name in OF_ONE_VOTE},
+            **{name: getattr(nearest, name) for name in VOTE_FIELDS},
             "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
         }
         if winner != "not_applicable" and not has_parts:
@@ -204,8 +204,8 @@ def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> l
 def _repeat(judge: Judge, index: int) -> Judge:
     given = judge.rubric.prompt.parameters
     seed = {"seed": given["seed"] + index} if isinstance(given.get("seed"), int) else {}
-    rubric = judge.rubric.with_options(parameters={"temperature": given.get("temperature") or WARM, **seed})
-    return replace(judge, rubric=rubric, repeat=index)
+    changes = {"temperature": given.get("temperature") or REPEAT_TEMPERATURE, **seed}
+    return replace(judge, rubric=judge.rubric.with_options(parameters=changes), repeat=index)
 
 
 def bad_panel(subject: str, message: str) -> PromptError:

@@ -41,7 +41,7 @@ PROVIDER = re.compile(
 None is the name of a model at Ollama, as in "mistral:7b".
 """
 
-Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
+ModelFunction: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
 """A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
 
 
@@ -59,7 +59,7 @@ class DeepEvalLLM(Protocol):
         """Takes a prompt, returns a string, or a string and its cost."""
 
 
-ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
+ModelLike: TypeAlias = str | Model | ModelFunction | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
 
 
@@ -75,7 +75,7 @@ class FunctionModel:
         name: the model's name in verdicts; by default the function's own name.
     """
 
-    function: Answer = field(repr=False)
+    function: ModelFunction = field(repr=False)
     name: str = ""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from groundjudge.case.case import Case, Message
 from groundjudge.offline.readings import read
-from groundjudge.offline.support import SUPPORTED, Sources, Support, support
+from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
 
@@ -74,7 +74,7 @@ _COURTESY_SIGNS = re.compile(
 )
 
 
-def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Support]:
+def claims(text: str, sources: PassageIndex, tools: PassageIndex | None = None) -> list[Support]:
     """The sentences of a text as the sources have them; what contradicts a tool result is wrong."""
     said = [sentence.text for sentence in sentences(text)]
     found = {each: support(each, sources) for each in dict.fromkeys(said)}  # texts can repeat themselves

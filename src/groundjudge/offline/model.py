@@ -10,14 +10,14 @@ from statistics import fmean
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
 from groundjudge.offline.claims import SOURCES, claims, reason, source_texts, states_nothing, tool_texts
-from groundjudge.offline.support import SUPPORTED, Sources, Support, index
+from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import __version__
 
-SIGNED = "(Offline baseline: words were compared, no language model was called.)"
+NOTICE = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 
 # With less support, and less of the words of each claim found, a response is about something else.
@@ -71,7 +71,7 @@ def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:
         value = _value(rubric, stated, in_role="profile" in shown)
     parts = [_named(name, rubric, case, sources) for name in rubric.format.part_names]
     parts = parts or [_sentence(rubric, claim) for claim in said]
-    told, level = f"{reason(stated)} {SIGNED}", label_of(value, rubric.levels) or ""
+    told, level = f"{reason(stated)} {NOTICE}", label_of(value, rubric.levels) or ""
     return Reading(value, told, tuple(parts), level, label=_label(rubric, value))
 
 
@@ -112,14 +112,14 @@ def _score(stated: Sequence[Support], *, in_role: bool = False) -> float:
 def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
     if states_nothing(claim.sentence):
-        return PartReading(claim.sentence, None, f"{reason([])} {SIGNED}", (), _label(rubric, None))
+        return PartReading(claim.sentence, None, f"{reason([])} {NOTICE}", (), _label(rubric, None))
     is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
     value = _on(rubric, claim.score if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()
-    return PartReading(claim.sentence, value, f"{reason([claim])} {SIGNED}", quotes, _label(rubric, value))
+    return PartReading(claim.sentence, value, f"{reason([claim])} {NOTICE}", quotes, _label(rubric, value))
 
 
-def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:
+def _named(name: str, rubric: Rubric, case: Case, sources: PassageIndex) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
         compared, where = claims(case.reference or "", index([case.response_text])), "the returned passage"
@@ -127,7 +127,7 @@ def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReadi
         compared, where = claims(case.response_text, sources), "the reference"
     total = sum(claim.length for claim in compared)
     found = (claim.length * (claim.signals.whole or claim.score) for claim in compared)
-    return PartReading(name, _on(rubric, sum(found) / (total or 1)), f"{reason(compared, where)} {SIGNED}")
+    return PartReading(name, _on(rubric, sum(found) / (total or 1)), f"{reason(compared, where)} {NOTICE}")
 
 
 def _label(rubric: Rubric, value: float | None) -> str:

@@ -45,7 +45,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class TokenizedText:
     """A text as it is compared, with dates and hours spelled in one way."""
 
     tokens: Sequence[Token]  # all that it consists of, in order
@@ -64,7 +64,7 @@ class Difference(NamedTuple):
 
 
 @lru_cache(MOST_KEPT)
-def read(text: str) -> Reading:
+def read(text: str) -> TokenizedText:
     """Read a text."""
     text = spelled(text)
     numbers, rest = numbers_at(text), list(text)
@@ -77,7 +77,7 @@ def read(text: str) -> Reading:
     tokens = sorted(_tokens(text, numbers, found), key=lambda token: token.start)
     keys = {*weights, *(token.key for token in tokens)}
     either = {"1"} if keys & {"one", "一"} else set[str]()  # where 1 may be written as a word
-    return Reading(tokens, found, weights, frozenset(keys | either), frozenset(negated_at(text)))
+    return TokenizedText(tokens, found, weights, frozenset(keys | either), frozenset(negated_at(text)))
 
 
 def _tokens(text: str, numbers: Sequence[Number], found: Sequence[Word]) -> Iterator[Token]:
@@ -95,7 +95,7 @@ def _tokens(text: str, numbers: Sequence[Number], found: Sequence[Word]) -> Iter
         yield Token(sign, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
 
 
-def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
+def contradictions(said: TokenizedText, given: TokenizedText) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
     tokens, theirs = said.tokens, _on_topic(given, said)
     found = list(_differences(tokens, theirs))
@@ -112,7 +112,7 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _on_topic(given: Reading, said: Reading) -> list[Token]:
+def _on_topic(given: TokenizedText, said: TokenizedText) -> list[Token]:
     """The clauses of a passage a third of whose content the sentence has."""
     every = Counter(token.clause for token in given.tokens if token.is_content)
     shared = Counter(token.clause for token in given.tokens if token.is_content and token.key in said.keys)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.readings import Reading, contradictions, read
+from groundjudge.offline.readings import TokenizedText, contradictions, read
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import is_unspaced
 
@@ -32,7 +32,7 @@ _PIECE = re.compile(r"\S(?s:.{0,400})(?=[ ,，、](?!\d)|\Z)|\S(?s:.{0,400})")
 
 
 @dataclass(frozen=True)
-class Sources:
+class PassageIndex:
     """Documents made ready for looking sentences up in them; `index` makes one."""
 
     documents: Sequence[str]
@@ -65,7 +65,7 @@ class Support:
     signals: Signals
 
 
-def index(documents: Sequence[str]) -> Sources:
+def index(documents: Sequence[str]) -> PassageIndex:
     """Make documents ready for looking sentences up in them."""
     found = [
         (Passage(number, *piece.span()), read(piece[0]).keys)
@@ -82,10 +82,10 @@ def index(documents: Sequence[str]) -> Sources:
     for place, (_, keys) in enumerate([*found, *pairs]):
         for key in keys:
             places[key].append(place)
-    return Sources(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places))
+    return PassageIndex(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places))
 
 
-def support(sentence: str, sources: Sources) -> Support:
+def support(sentence: str, sources: PassageIndex) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
     said = read(without_citations(sentence))
     passage, held = _best(said, sources)
@@ -119,7 +119,7 @@ def coefficients() -> Mapping[str, float]:
     return {name: float(value) for name, value in json.loads(text)["coefficients"].items()}
 
 
-def _best(said: Reading, sources: Sources) -> tuple[Passage, float]:
+def _best(said: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
     held: defaultdict[int, float] = defaultdict(float)
     for key, weight in said.weights.items():

@@ -42,7 +42,7 @@ TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
 VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
 """The same, of types that no field of a case has."""
 
-TALKS = ("query", "response", "conversation")
+MESSAGE_FIELDS = ("query", "response", "conversation")
 """The fields that may hold messages. A string in Prompty's sense shows all of them."""
 
 LARGEST_PROMPT = 2**20
@@ -458,7 +458,7 @@ def _input_settings(item: object) -> object:
 def _type(declared: str, name: object) -> str:
     """An input's type by the name that the file has for it."""
     field = FIELD_NAMED.get(name) if isinstance(name, str) else None
-    if field in TALKS and TYPES.get(declared) == "text":
+    if field in MESSAGE_FIELDS and TYPES.get(declared) == "text":
         return "messages"
     return (TYPES if field else TYPES | VALUE_TYPES).get(declared, declared)
 

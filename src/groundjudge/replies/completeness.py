@@ -27,7 +27,7 @@ LONGEST_CUT = 2
 RAREST, MOST_PLACES = 4, 20
 
 
-class Words:
+class ComparableWords:
     """The words of a text that a copy must have.
 
     Attributes:
@@ -51,7 +51,7 @@ class Words:
         self.taken = bytearray(len(self.keys))
         self.reached, self.cuts = 0, set[int]()
 
-    def take(self, sentence: Words) -> bool:
+    def take(self, sentence: ComparableWords) -> bool:
         """Take words that are free, where the last ones ended or else anywhere; whether there are such."""
         at = next((at for at in self._places_of(sentence.keys) if self._has(sentence.keys, at)), None)
         if at is None:
@@ -105,12 +105,12 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
     is_copy = " ".join(part.name for part in parts).split() == response.split()
     if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
         return [*parts]
-    said = Words(response)
+    said = ComparableWords(response)
     spaced, asides = " ".join(said.text.source.split()), {*ASIDE.findall(response)}
     kept, foreign = list[PartReading](), list[str]()
     known: dict[tuple[str, ...], object] = {}
     for part in parts:
-        sentence = Words(NUMBERED.sub("", part.name))
+        sentence = ComparableWords(NUMBERED.sub("", part.name))
         words = tuple(sentence.text.words)
         is_copied = said.take(sentence)
         if not is_copied and known.get(words) == (part.value, part.label):

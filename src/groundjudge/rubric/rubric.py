@@ -32,12 +32,12 @@ from groundjudge.scale import Scale, folded
 from groundjudge.verdict import Part, Passes, Verdict, __version__, decision
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
-"""What an application gives, and what is missing together where it crashed."""
+"""The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
 """The parameters that ask for the probabilities of tokens."""
 
-NOWHERE = "evidence_not_found"
+EVIDENCE_NOT_FOUND = "evidence_not_found"
 """The code of a quote that is in none of the documents."""
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
@@ -215,8 +215,8 @@ class Rubric:
         if self.weighted:
             weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
         parts, about_quotes = _parts(weighed, reading, self.scale, case)
-        nowhere = _evidence_nowhere(parts)
-        on_evidence = what_is_wrong(NOWHERE, nowhere) if nowhere else ""
+        unfound = _without_evidence(parts)
+        evidence_note = what_is_wrong(EVIDENCE_NOT_FOUND, unfound) if unfound else ""
         label = reading.label or label_of(reading.value, self.levels)
         inconsistencies = self._consistency_warnings(reading, label, case)
         warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
@@ -228,7 +228,7 @@ class Rubric:
             score=score,
             value=reading.value,
             label=label,
-            reason="\n".join(filter(None, (reading.reason, on_evidence))),
+            reason="\n".join(filter(None, (reading.reason, evidence_note))),
             parts=parts,
             warnings=tuple(dict.fromkeys(warnings)),
             usage=reply.usage,
@@ -445,7 +445,7 @@ def _parts(
             label=part.label or None,
             reason=part.reason,
             evidence=evidence,
-            warnings=(NOWHERE,) if score and NOWHERE in warned else (),
+            warnings=(EVIDENCE_NOT_FOUND,) if score and EVIDENCE_NOT_FOUND in warned else (),
         )
         for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
     )
@@ -454,14 +454,15 @@ def _parts(
     return parts, tuple(warning for _, warnings in found for warning in warnings)
 
 
-def doubt(verdict: Verdict) -> ReplyError | None:
-    """What to ask again about a verdict that can be read: quotes that it needs and that no document has."""
-    numbers = _evidence_nowhere(verdict.parts)
+def evidence_error(verdict: Verdict) -> ReplyError | None:
+    """Why to ask again after a reply that could be read: its score needs quotes that no document has."""
+    if not (numbers := _without_evidence(verdict.parts)):
+        return None
     quotes = tuple(verdict.parts[number - 1].reason for number in numbers)
-    return ReplyError(NOWHERE, verdict.reply or "", quotes=quotes, numbers=numbers) if numbers else None
+    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=quotes, numbers=numbers)
 
 
-def _evidence_nowhere(parts: Sequence[Part]) -> tuple[int, ...]:
+def _without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
     """The numbers of the sentences whose evidence is in none of the documents."""
     return tuple(number for number, part in enumerate(parts, 1) if part.warnings)
 
