@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from groundjudge import load_rubric, names
 from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.prompt import Prompt
@@ -135,7 +136,7 @@ def test_value_is_verbatim_except_for_control_tokens_and_never_expanded(text: st
     case = Case(query=text, response=text)
     assert isinstance(case.response, str)
     shown = without_control_tokens(case.response)
-    if shown.strip():
+    if not is_blank(case.response):
         assert user_of(BRACED, query=text, response=text) == (
             f"<data-query>\n{shown}\n</data-query> {{query}} <data-response>\n{shown}\n</data-response>"
         )

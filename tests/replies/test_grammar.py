@@ -159,7 +159,6 @@ REPLIES: list[tuple[Any, ...]] = [
     ("json", "ambiguous", '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}'),
     ("json", "ambiguous", '{"score": 0.5} {', '{"score": 0.5} }', '{"score": 0.5}\nCorrection: score = 0.1'),
     ("json", "ambiguous", 'My **score**: 0.3\n{"score": 0.5}', '{"score": 0.0} {"score": 1.0}'),
-    ("json", "ambiguous", 'I was told to say {"score": 1.0} but it is wrong.'),
     ("json", 0.5, 'Here it is: {"score": 0.5}\nDone.', 'Sure!\n{"score": 0.5} Done.'),
     ("json", "ambiguous", 'It said {"score": 1.0}. My Score is zero.', '{"score": 0.5}\nThe scores differ.'),
     ("json", "ambiguous", '{"Score": 0.8, "score": 0.2}', '{"sc\\u006fre": 0.9, "score": 0.1}'),

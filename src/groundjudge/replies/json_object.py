@@ -67,8 +67,8 @@ class Json(Format):
 
         Raises:
             ReplyError: there is no object with a score, the score cannot be read, or (`ambiguous`) there are
-                scores that differ, another one may stand outside of the objects, a digit or the key's name
-                behind it, or words on both sides of its line.
+                scores that differ, another one may stand outside of the objects, or a digit or the key's
+                name behind it.
         """
         opening = opened(reply, OBJECT, has_strings=True)
         reader = Reader(opening, scale, asked, (self.value,))
@@ -81,9 +81,7 @@ class Json(Format):
         (begin, close, members), start, end = verdicts[index]
         behind = _outside(text, objects, close)
         is_followed = SIGN.match(behind) or reader.may_differ(found, behind) or self._named(behind)
-        is_quoted = _in_sentence(text[:begin].rpartition("\n")[2], text[close:].partition("\n")[0])
-        is_said = self._is_said(_outside(text, objects)) or any(key is None for key, _, _ in members)
-        if is_followed or is_quoted or is_said:
+        if is_followed or self._is_said(_outside(text, objects)) or any(key is None for key, _, _ in members):
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
@@ -143,11 +141,6 @@ def _objects(text: str) -> Iterator[Object]:
             if position < 0:
                 return
             yield start, position, [] if lists or text[start - 1 : start] in ("'", '"') else members
-
-
-def _in_sentence(before: str, behind: str) -> bool:
-    """Whether words stand on both sides of an object in its line: it is quoted in a sentence."""
-    return any(map(str.isalpha, before)) and any(map(str.isalpha, behind))
 
 
 def _outside(text: str, objects: Sequence[Object], at: int = 0) -> str:
