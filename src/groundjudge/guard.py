@@ -173,7 +173,7 @@ class _LateError(ModelError):
 
 
 class _NoAnswerYet(Exception):  # noqa: N818  no error: whoever asked goes on
-    """What was to be an answer is none, and nothing goes out yet."""
+    """The application's output is not an answer yet, as a message that calls tools: it is not judged."""
 
 
 @dataclass

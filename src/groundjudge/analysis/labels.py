@@ -44,11 +44,7 @@ REASONS = ("n_error", "n_not_applicable", "n_unlabelled", "n_label_not_applicabl
 
 
 class LabelError(GroundjudgeError):
-    """Labels or calibrations that cannot be read, or not be used with the given options.
-
-    Codes: unreadable_label, label_conflict, no_labels, too_few_labels, bad_option,
-    unreadable_calibration.
-    """
+    """Labels, samples or calibrations that cannot be read, or cannot be used with the given options."""
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ LEAST = 5
 """Labels in each stratum at least, unless it has fewer units."""
 
 ENOUGH_TO_SPLIT = 20
-"""Units that did not pass from which on they are two strata, by score, ..."""
+"""With fewer units that did not pass, these are one stratum; otherwise they can be two, by score."""
 
 ENOUGH_LABELS = 100
-"""... and labels from which on: fewer say more of two strata than of three."""
+"""With fewer labels, the units that did not pass are one stratum, of which the labels then say more."""
 
 PASSED, FAILED, NOT_APPLICABLE, ERROR = "passed", "failed", "not applicable", "error"
 LOWER, HIGHER = f"{FAILED}, lower scores", f"{FAILED}, higher scores"

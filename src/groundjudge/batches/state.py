@@ -30,7 +30,7 @@ not waited for any longer, but each further command looks for them."""
 
 
 class StateError(GroundjudgeError):
-    """The state of a submitted run cannot be used. Codes: no_state, other_run, in_use."""
+    """The state of a submitted run cannot be used."""
 
 
 class PartOfRun(Frozen):

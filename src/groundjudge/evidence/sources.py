@@ -16,10 +16,10 @@ END = "\n"
 # Words that are compared with the documents to find a quote; more if it is long, see `FEWEST_PLACES`.
 MOST_COMPARED = 50_000
 FEWEST_PLACES = 16
-# Characters whose scan takes as long as turning to another document.
-A_DOCUMENT = 100
-# Characters of a quote for each of its longest words.
-A_WORD = 60
+# Characters that can be scanned in the time that turning to another document takes.
+DOCUMENT_COST = 100
+# For so many characters of a quote, one more of its longest words is looked for.
+CHARACTERS_PER_WORD = 60
 # Letters; in scripts without spaces a word is one character, which does not tell where a quote is.
 SHORTEST_WORD = 4
 # Places of a word, more of which tell little about where the quote is.
@@ -65,7 +65,7 @@ class Sources:
     @cached_property
     def are_small(self) -> bool:
         """Whether the documents may be scanned for each quote."""
-        return sum(len(document.content) + A_DOCUMENT for document in self.documents) < SMALL
+        return sum(len(document.content) + DOCUMENT_COST for document in self.documents) < SMALL
 
     def around(self, quote: Normalized) -> Sources:
         """The passages of small documents that have one of the longest words of a quote.
@@ -76,7 +76,7 @@ class Sources:
         if not self.are_small:
             return self
         length, words = len(quote.source), {word for word in quote.words if len(word) >= SHORTEST_WORD}
-        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + length // A_WORD]
+        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + length // CHARACTERS_PER_WORD]
         found = sorted(passage for word in longest for passage in self._around(word, length + ROOM))
         return Sources(self.documents, _merged(found)) if found else self
 

@@ -57,7 +57,7 @@ Ask: TypeAlias = Callable[[Model, Request], Awaitable[Reply]]
 
 
 def untraced(_: Step) -> AbstractContextManager[Callable[[Any], object]]:
-    """Around a step that nobody traces."""
+    """Do a step without tracing it."""
     return nullcontext(lambda _: None)
 
 

@@ -19,13 +19,13 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 
 
 class JudgeOptions(RubricOptions, total=False):
-    """The options of a rubric, and how often the model is asked again after an unreadable reply."""
+    """The options of a judge: those of a rubric, and `max_reasks`; see `load`."""
 
     max_reasks: int
 
 
 class VotingOptions(JudgeOptions, total=False):
-    """The same, and how votes become a verdict.
+    """The options of a judge, and how votes become a verdict.
 
     Attributes:
         rule: how the scores of the votes become one: "mean", "median" or "min".
@@ -37,7 +37,10 @@ class VotingOptions(JudgeOptions, total=False):
 
 
 class PanelOptions(VotingOptions, total=False):
-    """The same, and how often the judge is asked for a vote: `repeats`, 2 or more; see `Panel`."""
+    """The options of a judge, how votes become a verdict (`rule`, `stop`; see `Panel`), and `repeats`.
+
+    With `repeats`, 2 or more, the judge is asked for so many votes on each case.
+    """
 
     repeats: int
 

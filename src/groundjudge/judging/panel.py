@@ -39,7 +39,7 @@ Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
 
 VOTE_FIELDS = ("status", "score", "weakest", "value", "label", "passed", "reason", "parts", "reply")
-"""What one vote of the majority says for all."""
+"""The fields that a panel's verdict takes from one vote of the majority."""
 
 REPEAT_TEMPERATURE = 0.7
 """The temperature of repeats: at 0 a model repeats its reply, and nothing is learned."""

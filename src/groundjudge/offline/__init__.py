@@ -9,14 +9,15 @@ It serves for tests, for a first look, and as the baseline that a language model
 2. `readings` reads both: words by their English stem, Chinese by pairs of neighbouring signs, numbers and
    dates in one spelling (`text.words`, `text.numbers`), and what negations deny (`text.negations`).
 3. `support` finds the passage that holds most of a sentence's words. Function words count less than others.
-4. Where a passage says nearly the same, `differences` looks for what contradicts the sentence: another
-   number, unit or name, two things in each other's place, or a negation on one side only.
+4. Where a passage says nearly the same, `readings.contradictions` looks for what contradicts the
+   sentence: another number, unit or name, two things in each other's place, or a negation on one side only.
 5. Five signals come of it: the share of words found anywhere, and in the best passage; a number found
    nowhere; whether the passage has all of the sentence; and whether it contradicts it. A logistic regression
    turns them into a support score, 0..1. tools/fit_support.py fits it to labelled rows, but for the weight of
    a contradiction, which is fixed: they are rare there, and must never pass a judge.
 6. `model` sums the sentences up as the judge's levels or scale want it: a geometric mean by length, and
-   nothing above what contradicts a document. Tool results outrank other documents. `reasons` says why.
+   nothing above what contradicts a document. Tool results outrank other documents.
+   `claims.reason` explains the score.
 
 What it sees is near-verbatim text, in English and Chinese; of other languages, words that stay as they are,
 numbers and negations. It does not see that other words mean the same, nor what follows from what is said, so

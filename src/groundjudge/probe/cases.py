@@ -24,12 +24,7 @@ BACKING = frozenset({"context", "reference", "profile", "conversation", "answers
 
 
 class ProbeError(GroundjudgeError):
-    """A judge cannot be probed.
-
-    Codes: no_source (it compares the response with nothing), no_cases, bad_case, nothing_passes,
-    nothing_fails (of the labels), no_edit (there is none of a name), no_verdict (every call failed),
-    bad_card, other_judge (of two cards).
-    """
+    """A judge cannot be probed, or the cards of two probes cannot be read or compared."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
 """Prompty's names of input types, and what they are here."""
 
 VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
-"""The same, of types that no field of a case has."""
+"""Prompty's types that only an input of the prompt's own can have, and what they are here."""
 
 MESSAGE_FIELDS = ("query", "response", "conversation")
 """The fields that may hold messages. A string in Prompty's sense shows all of them."""

@@ -101,7 +101,7 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
             response.
     """
-    # Most replies copy all to the letter, each sentence up to its end.
+    # Most replies copy the response exactly, each sentence up to its end.
     is_copy = " ".join(part.name for part in parts).split() == response.split()
     if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
         return [*parts]

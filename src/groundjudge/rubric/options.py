@@ -54,7 +54,7 @@ class PromptOptions(TypedDict, total=False):
 
 
 class RubricOptions(PromptOptions, total=False):
-    """The same, and the threshold."""
+    """The options of a rubric: what a prompt file says of itself, and the threshold; see `load_rubric`."""
 
     threshold: float | None
 

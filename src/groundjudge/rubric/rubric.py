@@ -38,7 +38,7 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUE
 """The parameters that ask for the probabilities of tokens."""
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
-"""The code of a quote that is in none of the documents."""
+"""The code of a quote that is in none of the documents: of a warning, and of the error that asks again."""
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
@@ -95,10 +95,11 @@ class Rubric:
             see `Case.without_tool_titles`.
 
     Raises:
-        PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
-            the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`,
-            `bad_choices` (the format cannot express one of the scale's labels), `bad_weighted` (the scale has
-            too many values), `bad_structured`, `bad_passes` (the weakest part of a format without parts).
+        PromptError: `bad_scale`, `bad_threshold`, `bad_levels` (a level or a value that is not applicable
+            lies off the scale), `bad_reply_format` (an object that is no reply format),
+            `bad_empty_response`, `bad_choices` (the format cannot express one of the scale's labels),
+            `bad_weighted` (the scale has too many values), `bad_structured`, `bad_passes` (the weakest part
+            of a format without parts).
     """
 
     prompt: Prompt

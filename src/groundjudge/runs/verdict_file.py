@@ -82,11 +82,7 @@ def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
 
 
 class ResumeError(GroundjudgeError):
-    """A run cannot be resumed; the file is left unchanged.
-
-    Codes: no_verdict (a line is not a verdict), other_prompt and other_model (the file was written with
-    another one), in_use, exists.
-    """
+    """A run cannot be resumed, or cannot begin in a file that holds something; the file is unchanged."""
 
 
 class PreviousVerdicts:
