@@ -37,7 +37,7 @@ CaseGiven: TypeAlias = CaseLike | Callable[[], CaseLike]
 """A case, a mapping with its fields, or a function to one of them."""
 
 CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "model")
-"""The fields of a verdict that describe all its requests together; the others come from the last reply."""
+"""The fields of a verdict about all its requests together; the others come from the reply that was read."""
 
 
 class BaseJudge(ABC):
