@@ -89,7 +89,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "empty": "The reply is empty. Raise `max_tokens`: reasoning may have used all of it.",
         "interrupted": "The model did not finish its reply, for a reason that is no known natural end. "
         "Try again with `--resume`; if it stays, look up the finish reason in a response of the endpoint.",
-        "missing_evidence": "A block of the reply has no line for its evidence. As for `ambiguous`.",
+        "missing_evidence": "A block of the reply has a score above the lowest, and no evidence. As for "
+        "`ambiguous`.",
         "missing_score": "A block of the reply has no score. As for `ambiguous`.",
         "no_verdict": "The reply holds no verdict in the place where the format puts it. "
         "Look at the reply; check that the prompt asks for the format that `reply:` declares.",

@@ -186,6 +186,8 @@ REPLIES: list[tuple[Any, ...]] = [
     *(("scorecard", [8], card(f"8\n{rule}")) for rule in ("---", "***", "```")),
     ("scorecard", "ambiguous", block("5", "b\nSupporting Evidence: c"), f"{block('8')}\n\n{block('4')}"),
     ("scorecard", "missing_evidence", block("8") + "\n\nStatement Sentence: B.\nScore: 4"),
+    ("scorecard", "missing_evidence", block("8", ""), block("0.5", "..."), block("10", "-")),
+    ("scorecard", [0], block("0", ""), block("0", "-")),
     ("scorecard", "missing_score", block("8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c"),
     ("scorecard", "missing_score", "Statement Sentence: B.\n" + block("8")),
     ("scorecard", [4], block("your Score", "the evidence", "the sentence") + "\n" + block("4")),

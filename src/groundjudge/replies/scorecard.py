@@ -49,9 +49,10 @@ class Scorecard(Format):
         """Read a reply. A sentence that claims nothing has no score.
 
         Raises:
-            ReplyError: `missing_evidence` or `missing_score` for a block without one, `ambiguous` for lines
-                in another order or a sentence with two scores, `unrated_sentences` if the blocks are not the
-                sentences of the response, or the code of a score that cannot be read.
+            ReplyError: `missing_evidence` or `missing_score` for a block without one (the lowest score needs
+                no evidence), `ambiguous` for lines in another order or a sentence with two scores,
+                `unrated_sentences` if the blocks are not the sentences of the response, or the code of a
+                score that cannot be read.
         """
         reader, found = labelled(reply, LABELS, scale, asked)
         parts = [_part(block, reader) for block in _blocks(found, reader)]
@@ -119,4 +120,6 @@ def _part(block: Block, reader: Reader) -> PartReading:
     claims_nothing = folded(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
     is_alone = not LETTER_OR_DIGIT.search(score.below)
     found = Reading(None) if claims_nothing and is_alone else verdict(reader, [score], sentence.text)[1]
+    if found.value not in (None, reader.scale.worst) and not LETTER_OR_DIGIT.search(evidence.text):
+        raise reader.error("missing_evidence", sentence.text)
     return PartReading(sentence.text, found.value, evidence.text, quotes, found.label, found.span)
