@@ -21,6 +21,7 @@ from groundjudge.replies import (
     Scorecard,
     Tags,
 )
+from groundjudge.replies.opening import INVISIBLE
 
 TO_FIVE = Scale(worst=1, best=5)
 WHOLE = Scale(worst=1, best=5, integer=True)
@@ -64,7 +65,8 @@ def test_written_value_is_read(format_: Format, valued: tuple[Scale, float], rea
     assert reading.warnings == ()
     assert format_.score(reading, scale) == scale.score(value)
     again = format_.write(reading, scale)
-    assert format_.write(format_.read(Reply(again), scale), scale) == again
+    twice = format_.write(format_.read(Reply(again), scale), scale)
+    assert INVISIBLE.sub("", twice) == INVISIBLE.sub("", again)  # at the ends of a reason they can be lost
 
 
 @given(st.text(max_size=200))
