@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundjudge import Case, Document, load_rubric, names
+from groundjudge.case.shapes import is_blank
 from groundjudge.evidence import Sources, find
 from groundjudge.probe.attacks import edits
 from groundjudge.probe.cases import built_in_cases
@@ -76,7 +77,7 @@ def check_tags(prompt: str, fields: list[str], documents: int) -> None:
 
 
 def n_documents(case: Case) -> int:
-    return sum(1 for document in case.context or () if document.content.strip())
+    return sum(1 for document in case.context or () if not is_blank(document))
 
 
 # --- forged tags ------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ TEXT = st.lists(
 @given(st.fixed_dictionaries({name: TEXT for name in FIELDS if name != "answers"}))
 def test_any_text_opens_and_closes_no_tag(fields: dict[str, str]) -> None:
     prompt = shown(**fields)
-    check_tags(prompt, list(FIELDS), 1 if fields["context"].strip() else 0)
+    check_tags(prompt, list(FIELDS), 0 if is_blank(fields["context"]) else 1)
 
 
 # --- the code ---------------------------------------------------------------------------------
