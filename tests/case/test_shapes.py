@@ -41,6 +41,7 @@ TEXT = 'Returns: 30 days {"a": 1} — größer.'
 CONTEXTS: list[Any] = [
     TEXT,
     {"content": TEXT},
+    {"content": TEXT, "metadata": "a text, which has a method `title`"},
     *([{name: TEXT}] for name in ("content", "page_content", "text", "snippet", "context")),
     [{"content": "", "text": TEXT}],
     [{"content": [{"type": "text", "text": TEXT}]}],

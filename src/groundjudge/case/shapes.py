@@ -65,7 +65,7 @@ LIST_REPR = re.compile(rf"\[\s*(?:{STRINGS}|\{{'.*\}}|Document\(.*\))\]", re.DOT
 
 def get(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
     """What a mapping or an object has under the first of some names that has a value; None if none has."""
-    for name in names:
+    for name in () if isinstance(item, str) else names:  # whose methods are no part of the data
         value = item.get(name) if is_mapping(item) else getattr(item, name, None)
         if value is not None:
             return plain(value)
