@@ -183,15 +183,17 @@ class Fields:
         roots = {**row, **(roots or {})}
         placed = {name: value_at(roots, path) for name, path in self.paths.items()}
         fields = placed.keys() & ALIASES.keys()
-        pairs = _exchanged(row) if {"inputs", "outputs"} <= row.keys() else row.items()
+        is_exchange = {"inputs", "outputs"} <= row.keys()
+        sides = [_side(row.get(side), main) for side, main in SIDES.items()] if is_exchange else []
+        pairs = _exchanged(row, *sides) if is_exchange else row.items()
         others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
         found = dict.fromkeys(fields) | _named([*placed.items(), *others])
         spoken = _in_thread(readable("messages", found.pop("messages", None)), found)
         if is_list(found.get("context")) and not found["context"]:  # what tools returned is a context, too
             found["context"] = spoken.get("context") or []
         found = {**spoken, **found}
-        answered = _side(row.get("outputs"), "response") if retrieved else {}
-        if retrieved and "context" not in answered and is_absent(placed.get("context")):
+        has_context = is_exchange and "context" in sides[1]
+        if retrieved and not has_context and is_absent(placed.get("context")):
             try:
                 documents = retrieved()
             except CaseError as error:  # only judges of a context report it
@@ -410,9 +412,8 @@ def _side(side: object, main: str) -> Found:
     return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
 
 
-def _exchanged(row: Mapping[str, Any]) -> Pairs:
-    """The keys and values of an exchange, as a row without sides would have them."""
-    asked, answered, expected = (_side(row.get(side), main) for side, main in SIDES.items())
+def _exchanged(row: Mapping[str, Any], asked: Found, answered: Found, expected: Found) -> Pairs:
+    """The keys and values of an exchange with these sides, as a row without sides would have them."""
     expected.setdefault("reference", expected.pop("messages", None))
     before, after = (readable("messages", side.get("messages")) for side in (asked, answered))
     asked.pop("messages", None)

@@ -35,8 +35,8 @@ DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
 
-ROLES_TOO = {"human": "user", "function": "tool", "ipython": "tool", "ai": "assistant", "model": "assistant"}
-ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | ROLES_TOO
+SYNONYMS = {"human": "user", "function": "tool", "ipython": "tool", "ai": "assistant", "model": "assistant"}
+ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | SYNONYMS
 """Names of roles, also of other vendors and of older ones -> the role. Other names are kept unchanged."""
 
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
@@ -143,7 +143,7 @@ def is_blank(value: object) -> bool:
     if is_list(value):
         return all(map(is_blank, value))
     text = value.content if isinstance(value, Message | Document) else value
-    return text is None or (isinstance(text, str) and not any(map(_is_visible, text)))
+    return text is None or (isinstance(text, str) and not any(map(_is_visible, text.strip())))
 
 
 def _is_visible(sign: str) -> bool:
@@ -277,7 +277,7 @@ def _said(item: object) -> list[Piece] | None:
     """
     places = (get(item, "additional_kwargs"), item)
     beside = [*(get(place, "refusal") for place in places), get(get(item, "error"), "message")]
-    content, texts = get(item, "content"), {str(text): 1 for text in beside if text is not None}
+    content, texts = get(item, "content"), dict.fromkeys(str(each) for each in beside if each is not None)
     pieces = [*map(_called, get(item, "toolInvocations") or ())]  # of the AI SDK
     pieces += () if content is None else _pieces(content)
     pieces += [Piece("media", "[images]")] if get(item, "images") else ()  # of Ollama
@@ -418,7 +418,7 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
 def _parts(field: str, item: object) -> Iterable[object]:
     """The item itself; of a message with tools' results in its content, the messages that it is."""
     content = None if isinstance(item, str) else get(item, "content")
-    is_split = is_list(content) and any(piece.sort == "result" for piece in _pieces(content))
+    is_split = is_list(content) and any(_piece(block).sort == "result" for block in content)
     return _messages(field, item) if is_split else [item]
 
 
@@ -463,9 +463,10 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
 
 def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
     """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
+    if value is None or isinstance(value, CaseError):
+        return value
     try:
-        is_read = value is None or isinstance(value, CaseError)
-        return value if is_read else READERS[kind or field](field, value)
+        return READERS[kind or field](field, value)
     except CaseError as error:
         return error
     except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
