@@ -21,10 +21,10 @@ from uuid import uuid4
 
 from groundjudge.case.fields import tool_documents
 from groundjudge.errors import CaseError, GroundjudgeError, requires
-from groundjudge.judging.conversation import Ask, call, call_and_block, untraced, without_waiting
+from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
 from groundjudge.judging.load import JudgeLike, as_judge
 from groundjudge.judging.panel import Rule, Stop, with_models
-from groundjudge.models.cached import shared
+from groundjudge.models.cached import share_calls
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.redaction import RedactedError
 from groundjudge.replies.reply import Reply
@@ -32,7 +32,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Failure, Part, Verdict, deciding_score, passes, score_names, spent_on
+from groundjudge.verdict import Failure, Part, Verdict, deciding_score, passes, score_names, sum_costs
 
 with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
@@ -239,7 +239,7 @@ class _Metric:
 
     async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401
         """The verdict on a test case."""
-        return await self.judge.ajudge(self._case(test_case), untraced, ask)
+        return await self.judge.ajudge(self._case(test_case), run_untraced, ask)
 
     def _case(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The test case as a case, a mapping.
@@ -435,7 +435,7 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
     async def _of_turn(self, name: str, case: Mapping[str, Any], ask: Ask) -> Verdict:
         """The verdict on a turn; an error names it."""
         try:
-            return await self.judge.ajudge(case, untraced, ask)
+            return await self.judge.ajudge(case, run_untraced, ask)
         except GroundjudgeError as error:
             error.message = f"{name}: {error.message}"
             named = {"error": Failure(code=error.code, message=error.message)}
@@ -468,7 +468,7 @@ def _of_turns(found: Mapping[str, Verdict], lacking: Mapping[str, str]) -> Verdi
         "reason": " ".join([f"Not passed: {failed}." if failed else passed, *_left_out(lacking)]),
         "parts": (*parts, *not_judged),
         "warnings": tuple(dict.fromkeys(code for each in found.values() for code in each.warnings)),
-        **spent_on([*found.values()]),
+        **sum_costs([*found.values()]),
     }
     return decisive.model_copy(update=told)
 
@@ -493,7 +493,7 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
         PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
     """
     recall, precision = PassageRecallMetric(**options), PassagePrecisionMetric(**options)
-    pairs = {id(model): shared(model) for model in recall.judge.models}
+    pairs = {id(model): share_calls(model) for model in recall.judge.models}
     (precision.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][1])
     (recall.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][0])
     return recall, precision

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 
 from pydantic import TypeAdapter
 
-from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
+from groundjudge.case.fields import ALIASES, Fields, FieldsLike
 from groundjudge.errors import requires
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -76,7 +76,7 @@ class ScorerOptions(PanelOptions, total=False):
 
     model: ModelLike | Model | None
     model_role: str
-    fields: FieldsGiven
+    fields: FieldsLike
 
 
 @scorer(metrics=[mean(), stderr()])

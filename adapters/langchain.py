@@ -17,13 +17,13 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
 from groundjudge.case.case import Case, CaseLike, Context, Text
-from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_trace_itself
-from groundjudge.models.loop_thread import entered
+from groundjudge.models.loop_thread import enter_context
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request, Rubric
@@ -51,7 +51,7 @@ def runnable(  # noqa: PLR0913  one per option
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
-    fields: FieldsGiven = None,
+    fields: FieldsLike = None,
     on_error: OnError = "raise",
     output: str | None = None,
     **options: Unpack[PanelOptions],
@@ -202,7 +202,7 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
         child = configs.patch_config(config, callbacks=run.get_child())
         failed, end = run.on_chain_error, cast("Any", run.on_chain_end)
     try:
-        with configs.set_config_context(child) as context, entered(context):
+        with configs.set_config_context(child) as context, enter_context(context):
             yield results.append
     except BaseException as error:
         failed(error)

@@ -19,8 +19,8 @@ from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.fields import keys_of
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
-from groundjudge.models.loop_thread import entered
+from groundjudge.judging.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.models.loop_thread import enter_context
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -152,7 +152,7 @@ def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a reques
         if hasattr(asked, "override"):  # a ModelRequest, which hands it on to inner middleware
             asked = asked.override(runtime=kept[RUNTIME])
         config = {**config, "callbacks": manager, "configurable": kept}
-    with configs.set_config_context(config) as context, entered(context):
+    with configs.set_config_context(config) as context, enter_context(context):
         yield asked
 
 

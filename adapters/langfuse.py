@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Unpack
 
-from groundjudge.case.fields import SIDES, Fields, FieldsGiven
+from groundjudge.case.fields import SIDES, Fields, FieldsLike
 from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -42,7 +42,7 @@ def evaluator(
     *,
     model: ModelLike | None = None,
     name: str | None = None,
-    fields: FieldsGiven = None,
+    fields: FieldsLike = None,
     **options: Unpack[PanelOptions],
 ) -> Callable[..., Coroutine[Any, Any, list[Evaluation]]]:
     """Make a judge an evaluator of an experiment's items.

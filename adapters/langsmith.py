@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from groundjudge.case.case import CaseLike, Document
-from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
+from groundjudge.case.fields import Fields, FieldsLike, traced_documents
 from groundjudge.errors import ENDS_RUN, GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -76,7 +76,7 @@ def evaluator(
     *,
     model: ModelLike | None = None,
     key: str | None = None,
-    fields: FieldsGiven = None,
+    fields: FieldsLike = None,
     **options: Unpack[PanelOptions],
 ) -> DynamicRunEvaluator:
     """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from groundjudge.analysis.labels import LabelError, Labels, read_labels
-from groundjudge.analysis.sample import LabelSample
 from groundjudge.errors import requires
+from groundjudge.lab.labels import LabelError, Labels, read_labels
+from groundjudge.lab.sample import LabelSample
 from groundjudge.rubric.rubric import Rubric
 
 with requires("groundjudge.adapters.langsmith_queue needs LangSmith", "langsmith"):

@@ -22,7 +22,7 @@ from pydantic import PrivateAttr
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.data import is_absent
-from groundjudge.case.fields import SIDES, Fields, FieldsGiven, traced_documents
+from groundjudge.case.fields import SIDES, Fields, FieldsLike, traced_documents
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel
@@ -45,7 +45,7 @@ def scorer(
     *,
     model: ModelLike | None = None,
     name: str | None = None,
-    fields: FieldsGiven = None,
+    fields: FieldsLike = None,
     **options: Unpack[PanelOptions],
 ) -> Scorer:
     """Make a judge a scorer for `mlflow.genai.evaluate`.

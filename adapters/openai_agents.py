@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.judging.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):

@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from groundjudge.case.data import is_mapping
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import NOTE, GuardedOptions, GuardLike, Progress, as_guard
+from groundjudge.judging.guard import NOTE, GuardedOptions, GuardLike, Progress, as_guard
 from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai"):

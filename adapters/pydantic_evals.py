@@ -26,7 +26,7 @@ from pydantic_core.core_schema import str_schema
 
 from groundjudge.case.case import CaseLike
 from groundjudge.case.data import is_mapping
-from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
@@ -74,7 +74,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     judge: Annotated[JudgeLike, BY_NAME]
     model: Annotated[ModelLike | None, BY_NAME] = None
     name: str | None = None
-    fields: FieldsGiven = None
+    fields: FieldsLike = None
     threshold: float | None = None
     parameters: dict[str, Any] | None = None
     max_reasks: int | None = None

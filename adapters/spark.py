@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from groundjudge.errors import requires
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs import arrow
-from groundjudge.runs.run import checked
+from groundjudge.runs.run import check_judges
 
 with requires("groundjudge.adapters.spark needs PySpark", "spark"):
     dumps: Any = import_module("pyspark.cloudpickle").dumps  # it has no type hints
@@ -68,7 +68,7 @@ def judged(
     kept = arrow.kept_columns(df.columns, columns)
     work = partial(
         arrow.judge_batches,
-        judges=checked(judges, concurrency),
+        judges=check_judges(judges, concurrency),
         concurrency=concurrency,
         columns=kept,
         ledger=ledger and Path(ledger).absolute(),
@@ -85,7 +85,7 @@ def keyed(df: DataFrame, judge: AnyJudge) -> DataFrame:
         PicklingError: the judge cannot be sent to the workers.
     """
     arrow.check_keyed(df.columns)
-    work = partial(arrow.keyed, judge=checked([judge], 1)[0])
+    work = partial(arrow.add_keys, judge=check_judges([judge], 1)[0])
     return _mapped(df, work, [*df.schema, StructField("key", StringType())])
 
 

@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatResult
 from langchain_core.tools import tool
 
 from groundjudge.adapters.langchain_agents import GroundingMiddleware
-from groundjudge.guard import Outcome
+from groundjudge.judging.guard import Outcome
 
 JUDGE = "offline"  # or "openai:gpt-4o-mini", or any chat model of LangChain
 FALLBACK = "I could not find that out. Please ask at the desk."

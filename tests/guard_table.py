@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundjudge import Reply
-from groundjudge.guard import NOTE, Outcome
+from groundjudge.judging.guard import NOTE, Outcome
 from groundjudge.types import Request
 
 QUERY = "When does the library open?"

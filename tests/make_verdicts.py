@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundjudge import Verdict
-from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.lab.labels import Joined, Labels, join
 from groundjudge.types import Failure, PromptId
 from groundjudge.verdict import Vote
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundjudge import Choices, Reply, ReplyError, Scale
-from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, Line, Plain, Scorecard, Tags
+from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, Line, Plain, Scorecard, Tags
 
 LABELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 LEVELS: dict[float, str] = dict(enumerate(LABELS, 1))
@@ -44,7 +44,7 @@ def outcome(
     assert on
     levels = LEVELS if on == SCALES["tags"] else {}
     try:
-        reading = format_.read(Reply(text, finish_reason), on, Asked(levels, response))
+        reading = format_.read(Reply(text, finish_reason), on, Expectation(levels, response))
     except ReplyError as error:
         return error.code
     for each in reading.parts or (reading,):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from groundjudge import Reply, load_rubric
-from groundjudge.probe.attacks import PLEAS, best_verdict
-from groundjudge.probe.edit import TEXTS
+from groundjudge.lab.probe.attacks import PLEAS, best_verdict
+from groundjudge.lab.probe.edit import TEXTS
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.value import label_of
 from groundjudge.types import Judge, Request

@@ -17,7 +17,7 @@ from groundjudge.errors import (
     ModelError,
     ReplyError,
     code_of_status,
-    explained,
+    explain_code,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -102,7 +102,7 @@ def test_every_warning_of_a_verdict_is_in_the_table() -> None:
 @pytest.mark.parametrize("kind", CODES)
 def test_every_code_has_a_meaning_and_every_error_a_remedy(kind: str) -> None:
     for code in CODES[kind]:
-        meaning, remedy = explained(kind, code)
+        meaning, remedy = explain_code(kind, code)
         assert re.fullmatch(r"\S.{10,}\.", meaning), code
         assert re.fullmatch(r"\S.{4,}\.", remedy) or (kind == "warnings" and not remedy), code
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from command_line import run_program
 
-from groundjudge.files import locked, private, replaced
+from groundjudge.files import lock_file, private_opener, replace_file
 
 IN_USE = BlockingIOError("in use")
 
@@ -39,12 +39,12 @@ def fail(_: object, error: type[BaseException]) -> None:
 
 
 def replace(path: Path) -> None:
-    with replaced(path) as file:
+    with replace_file(path) as file:
         file.write(b"new")
 
 
 def append(path: Path) -> None:
-    with open(path, "ab", opener=private) as file:
+    with open(path, "ab", opener=private_opener) as file:
         file.write(b"new")
 
 
@@ -103,9 +103,9 @@ def test_after_an_error_the_file_is_as_it_was_and_not_locked(
     path = tmp_path / "file"
     if before is not None:
         path.write_bytes(before)
-    with pytest.raises(error), locked(path, IN_USE), replaced(path) as file:
+    with pytest.raises(error), lock_file(path, IN_USE), replace_file(path) as file:
         fail(file.write(b"half"), error)
-    with locked(path, IN_USE):
+    with lock_file(path, IN_USE):
         pass
     assert (path.read_bytes() if path.exists() else None) == before
     assert names_in(tmp_path) == ({"file"} if path.exists() else set())
@@ -118,7 +118,7 @@ def test_what_is_no_regular_file_is_written_to(tmp_path: Path, write: Callable[[
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
     reader.start()
-    with locked(fifo, IN_USE):
+    with lock_file(fifo, IN_USE):
         write(fifo)
     reader.join(30)
     assert (read, names_in(tmp_path)) == ([b"new"], {"fifo"})
@@ -158,8 +158,8 @@ def test_a_locked_file_is_refused_under_all_its_names(
     names = names_in(tmp_path)
     for held, asked, is_same in NAMES:
         refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
-        with locked(Path(held), IN_USE):
-            with refused, locked(Path(asked), IN_USE):
+        with lock_file(Path(held), IN_USE):
+            with refused, lock_file(Path(asked), IN_USE):
                 pass
             assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
         assert names_in(tmp_path) == names
@@ -168,17 +168,17 @@ def test_a_locked_file_is_refused_under_all_its_names(
 def test_a_lock_outlives_the_replacement_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch()
-    with locked(path, IN_USE):
+    with lock_file(path, IN_USE):
         for _ in range(2):
             replace(path)
-            with pytest.raises(BlockingIOError), locked(path, IN_USE):
+            with pytest.raises(BlockingIOError), lock_file(path, IN_USE):
                 pass
 
 
 def test_a_planted_link_is_not_taken_for_a_lock(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"mine")
     (tmp_path / ".file.lock").symlink_to("target")
-    with pytest.raises(OSError, match="symbolic link"), locked(tmp_path / "file", IN_USE):
+    with pytest.raises(OSError, match="symbolic link"), lock_file(tmp_path / "file", IN_USE):
         pass
     assert (tmp_path / "target").read_bytes() == b"mine"
 
@@ -189,7 +189,7 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
     def take() -> None:
         while len(taken) < 300:
             try:
-                with locked(path, IN_USE):
+                with lock_file(path, IN_USE):
                     inside[0] += 1
                     taken.append(inside[0])
                     inside[0] -= 1
@@ -209,16 +209,16 @@ def test_what_a_killed_process_leaves_locks_nothing(tmp_path: Path) -> None:
     program = """
 import os, signal, sys
 from pathlib import Path
-from groundjudge.files import locked, replaced
+from groundjudge.files import lock_file, replace_file
 path = Path(sys.argv[1])
-with locked(path, ValueError()), replaced(path) as file:
+with lock_file(path, ValueError()), replace_file(path) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
     path = tmp_path / "file"
     assert run_program(program, str(path))[0] < 0
     (tmp_path / ".file.lock").write_bytes(b"123\n")
-    with locked(path, IN_USE):
+    with lock_file(path, IN_USE):
         replace(path)
     assert path.read_bytes() == b"new"
     (left,) = names_in(tmp_path) - {"file"}
@@ -230,11 +230,11 @@ def test_a_folder_that_cannot_be_written_to_is_named() -> None:
 import os, sys
 import filelock, tempfile  # while this user may still read them
 from pathlib import Path
-from groundjudge.files import locked, replaced
+from groundjudge.files import lock_file, replace_file
 path = Path(sys.argv[1], "file")
 if not os.geteuid():  # which may write to any folder
     os.setuid(65534)
-for way in (locked(path, ValueError()), replaced(path)):
+for way in (lock_file(path, ValueError()), replace_file(path)):
     try:
         with way:
             pass

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundjudge.errors import CODES, ENDS_RUN, explained
+from groundjudge.errors import CODES, ENDS_RUN, explain_code
 
 PAGE = Path(__file__).parents[1] / "docs/errors.md"
 KINDS = {"Other errors": "GroundjudgeError", "Warnings": "warnings"}
@@ -42,7 +42,7 @@ def _section(text: str) -> str:
 
 def _rows(kind: str) -> Iterator[str]:
     for code in CODES[kind]:
-        meaning, remedy = explained(kind, code)
+        meaning, remedy = explain_code(kind, code)
         ends = " It ends a run." if kind == "ModelError" and code in ENDS_RUN else ""
         yield f'| <a id="{_anchor(kind, code)}"></a>`{code}` | {meaning}{ends} | {remedy or "None."} |\n'
 

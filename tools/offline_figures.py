@@ -19,8 +19,8 @@ import typer
 from fit_support import Row, held_out, signals, split
 
 from groundjudge import load
-from groundjudge.analysis.figures import Bootstrap, Sample
 from groundjudge.cli.screen import with_interval
+from groundjudge.lab.figures import Bootstrap, Sample
 from groundjudge.offline.support import score
 from groundjudge.types import Judge
 

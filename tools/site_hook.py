@@ -54,7 +54,7 @@ ALSO = {
 """
 }
 """What is said once for several names of an adapter."""
-INTERNAL = {"groundjudge.case.case", "groundjudge.evidence", "groundjudge.analysis.libraries"}
+INTERNAL = {"groundjudge.case.case", "groundjudge.evidence", "groundjudge.lab.libraries"}
 """Modules whose `__all__` is for the library itself."""
 
 

@@ -4,7 +4,7 @@ import logging
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PanelError, PromptError, ReplyError
-from groundjudge.guard import Guard, GuardError
+from groundjudge.judging.guard import Guard, GuardError
 from groundjudge.judging.load import as_judge, load
 from groundjudge.judging.panel import panel
 from groundjudge.models.cached import CachedModel

@@ -240,7 +240,7 @@ STATUS_CODES = {
 FIRST_SERVER_STATUS = 500
 
 
-def explained(kind: str, code: str) -> tuple[str, str]:
+def explain_code(kind: str, code: str) -> tuple[str, str]:
     """What a code means, in one sentence, and what to do about it; "" for each that the table does not say.
 
     Args:
@@ -370,7 +370,7 @@ class ReplyError(GroundjudgeError):
         numbers: tuple[int, ...] = (),
         is_misplaced: bool = False,
     ) -> None:
-        self.wording = wording or what_is_wrong(code, numbers)
+        self.wording = wording or describe_fault(code, numbers)
         self.quotes, self.numbers, self.is_misplaced = quotes, numbers, is_misplaced
         shown = [repr(text[:QUOTED]) for text in quotes[:MOST_QUOTES]]
         begins = [f"the reply begins {reply.strip()[:QUOTED]!r}"] if reply.strip() else []
@@ -390,7 +390,7 @@ QUOTED = 120
 MOST_QUOTES = 10
 """Quotes that an error shows."""
 
-WHAT_IS_WRONG = {code: _as_clause(explained("ReplyError", code)[0]) for code in CODES["ReplyError"]}
+WHAT_IS_WRONG = {code: _as_clause(explain_code("ReplyError", code)[0]) for code in CODES["ReplyError"]}
 """The codes of a ReplyError, each with the clause that the model is shown when it is asked again."""
 
 WITH_NUMBERS: Mapping[str, str] = {
@@ -402,7 +402,7 @@ WITH_NUMBERS: Mapping[str, str] = {
 """The same with places for numbers: each by its index, or all of them."""
 
 
-def what_is_wrong(code: str, numbers: Sequence[int] = (), wanted: str = "") -> str:
+def describe_fault(code: str, numbers: Sequence[int] = (), wanted: str = "") -> str:
     """What is wrong with a reply, as the model is told: in the library's own words, and numbers.
 
     Args:

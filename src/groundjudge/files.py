@@ -14,18 +14,18 @@ from stat import S_IMODE
 from typing import BinaryIO
 
 
-def private(path: str, flags: int) -> int:
+def private_opener(path: str, flags: int) -> int:
     """An opener, as `open` takes one: a new file is for its owner alone, another one keeps its mode."""
     return os.open(path, flags, 0o600)
 
 
-def holds_something(path: str | Path) -> bool:
+def is_nonempty_file(path: str | Path) -> bool:
     """Whether it is a regular file that is not empty."""
     return Path(path).is_file() and Path(path).stat().st_size > 0
 
 
 @contextmanager
-def named(path: str | Path) -> Generator[None, None, None]:
+def name_in_errors(path: str | Path) -> Generator[None, None, None]:
     """Name a file in the error that writing to it raises: that of a full disk names none.
 
     Raises:
@@ -39,7 +39,7 @@ def named(path: str | Path) -> Generator[None, None, None]:
 
 
 @contextmanager
-def locked(path: Path, in_use: Exception) -> Generator[None, None, None]:
+def lock_file(path: Path, in_use: Exception) -> Generator[None, None, None]:
     """Keep a file for the caller alone, under all its names but hard links, whether it is there yet or not.
 
     What is locked is a hidden file beside it, `.NAME.lock`, which is removed at the end. A lock on the file
@@ -77,7 +77,7 @@ def locked(path: Path, in_use: Exception) -> Generator[None, None, None]:
 
 
 @contextmanager
-def replaced(path: Path) -> Generator[BinaryIO, None, None]:
+def replace_file(path: Path) -> Generator[BinaryIO, None, None]:
     """Open a new file that takes the place of another one at the end, with its mode, once it is on disk.
 
     After an error the other one is as it was. A link to it stays a link.
@@ -88,7 +88,7 @@ def replaced(path: Path) -> Generator[BinaryIO, None, None]:
     from tempfile import mkstemp  # noqa: PLC0415  as above
 
     if _is_special(path):
-        with named(path), path.open("wb") as file:
+        with name_in_errors(path), path.open("wb") as file:
             yield file
         return
     path = path.resolve()
@@ -97,7 +97,7 @@ def replaced(path: Path) -> Generator[BinaryIO, None, None]:
     os.close(handle)
     part = Path(name)
     try:
-        with named(path):
+        with name_in_errors(path):
             with part.open("wb") as file:
                 yield file
             sync(part)

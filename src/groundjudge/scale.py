@@ -79,7 +79,7 @@ class Scale(Frozen):
 
     def named(self, text: str) -> str | None:
         """The choice that a text is, all of it; None if it is not one."""
-        return {folded(name): name for name in self.choices}.get(folded(text))
+        return {fold_label(name): name for name in self.choices}.get(fold_label(text))
 
     def nearest(self, score: float) -> str:
         """The choice whose score is nearest, the lower one of two; "" on a scale of numbers."""
@@ -121,7 +121,7 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
     return Scale(choices=given)
 
 
-def folded(label: str) -> str:
+def fold_label(label: str) -> str:
     """A label as it is compared: `**Not_supported.**` is "not supported"."""
     text = label.strip(QUOTES)
     while text[:1] + text[-1:] in BRACKETS:
@@ -139,7 +139,7 @@ def _numbers_fault(scale: Scale) -> str:
 def _choices_fault(scale: Scale) -> str:
     if scale.model_fields_set != {"choices"}:
         return "choices need no worst, best or integer: each has its own score"
-    alike = [folded(name) for name in scale.choices]
+    alike = [fold_label(name) for name in scale.choices]
     if "" in alike or len(set(alike)) < len(alike):
         return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
     if len({*scale.choices.values()} - {None}) < 2:  # noqa: PLR2004  a judge must be able to choose

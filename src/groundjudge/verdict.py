@@ -306,7 +306,7 @@ def deciding_score(judged: Verdict | Vote) -> float | None:
     return judged.score if judged.weakest is None else judged.weakest
 
 
-def spent_on(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def sum_costs(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """What several verdicts took together, as fields of one: usage, attempts and retries."""
     counted = [each.usage for each in verdicts if each.usage]
     return {
@@ -329,10 +329,10 @@ def decision(score: float | None, parts: Iterable[Part], by: Passes, threshold: 
 
 def passes(score: float, threshold: float) -> bool:
     """Whether a score reaches a threshold: the only place where one is applied."""
-    return compared(score) >= threshold
+    return round_score(score) >= threshold
 
 
-def compared(score: float) -> float:
+def round_score(score: float) -> float:
     """A score as it is compared with thresholds: without the rounding errors of sums and means."""
     return round(score, DIGITS_COMPARED)
 

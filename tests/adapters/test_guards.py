@@ -32,7 +32,7 @@ from groundjudge import GroundjudgeError, GuardError, Reply
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
 from groundjudge.adapters.pydantic_ai import grounded
-from groundjudge.guard import NOTE, as_guard
+from groundjudge.judging.guard import NOTE, as_guard
 from groundjudge.types import Request
 
 JUDGE = "groundedness"

@@ -12,9 +12,9 @@ from standin_langsmith import NOW, StandIn
 
 from groundjudge import load_rubric
 from groundjudge.adapters.langsmith_queue import queue_labels, queue_sample
-from groundjudge.analysis.labels import LabelError
-from groundjudge.analysis.rate import rate
-from groundjudge.analysis.sample import draw
+from groundjudge.lab.labels import LabelError
+from groundjudge.lab.rate import rate
+from groundjudge.lab.sample import draw
 
 VERDICTS = [verdict(str(UUID(int=place)), 0.9 if place % 3 else 0.1) for place in range(300)]
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from groundjudge import Document, Reply, ReplyError, Scale, load
 from groundjudge.evidence import Sources, find
 from groundjudge.replies import PartReading
-from groundjudge.replies.completeness import completed
+from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.json_object import Json
 
 ROUNDS = 3
@@ -86,7 +86,7 @@ def quotes_of_many_documents(n: int) -> Callable[[], object]:
 def unlisted(sentences: list[str], response: str) -> None:
     """Compare a scorecard's sentences with the response."""
     with suppress(ReplyError):
-        completed([PartReading(sentence, 0.0) for sentence in sentences], response, Reply(""))
+        check_completeness([PartReading(sentence, 0.0) for sentence in sentences], response, Reply(""))
 
 
 def copied_sentences(n: int) -> Callable[[], object]:

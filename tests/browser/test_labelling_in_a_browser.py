@@ -19,9 +19,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from groundjudge import Case, load_rubric
-from groundjudge.analysis.labels import read_labels
-from groundjudge.analysis.rate import rate
-from groundjudge.analysis.sample import LabelSample, draw
+from groundjudge.lab.labels import read_labels
+from groundjudge.lab.rate import rate
+from groundjudge.lab.sample import LabelSample, draw
 from groundjudge.report.labelling import labelling_page
 
 pytest_plugins = ["browser_fixture"]

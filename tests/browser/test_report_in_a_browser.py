@@ -22,9 +22,9 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 from groundjudge import Case, Verdict, load
-from groundjudge.analysis.agreement import agree
-from groundjudge.analysis.labels import Labels
-from groundjudge.probe import probe
+from groundjudge.lab.agreement import agree
+from groundjudge.lab.labels import Labels
+from groundjudge.lab.probe import probe
 from groundjudge.report.page import report
 from groundjudge.types import Evidence, Part
 

@@ -13,7 +13,7 @@ from standin_langsmith import StandIn
 from verdict_files import write_rows, write_verdicts
 
 from groundjudge import load
-from groundjudge.analysis.sample import read_sample
+from groundjudge.lab.sample import read_sample
 
 N_ROWS = 300
 CASE: dict[str, Any] = {"query": "q", "context": ["c"], "response": "r"}

@@ -21,8 +21,8 @@ from verdict_files import (
 )
 
 from groundjudge import Verdict
-from groundjudge.analysis.figures import Figure
 from groundjudge.cli.screen import with_interval
+from groundjudge.lab.figures import Figure
 
 
 @pytest.fixture(autouse=True)
@@ -338,7 +338,7 @@ def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command
 
 
 def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("groundjudge.analysis.")]:
+    for name in [name for name in sys.modules if name.startswith("groundjudge.lab.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     result = command("agree", "v.jsonl", "--labels", "l.jsonl")

@@ -12,8 +12,8 @@ from standin_judges import standin
 from standin_openai import StandIn, Text
 
 from groundjudge import load_rubric
-from groundjudge.probe import Card
-from groundjudge.probe.plan import plan_of
+from groundjudge.lab.probe import Card
+from groundjudge.lab.probe.plan import plan_of
 
 JUDGE = "groundedness"
 DAYS = "It is kept for 28 days."

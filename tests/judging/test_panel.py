@@ -38,8 +38,8 @@ from groundjudge import (
     run,
     summarise,
 )
-from groundjudge.judging.conversation import Step, untraced
-from groundjudge.judging.panel import repeated
+from groundjudge.judging.conversation import Step, run_untraced
+from groundjudge.judging.panel import repeat_judge
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.value import label_of
 from groundjudge.types import Judge, Panel, Prompt, Request
@@ -250,7 +250,7 @@ def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None
 
     def traced(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
         seen.append(step.name.removeprefix("groundjudge."))
-        return untraced(step)
+        return run_untraced(step)
 
     of(5, 5).judge(CASE, traced)
     assert seen == [*("vote 1", "ask", "call", "read"), *("vote 2", "ask", "call", "read")]
@@ -331,8 +331,11 @@ def test_judges_with_other_names_make_a_name_for_the_panel() -> None:
 def test_identity_depends_on_all_that_decides() -> None:
     judge = load("groundedness", model="offline")
     warm = load("groundedness", model="offline", repeats=3, parameters={"temperature": 1})
-    groups = [warm, repeated(judge, 2), repeated(judge, 3), repeated(judge, 3, rule="median")]
-    groups += [repeated(judge, 3, stop="never"), repeated(load("groundedness", model=lambda _: "x"), 3)]
+    groups = [warm, repeat_judge(judge, 2), repeat_judge(judge, 3), repeat_judge(judge, 3, rule="median")]
+    groups += [
+        repeat_judge(judge, 3, stop="never"),
+        repeat_judge(load("groundedness", model=lambda _: "x"), 3),
+    ]
     assert len({judge.identity, *(group.identity for group in groups)}) == 7
 
 

@@ -23,7 +23,7 @@ import groundjudge
 from groundjudge import ModelError, load
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.redaction import REDACTED, RedactedError, redacted
+from groundjudge.models.redaction import REDACTED, RedactedError, redact
 
 KEY = "live-4f9a81c2d7"
 
@@ -44,7 +44,7 @@ KEY = "live-4f9a81c2d7"
     ],
 )
 def test_what_looks_like_a_secret_is_replaced(text: str, shown: str) -> None:
-    assert redacted(text) == shown
+    assert redact(text) == shown
 
 
 def own(url: str) -> Any:
@@ -83,7 +83,7 @@ FORMS = [
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_known_secret_is_replaced_in_every_form(form: str) -> None:
-    shown = redacted(f"you sent {form}, which is wrong", [SECRET])
+    shown = redact(f"you sent {form}, which is wrong", [SECRET])
     assert REDACTED in shown
     assert shown.startswith("you sent ")
     assert shown.endswith("which is wrong")
@@ -93,7 +93,7 @@ def test_a_known_secret_is_replaced_in_every_form(form: str) -> None:
 
 @pytest.mark.parametrize("text", ["the required field is missing", "wait...then", "a/b@c"])
 def test_other_words_stay(text: str) -> None:
-    assert redacted(text, [SECRET, "short", ""]) == text
+    assert redact(text, [SECRET, "short", ""]) == text
 
 
 @pytest.mark.parametrize("character", ["\n", "\x00", "\x7f", "é"])
@@ -133,7 +133,7 @@ def test_user_and_password_of_a_url_are_sent_as_such_by_both_clients(password: s
             client.chat.completions.create(model="m", messages=[])
     sent = f"Basic {base64.b64encode(f'me:{password}'.encode()).decode()}"
     assert [seen.headers["Authorization"] for seen in server.requests] == [sent, sent]
-    assert model.endpoint == redacted(url)
+    assert model.endpoint == redact(url)
     assert not {part for part in (password, quote(password)) if part in model.identity}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, Reply, load
-from groundjudge.models.cached import KEPT, shared
+from groundjudge.models.cached import KEPT, share_calls
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.types import Judge, Request
 
@@ -21,7 +21,7 @@ def request(query: str = "q") -> Request:
 
 async def test_reply_is_shared_once() -> None:
     model = ScriptedModel("a", "b", "c")
-    one, other = shared(model)
+    one, other = share_calls(model)
     order = [(one, "q"), (other, "q"), (other, "q"), (one, "q"), (one, "x"), (one, "y")]
     replies = [(await each.acomplete(request(query))).text for each, query in order]
     assert replies == ["a", "a", "b", "b", "c", "c"]
@@ -43,7 +43,7 @@ class Gated(ScriptedModel):
 
 async def test_a_call_goes_on_when_one_of_those_who_wait_for_it_is_cancelled() -> None:
     model = Gated("a")
-    one, other = shared(model)
+    one, other = share_calls(model)
     asking = [asyncio.create_task(each.acomplete(request())) for each in (one, other, one, other)]
     await asyncio.sleep(0)
     asking[0].cancel()
@@ -60,7 +60,7 @@ async def test_a_call_goes_on_when_one_of_those_who_wait_for_it_is_cancelled() -
 async def test_a_call_in_another_loop_is_not_waited_for() -> None:
     """A synchronous call blocks this loop, and so the call that it would wait for."""
     model = Gated("a")
-    one, other = shared(model)
+    one, other = share_calls(model)
     first = asyncio.create_task(one.acomplete(request()))
     await asyncio.sleep(0)
     model.gate.set()
@@ -71,7 +71,7 @@ async def test_a_call_in_another_loop_is_not_waited_for() -> None:
 
 async def test_oldest_unshared_call_is_dropped() -> None:
     model = ScriptedModel("a")
-    one, other = shared(model)
+    one, other = share_calls(model)
     for number in range(KEPT + 1):
         await one.acomplete(request(str(number)))
     assert len(one.calls) == KEPT

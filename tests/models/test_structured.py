@@ -15,7 +15,7 @@ from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
 
 from groundjudge import PromptError, Reply, ReplyError, Usage, load_rubric, run
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.unsupported_parameters import negotiated
+from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies import Banded, Json, Tags
 from groundjudge.types import Judge, Request
 
@@ -208,13 +208,13 @@ async def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
             await may_answer.wait()
         return Reply(PROSE)
 
-    late = asyncio.create_task(negotiated(asked, known, "m", send))
+    late = asyncio.create_task(negotiate(asked, known, "m", send))
     await asyncio.sleep(0)
     for _ in range(2):
-        await negotiated(asked, known, "m", send)
+        await negotiate(asked, known, "m", send)
     may_answer.set()
     await late
-    await negotiated(asked, known, "m", send)
+    await negotiate(asked, known, "m", send)
     assert kinds(sent) == [SCHEMA, SCHEMA, OBJECT, None]
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from groundjudge import Case, Document, load_rubric, names
 from groundjudge.case.shapes import is_blank
 from groundjudge.evidence import Sources, find
-from groundjudge.probe.attacks import edits
-from groundjudge.probe.cases import built_in_cases
-from groundjudge.probe.edit import suiting
-from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
+from groundjudge.lab.probe.attacks import edits
+from groundjudge.lab.probe.cases import built_in_cases
+from groundjudge.lab.probe.edit import suitable_edits
+from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.types import Rubric
 
@@ -97,7 +97,7 @@ def attacked(rubric: Rubric) -> Iterator[tuple[str, Case]]:
     """A wrong response in each language, under every attack of the probe that suits the judge."""
     wrong = [each.case for each in built_in_cases(rubric) if not each.is_right]
     for case in (wrong[0], wrong[-1]):
-        for name, edit in suiting(edits(rubric), rubric).items():
+        for name, edit in suitable_edits(edits(rubric), rubric).items():
             found = edit(case)
             assert found is not None, name
             yield name, found
@@ -156,7 +156,7 @@ SHOWN: dict[str, Callable[[str], Block]] = {
 )
 def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[str], Block]) -> None:
     codes = {digits.lower()[at : at + 8] for at in range(len(digits))}
-    before, after = f"0\n{fenced(shown(f'{digits} |'), '')}".encode().split(b"|")
+    before, after = f"0\n{fence_block(shown(f'{digits} |'), '')}".encode().split(b"|")
     begun = sha256(before)
 
     def first_code(nonce: int) -> str:

@@ -11,7 +11,7 @@ from read_replies import READERS, SCALES, block, outcome
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, Reply, ReplyError, Verdict, load
-from groundjudge.replies import Asked
+from groundjudge.replies import Expectation
 
 RESPONSE = "The café opens at nine. It is closed on Sundays! Is there a terrace? Yes."
 SENTENCES = ["The café opens at nine.", "It is closed on Sundays!", "Is there a terrace?", "Yes."]
@@ -99,7 +99,9 @@ def test_error_names_what_is_missing_and_what_is_foreign() -> None:
     blocks = [block("8", sentence=each) for each in ("It is open.", "There is a huge terrace.")]
     reply = Reply("\n\n".join(blocks))
     with pytest.raises(ReplyError) as caught:
-        READERS["scorecard"].read(reply, SCALES["scorecard"], Asked({}, "It is open. The pool is closed."))
+        READERS["scorecard"].read(
+            reply, SCALES["scorecard"], Expectation({}, "It is open. The pool is closed.")
+        )
     assert caught.value.quotes == ("the pool is closed", "There is a huge terrace.")
     assert "without a block: 1; blocks that are not in it: 1)" in caught.value.wording
     assert "pool" not in caught.value.wording

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
 from groundjudge import Case
-from groundjudge.analysis.agreement import agree
-from groundjudge.analysis.labels import Labels
-from groundjudge.errors import CODES, explained
+from groundjudge.errors import CODES, explain_code
+from groundjudge.lab.agreement import agree
+from groundjudge.lab.labels import Labels
 from groundjudge.report.page import report
 from groundjudge.report.template import FOLDER
 from groundjudge.types import Evidence, Part
@@ -61,7 +61,7 @@ def test_data_holds_verdicts_cases_and_judges() -> None:
 def test_warnings_that_occur_are_explained_by_the_table_of_codes() -> None:
     codes = (*CODES["warnings"], "odd")
     data = data_of(report([verdict("a", 0.8, warnings=codes), verdict("b", 0.9)]))
-    assert data["warnings"] == {code: explained("warnings", code)[0] for code in codes}
+    assert data["warnings"] == {code: explain_code("warnings", code)[0] for code in codes}
     assert [code for code, meaning in data["warnings"].items() if not meaning] == ["odd"]
 
 

@@ -8,10 +8,10 @@ import pytest
 from scripted_model import ScriptedModel
 
 from groundjudge import Choices, PromptError, Verdict, load, load_rubric
-from groundjudge.analysis.agreement import agree
-from groundjudge.analysis.calibration import calibrate
-from groundjudge.analysis.comparison import compare
-from groundjudge.analysis.labels import Labels, join
+from groundjudge.lab.agreement import agree
+from groundjudge.lab.calibration import calibrate
+from groundjudge.lab.comparison import compare
+from groundjudge.lab.labels import Labels, join
 from groundjudge.types import Rubric
 
 SENTENCES = ("It rains.", "It snows.", "It hails.")

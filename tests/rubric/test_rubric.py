@@ -16,12 +16,12 @@ from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
 from groundjudge.models.cached import CachedModel
-from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, PartReading, Reading, Tags
+from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
 
 ROW = {"query": "When?", "context": "At nine.", "response": "At nine."}
 GOOD = "<S1>fine</S1><S2>5</S2>"
-ASKED = Asked()
+ASKED = Expectation()
 TO_TEN = Scale(worst=0, best=10)
 
 
@@ -40,7 +40,7 @@ class Stars:
     def parts_are_sentences(self) -> bool:
         return False
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = ASKED) -> Reading:  # noqa: ARG002
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = ASKED) -> Reading:  # noqa: ARG002
         self.reads.append(reply.text)
         counts = dict(item.split(": ") for item in reply.text.split(", ") if ": " in item)
         if counts.keys() != set(self.names) or not all(scale.holds(len(stars)) for stars in counts.values()):
@@ -91,7 +91,7 @@ def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
 class Derived(Format):
     """A custom format that takes what it does not need from the base: `***`."""
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = ASKED) -> Reading:  # noqa: ARG002
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = ASKED) -> Reading:  # noqa: ARG002
         return Reading(float(len(reply.text)))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the base
@@ -110,7 +110,7 @@ def test_custom_format_that_derives_from_the_base_needs_to_read_and_to_write(sta
 class Incomplete:
     part_names = ()
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = ASKED) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = ASKED) -> Reading:
         raise NotImplementedError
 
 

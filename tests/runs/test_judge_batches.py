@@ -20,7 +20,7 @@ from many_rows import Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, Reply, Verdict, load, run
-from groundjudge.runs.arrow import Columns, judge_batches, keyed, schema_of
+from groundjudge.runs.arrow import Columns, add_keys, judge_batches, schema_of
 from groundjudge.types import Judge, Request
 
 TEXT = pa.string()
@@ -116,13 +116,13 @@ def test_column_that_cannot_be_kept_or_read_is_refused(
 )
 def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        next(keyed([batch_of(row)], grounded()))
+        next(add_keys([batch_of(row)], grounded()))
 
 
 def test_table_in_place_of_batches_is_refused() -> None:
     table = pa.Table.from_batches([batch_of(ROW)])
     for given in (table, [table]):
-        for adapter in (judge_batches, keyed):
+        for adapter in (judge_batches, add_keys):
             with pytest.raises(TypeError, match=r"batches must hold record batches, not .*: pass table.to_b"):
                 list(adapter(given, grounded()))
 
@@ -190,7 +190,7 @@ def test_row_with_a_value_that_python_cannot_hold_is_an_error_of_its_own() -> No
     found = judged(batch)
     assert [(row["id"], row["status"]) for row in found] == [("a", "ok"), ("b", "error"), ("c", "ok")]
     assert found[1]["reason"].startswith("unreadable_row: row 2: the column 'response': 'utf-8' codec")
-    (keys,) = keyed([batch], grounded())
+    (keys,) = add_keys([batch], grounded())
     assert [key is None for key in keys.column("key").to_pylist()] == [False, True, False]
 
 
@@ -324,7 +324,7 @@ def test_keys_are_those_of_the_verdicts() -> None:
     listed = [{**ROW, "id": None if number == 2 else number} for number in range(4)]
     judge = grounded()
     batches = [batch_of(*listed), batch_of({**ROW, "id": 9})]
-    keys = [row["key"] for batch in keyed(batches, judge) for row in batch.to_pylist()]
+    keys = [row["key"] for batch in add_keys(batches, judge) for row in batch.to_pylist()]
     found = [row["key"] for row in judged(*batches, judge=judge)]
     assert keys[2] is None
     assert [key for key in keys if key] == [key for index, key in enumerate(found) if index != 2]

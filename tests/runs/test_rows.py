@@ -14,7 +14,7 @@ from scripted_model import ScriptedModel
 
 from groundjudge import load, run
 from groundjudge.errors import CaseError
-from groundjudge.runs.arrow import judge_batches, keyed
+from groundjudge.runs.arrow import add_keys, judge_batches
 from groundjudge.runs.rows import CaseFile, FileFormat, read_rows
 
 pq: Any = import_module("pyarrow.parquet")
@@ -235,7 +235,7 @@ def test_names_of_columns_are_compared_without_case(tmp_path: Path, named: Calla
     given = {"id": "1", "question": "q", "contexts": '["c"]', "answers": '["a"]', "house_rules": "h"}
     row = {named(name): cell for name, cell in given.items()}
     key = judge.key({**given, "contexts": ["c"], "answers": ["a"]})
-    (found,), (with_key,) = judge_batches([batch_of(row)], judge), keyed([batch_of(row)], judge)
+    (found,), (with_key,) = judge_batches([batch_of(row)], judge), add_keys([batch_of(row)], judge)
     assert found.select([named("id"), "status", "key"]).to_pylist() == [
         {named("id"): "1", "status": "ok", "key": key}
     ]

@@ -64,12 +64,12 @@ from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_ai import grounded
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
-from groundjudge.adapters.spark import judged, keyed
-from groundjudge.guard import Outcome, as_guard, note_on
-from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
+from groundjudge.adapters.spark import add_keys, judged
+from groundjudge.judging.guard import Outcome, as_guard, note_on
+from groundjudge.lab.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
+from groundjudge.runs.arrow import add_keys as keyed_batches
 from groundjudge.runs.arrow import judge_batches, schema_of
-from groundjudge.runs.arrow import keyed as keyed_batches
 from groundjudge.types import (
     Estimate,
     Evidence,
@@ -361,7 +361,9 @@ def tables(judge: Judge, table: Any, df: DataFrame) -> DataFrame:
     verdicts = judge_batches(table.to_batches(), [judge], concurrency=8, columns=["id"], ledger=Path("l.db"))
     assert schema_of(table, "*") != next(verdicts).schema
     next(keyed_batches(table.to_batches(), judge))
-    return assert_type(judged(keyed(df, judge), judge, columns="*", concurrency=64, ledger="l.db"), DataFrame)
+    return assert_type(
+        judged(add_keys(df, judge), judge, columns="*", concurrency=64, ledger="l.db"), DataFrame
+    )
 
 
 def misspelt_options_are_found(judge: Judge) -> None:

@@ -25,9 +25,9 @@ from groundjudge.case.data import is_mapping
 from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_reply
-from groundjudge.models.redaction import Secrets, forms_of, redacted, without
+from groundjudge.models.redaction import Secrets, forms_of, redact, remove_secrets
 from groundjudge.replies.reply import Reply, completion_of, usage_of
-from groundjudge.runs.run import Previous, Row, checked
+from groundjudge.runs.run import Previous, Row, check_judges
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
@@ -108,8 +108,8 @@ def without_keys(secrets: Secrets) -> Callable[[str], str]:
     def clean(line: str) -> str:
         with suppress(CaseError):
             if isinstance(read_result(line)[1], Reply):
-                return without(line, forms)
-        return redacted(line, known)
+                return remove_secrets(line, forms)
+        return redact(line, known)
 
     return clean
 
@@ -226,7 +226,7 @@ def request_lines(
     """
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
-        for new, _ in pending_requests(checked(judges, 1), cases, answers):
+        for new, _ in pending_requests(check_judges(judges, 1), cases, answers):
             yield from (request_line(each, url) for each in new)
 
 
@@ -248,4 +248,4 @@ def verdicts_of(
     """
     with closing(CollectedAnswers()) as answers:
         answers.add(results)
-        yield from verdicts_in(answers, checked(judges, 1), cases)
+        yield from verdicts_in(answers, check_judges(judges, 1), cases)

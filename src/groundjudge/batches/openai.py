@@ -15,7 +15,7 @@ from groundjudge.errors import ModelError
 from groundjudge.models.answer import NO_REASON, message_of, model_error
 from groundjudge.models.lookup import LibraryModel
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
-from groundjudge.models.redaction import redacted
+from groundjudge.models.redaction import redact
 from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -102,7 +102,7 @@ class OpenAIBatches:
             status=theirs.status,
             is_ended=theirs.status in ENDED,
             n_done=n_done,
-            message=redacted(_reason(theirs), self.secrets) if has_failed else "",
+            message=redact(_reason(theirs), self.secrets) if has_failed else "",
             is_refused=has_failed and not n_done,
             upload=theirs.input_file_id,
             files=tuple(each for each in (theirs.output_file_id, theirs.error_file_id) if each),

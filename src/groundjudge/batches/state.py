@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from groundjudge.batches.provider import Batch
 from groundjudge.errors import GroundjudgeError
-from groundjudge.files import locked, replaced
+from groundjudge.files import lock_file, replace_file
 from groundjudge.verdict import Frozen
 
 StepName: TypeAlias = Literal["planned", "creating", "created", "incomplete", "lost", "collected"]
@@ -114,7 +114,7 @@ class State:
         """Keep what the run is submitted with, and how far its parts are."""
         self.settings, self.parts = settings, tuple(parts)
         content = _Content(settings=settings, parts=self.parts)
-        with replaced(self._file) as file:
+        with replace_file(self._file) as file:
             file.write(content.model_dump_json(indent=1).encode())
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
@@ -149,5 +149,5 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
         raise StateError("no_state", message, str(folder))
     folder.mkdir(0o700, exist_ok=True)
     in_use = StateError("in_use", f"{folder}: another command is working on it", str(folder))
-    with locked(folder / "state.json", in_use):
+    with lock_file(folder / "state.json", in_use):
         yield State(folder)

@@ -23,7 +23,7 @@ from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.files import named, private, replaced, sync
+from groundjudge.files import name_in_errors, private_opener, replace_file, sync
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import message_in, model_error
 from groundjudge.models.pacing import TRANSIENT
@@ -93,7 +93,7 @@ class Plan:
             part = PartOfRun(number=number, model=model)
             state.requests(number).unlink(missing_ok=True)  # it can hold what a killed command planned
         path = state.requests(part.number)
-        with named(path), open(path, "ab", opener=private) as file:
+        with name_in_errors(path), open(path, "ab", opener=private_opener) as file:
             file.write(line)
         more = {"n_requests": part.n_requests + 1, "n_tokens": part.n_tokens + n_tokens}
         self.parts[part.number] = part.model_copy(update=more)
@@ -250,7 +250,7 @@ def download(
     for part in state.parts:
         if part.step in {"created", "incomplete", "lost"}:
             provider = providers[part.model]
-            batch = described(part, provider, listed_within)
+            batch = fetch_batch(part, provider, listed_within)
             step = part.step if batch.is_ended else "created"
             noted = state.change(part, batch=batch, step=step)
             try:
@@ -262,7 +262,7 @@ def download(
     return all(part.is_settled for part in state.parts)
 
 
-def described(part: PartOfRun, provider: Provider, listed_within: float = LISTED_WITHIN) -> Batch:
+def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LISTED_WITHIN) -> Batch:
     """The batch of a part as it is now. One that the provider does not know has ended, unless it is new.
 
     Raises:
@@ -304,7 +304,7 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
     """
     path = state.results(part.number)
     clean = without_keys(provider.secrets)
-    with TemporaryFile(dir=state.folder) as received, replaced(path) as new:
+    with TemporaryFile(dir=state.folder) as received, replace_file(path) as new:
         for file_id in part.batch.files:
             _append(provider, file_id, received)
         received.seek(0)

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr
 
 from groundjudge.case.data import plain
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read, readable, text_of
+from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read_field, readable, text_of
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String
 
@@ -175,7 +175,7 @@ class Case(Frozen):
         """
         folded = {name.casefold(): value for name, value in self.value("metadata").items()}
         kind = "retrieved" if type == "documents" and not self._tool_titles else type
-        return read(key, self.metadata.get(key, folded.get(key.casefold())), kind)
+        return read_field(key, self.metadata.get(key, folded.get(key.casefold())), kind)
 
     @property
     def query_text(self) -> str:

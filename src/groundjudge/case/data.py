@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
     return value.tolist() if hasattr(kind, "tolist") else [*value] if hasattr(kind, "__next__") else value
 
 
-def declared(value: object) -> Mapping[str, Any] | None:
+def declared_fields(value: object) -> Mapping[str, Any] | None:
     """The fields of a pydantic model or a dataclass; None for anything else."""
     if isinstance(value, BaseModel):
         return dict(value)
@@ -50,7 +50,7 @@ def as_json(value: object) -> str:
     """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
 
     def held_by(value: Any) -> object:  # noqa: ANN401
-        if (fields := declared(value)) is not None:
+        if (fields := declared_fields(value)) is not None:
             return fields
         is_set = isinstance(value, set | frozenset)
         listed: object = sorted(cast("set[object]", value), key=str) if is_set else plain(value)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.case import shapes
-from groundjudge.case.data import declared, is_absent, is_list, is_mapping, plain
+from groundjudge.case.data import declared_fields, is_absent, is_list, is_mapping, plain
 from groundjudge.case.shapes import Document, Message, readable
 from groundjudge.errors import CaseError, did_you_mean
 
@@ -43,13 +43,13 @@ SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "referen
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 """Keys of a mapping that mean something else than a field or an entry of the metadata."""
 
-Found: TypeAlias = dict[str, Any]
+FieldValues: TypeAlias = dict[str, Any]
 """A mapping that `Case.of` takes, with each field under its own name, `id` and `metadata`."""
 
 FieldPaths: TypeAlias = Mapping[str, str]
 """Fields, each with the dotted path that leads to it: {"query": "inputs.q"}."""
 
-FieldsGiven: TypeAlias = Callable[..., Any] | FieldPaths | None
+FieldsLike: TypeAlias = Callable[..., Any] | FieldPaths | None
 """What `fields=` can be: None, if all fields have their usual names; a mapping of field to dotted path; or a
 function to the case."""
 
@@ -100,7 +100,7 @@ class Fields:
 
     @classmethod
     def of(
-        cls, given: FieldsGiven, inputs: Iterable[str] | None = (), roots: Collection[str] | None = None
+        cls, given: FieldsLike, inputs: Iterable[str] | None = (), roots: Collection[str] | None = None
     ) -> Fields:
         """Check what was passed as `fields=` before there is any data.
 
@@ -142,7 +142,7 @@ class Fields:
 
     def in_row(
         self, row: object, roots: Mapping[str, object] | None = None, retrieved: Retrieved | None = None
-    ) -> Found:
+    ) -> FieldValues:
         """The fields in a row of a file, in any mapping, in the state of an agent, or in an exchange.
 
         A field may have any of its names in `ALIASES`; keys that name no field go to `metadata`. `messages`
@@ -204,7 +204,7 @@ class Fields:
                 found["context"] = [*said, *(each for each in documents if each.content not in known)]
         return found
 
-    def in_flat_row(self, row: Mapping[str, Any]) -> Found:
+    def in_flat_row(self, row: Mapping[str, Any]) -> FieldValues:
         """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
         found = self.in_row(row)
         return {**found.pop("metadata"), **found}
@@ -270,7 +270,7 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     """
     names = ("output", "documents", "contexts", "context", "results")
     held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
-    documents: tuple[Document, ...] = shapes.read("context", (held or [outputs])[0] or (), "retrieved")
+    documents: tuple[Document, ...] = shapes.read_field("context", (held or [outputs])[0] or (), "retrieved")
     return documents
 
 
@@ -288,7 +288,7 @@ def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
 # --- usual names ------------------------------------------------------------------------------------------
 
 
-def _named(pairs: Pairs, main: str = "") -> Found:
+def _named(pairs: Pairs, main: str = "") -> FieldValues:
     """Keys and values by the names of fields, and `messages`, `id` and `metadata`; the first value counts.
 
     A null is not given; only that of a response is kept, so that nothing else is taken for the response.
@@ -338,7 +338,7 @@ def _agreed(name: str, values: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN40
 # --- threads and exchanges --------------------------------------------------------------------------------
 
 
-def _in_thread(thread: object, found: Found) -> Found:
+def _in_thread(thread: object, found: FieldValues) -> FieldValues:
     """The fields that the messages of a conversation with an agent give.
 
     The last user message is the query. The last assistant message after it that calls no tool is the
@@ -369,7 +369,7 @@ def _in_thread(thread: object, found: Found) -> Found:
     }
 
 
-def _given_answer(found: Found) -> object:
+def _given_answer(found: FieldValues) -> object:
     """The text of the response that has a key of its own, or why it cannot be read; None without a key."""
     if "response" not in found:
         return None
@@ -394,11 +394,11 @@ def _said(message: Message) -> object:
 
 def _mapped(value: object) -> object:
     """A dataclass or pydantic model that has a field, as a mapping; anything else as it is."""
-    fields = declared(value) or ()
+    fields = declared_fields(value) or ()
     return fields if any(map(field_of, fields)) else value
 
 
-def _side(side: object, main: str) -> Found:
+def _side(side: object, main: str) -> FieldValues:
     """One side of an exchange: its fields, its `messages` and its other keys.
 
     Args:
@@ -408,11 +408,13 @@ def _side(side: object, main: str) -> Found:
     held: object = {} if is_absent(side) else _mapped(side)
     if is_mapping(held) and len(held) == 1:  # LangSmith keeps what is no mapping under "output"
         ((key, value),) = held.items()
-        held = _mapped(value) if field_of(key) == main and declared(value) else held
+        held = _mapped(value) if field_of(key) == main and declared_fields(value) else held
     return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
 
 
-def _exchanged(row: Mapping[str, Any], asked: Found, answered: Found, expected: Found) -> Pairs:
+def _exchanged(
+    row: Mapping[str, Any], asked: FieldValues, answered: FieldValues, expected: FieldValues
+) -> Pairs:
     """The keys and values of an exchange with these sides, as a row without sides would have them."""
     expected.setdefault("reference", expected.pop("messages", None))
     before, after = (readable("messages", side.get("messages")) for side in (asked, answered))

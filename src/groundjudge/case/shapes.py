@@ -433,7 +433,7 @@ def _untitled(field: str, document: Document) -> Document:
 def _reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
     if isinstance(value, str) or is_chat(value):
-        return text_of(read("messages", value), "assistant")
+        return text_of(read_field("messages", value), "assistant")
     return "\n\n".join(document.content for document in _documents(field, value))
 
 
@@ -474,7 +474,7 @@ def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa
         return CaseError("field_unreadable", why, field)
 
 
-def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
+def read_field(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
     """A field's value as a case keeps it; None for None.
 
     Args:

@@ -20,14 +20,14 @@ from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import AnsweredModel, verdicts_in
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
-from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, described, download, plan
+from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, fetch_batch, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, held, opened, refuse_table
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, note, refuse, report_errors, say
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.files import holds_something, replaced
+from groundjudge.files import is_nonempty_file, replace_file
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT, OnOutage
 from groundjudge.rubric.rubric import names
@@ -126,7 +126,7 @@ def submit(  # noqa: PLR0913  one per option
                 state.write(run.settings, state.parts)
             else:
                 choice = "continue it with --resume, or choose another file"
-                refuse((holds_something(out) and not resume, f"--out {out} already exists: {choice}"))
+                refuse((is_nonempty_file(out) and not resume, f"--out {out} already exists: {choice}"))
                 planned = _planned(run, out, resume=resume)
                 counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
                 shared = f"shared by equal rows {planned.n_shared:,}"
@@ -151,7 +151,7 @@ def status(out: str = options.SUBMITTED) -> None:
         for part in state.parts:
             found = part
             if part.step == "created":
-                found = state.change(part, batch=described(part, run.providers[part.model]))
+                found = state.change(part, batch=fetch_batch(part, run.providers[part.model]))
             say(line_of(found))
         if any(part.step in {"planned", "creating"} for part in state.parts):
             fail("not all batches are sent: `groundjudge batch collect --wait` sends them", status=INCOMPLETE)
@@ -263,7 +263,7 @@ def cancel(out: str = options.SUBMITTED) -> None:
         for part in state.parts:
             if part.step == "created":
                 provider = run.providers[part.model]
-                found = described(part, provider)
+                found = fetch_batch(part, provider)
                 found = found if found.is_ended else provider.batch(part.batch.id, cancel=True)
                 say(line_of(state.change(part, batch=found)))
             elif part.step == "planned":
@@ -298,7 +298,7 @@ def write(  # noqa: PLR0913  one per option
         lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
         first = [*islice(lines, 1)]
         fail_without_rows(rows)
-        with nullcontext(sys.stdout.buffer) if out == STDIO else replaced(Path(out)) as file:
+        with nullcontext(sys.stdout.buffer) if out == STDIO else replace_file(Path(out)) as file:
             n_requests = sum(file.write(json_line(line, file)) > 0 for line in chain(first, lines))
     unreadable = f"; {rows.n_unreadable:,} rows could not be read" if rows.n_unreadable else ""
     place = "stdout" if out == STDIO else out

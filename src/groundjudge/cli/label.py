@@ -9,8 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundjudge.analysis.labels import value_in
-from groundjudge.analysis.sample import draw, read_sample, save_sample
 from groundjudge.cli import options
 from groundjudge.cli.measured import (
     check_contents,
@@ -23,13 +21,15 @@ from groundjudge.cli.measured import (
 from groundjudge.cli.outputs import check_files, check_page, held, write_page
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
+from groundjudge.lab.labels import value_in
+from groundjudge.lab.sample import draw, read_sample, save_sample
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
-    from groundjudge.analysis.rate import TrueRate
-    from groundjudge.analysis.sample import LabelSample
+    from groundjudge.lab.rate import TrueRate
+    from groundjudge.lab.sample import LabelSample
 
 JUDGE = options.option("Whose verdicts decide what is drawn. Default: the only judge.", **options.NAMED)
 
@@ -125,7 +125,7 @@ def rate(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is no estimate.
     """
     with report_errors():
-        from groundjudge.analysis.rate import rate as estimate  # noqa: PLC0415
+        from groundjudge.lab.rate import rate as estimate  # noqa: PLC0415
 
         sample = label_options.sample
         choice = (

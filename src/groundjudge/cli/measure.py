@@ -8,17 +8,17 @@ from functools import partial
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from groundjudge.analysis.labels import Joined, LabelError, Unscored
 from groundjudge.cli import measured, options
 from groundjudge.cli.outputs import check_files, held
 from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
+from groundjudge.lab.labels import Joined, LabelError, Unscored
 from groundjudge.verdict import Verdict, deciding_score
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
-    from groundjudge.analysis.agreement import Agreement, Bounds, Disagreement, LabelAgreement
-    from groundjudge.analysis.calibration import Calibration, Criterion
-    from groundjudge.analysis.comparison import Comparison
-    from groundjudge.analysis.votes import VoteAgreement
+    from groundjudge.lab.agreement import Agreement, Bounds, Disagreement, LabelAgreement
+    from groundjudge.lab.calibration import Calibration, Criterion
+    from groundjudge.lab.comparison import Comparison
+    from groundjudge.lab.votes import VoteAgreement
 
 Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa", "precision"]
 """A `Criterion`, as the command line spells it."""
@@ -106,7 +106,7 @@ def agree(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
     """
     with report_errors():
-        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
+        from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
 
         file, joined = labelled.joined(verdicts, label_options, counts_unscored=count_unscored is not None)
         thresholds, warnings = measured.thresholds_for(threshold, file.verdicts)
@@ -158,7 +158,7 @@ def calibrate(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
     with report_errors(), ExitStack() as until_written:
-        from groundjudge.analysis import calibration  # noqa: PLC0415
+        from groundjudge.lab import calibration  # noqa: PLC0415
 
         inputs = [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
         check_files([("--out", out)], inputs)
@@ -212,8 +212,8 @@ def compare(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        from groundjudge.analysis import comparison  # noqa: PLC0415
-        from groundjudge.analysis.agreement import threshold_of  # noqa: PLC0415
+        from groundjudge.lab import comparison  # noqa: PLC0415
+        from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
 
         options.refuse_without(labels, "--labels", label_options)
         people = measured.load_labels(labels, label_options, encoding) if labels else None

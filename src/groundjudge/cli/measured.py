@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
-from groundjudge.analysis.sample import read_sample, weighted
 from groundjudge.case.case import Case
 from groundjudge.cli.options import JUDGES, LABELS, LABELS_ENCODING, SEED, LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
+from groundjudge.lab.labels import Joined, Labels, by_judge, join, read_labels, words_in
+from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.rubric import Rubric, load_rubric
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
-    from groundjudge.analysis.agreement import Thresholds
-    from groundjudge.analysis.people import People
+    from groundjudge.lab.agreement import Thresholds
+    from groundjudge.lab.people import People
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def load_labels(
     given = read_rows(path, encoding=encoding) if rows is None else rows
     labels = read_labels(path, options.label, options.group, given)
     if options.sample:
-        labels = weighted(labels, read_sample(options.sample))
+        labels = weight_labels(labels, read_sample(options.sample))
     if options.judge_file is None:
         return labels
     rubric = load_rubric(options.judge_file)
@@ -169,7 +169,7 @@ def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thre
         number = float(option)
         refuse((not 0 <= number <= 1, f"--threshold must be a score, 0..1, not {option}"))
         return number, []
-    from groundjudge.analysis.calibration import drift, read_calibrations, reused  # noqa: PLC0415
+    from groundjudge.lab.calibration import read_calibrations, warn_if_changed, warn_if_reused  # noqa: PLC0415
 
     fitted = read_calibrations(option)
     lacks = f"{option} has no threshold for it, so the run's decision counts"
@@ -178,7 +178,7 @@ def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thre
         for verdicts in judged
         for warning in (
             *(f"{judge}: {lacks}" for judge in sorted(by_judge(verdicts).keys() - fitted.keys() - {""})),
-            *(check(one, verdicts) for one in fitted.values() for check in (drift, reused)),
+            *(check(one, verdicts) for one in fitted.values() for check in (warn_if_changed, warn_if_reused)),
         )
     ]
     return {judge: one.threshold for judge, one in fitted.items()}, [*filter(None, dict.fromkeys(warnings))]

@@ -15,14 +15,14 @@ from groundjudge.cli.screen import fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import as_model, load
-from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeated
+from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import CaseFile, FileFormat, FileRow, read_rows
-from groundjudge.runs.run import named_twice
+from groundjudge.runs.run import duplicate_name
 
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
@@ -204,7 +204,7 @@ class JudgeSelection:
             (judges_vote and len(self.names) == 1, USE_REPEATS),
         )
         models = [*map(model_of or as_model, self.model or ())]
-        twice, remedy = named_twice(models), "to ask one model several times, use --repeats"
+        twice, remedy = duplicate_name(models), "to ask one model several times, use --repeats"
         refuse((twice, f"--model: two models have the name {twice!r}: {remedy}"))
         models = [CachedModel(model, cache) if cache else model for model in models]
         # What was not given is left to the rubric.
@@ -214,7 +214,7 @@ class JudgeSelection:
         by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
         groups = [*zip(*by_name, strict=True)] if judges_vote else by_name
         judges = self._voting(groups, "never" if in_batches else stop)
-        twice = named_twice(judges)
+        twice = duplicate_name(judges)
         refuse(
             (twice, f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files")
         )
@@ -227,7 +227,7 @@ class JudgeSelection:
         if self.panel:
             return [panel(group, **votes) for group in groups]
         n = self.repeats
-        return [repeated(judge, n, **votes) if n else judge for (judge,) in groups]
+        return [repeat_judge(judge, n, **votes) if n else judge for (judge,) in groups]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import refuse
-from groundjudge.files import holds_something, locked, replaced
+from groundjudge.files import is_nonempty_file, lock_file, replace_file
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.report.template import is_page
 from groundjudge.runs.rows import STDIO
@@ -75,22 +75,22 @@ def held(option: str, path: str | None, *, overwrite: bool) -> Generator[None, N
         yield
         return
     in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
-    with locked(Path(path), in_use):
+    with lock_file(Path(path), in_use):
         remedy = "choose another file, or replace it with --overwrite"
-        refuse((holds_something(path) and not overwrite, f"{option} {path} already exists: {remedy}"))
+        refuse((is_nonempty_file(path) and not overwrite, f"{option} {path} already exists: {remedy}"))
         yield
 
 
 def write_page(path: str, html: str) -> int:
     """Write a page in the place of none or an older one; returns its size in bytes."""
-    with replaced(Path(path)) as file:
+    with replace_file(Path(path)) as file:
         return file.write(html.encode())
 
 
 def check_page(path: str) -> None:
     """Exit if a page would be written over a file that is not a page of this library."""
     remedy = "it is not a page of groundjudge: choose another file"
-    refuse((holds_something(path) and not is_page(path), f"--out {path} already exists, and {remedy}"))
+    refuse((is_nonempty_file(path) and not is_page(path), f"--out {path} already exists, and {remedy}"))
 
 
 def is_table(out: str | None) -> bool:

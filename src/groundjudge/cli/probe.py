@@ -19,15 +19,15 @@ from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.outputs import check_files, held, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
-from groundjudge.files import replaced
-from groundjudge.probe import figures
-from groundjudge.probe.figures import Card, EditFigures, Judged, Probe, result_of
-from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
+from groundjudge.files import replace_file
+from groundjudge.lab.probe import figures
+from groundjudge.lab.probe.figures import Card, EditFigures, Judged, Probe, result_of
+from groundjudge.lab.probe.plan import FAMILIES, Family, ask_twice, plan_of
+from groundjudge.lab.proportions import Rate
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge
-from groundjudge.shares import Rate
 
 MEANINGS: Mapping[Family, str] = {
     "faults": "A wrong fact in a right response must be caught: high is good.",
@@ -102,13 +102,13 @@ def probe(  # noqa: PLR0913  one per option
         refuse_table(out)
         until_written.enter_context(held("--card", card, overwrite=output.overwrite))
         (loaded,) = selection.judges(cache=cache)
-        judged_by = partial(run_judge, asked_twice(loaded), to_judge, **asdict(limits))
+        judged_by = partial(run_judge, ask_twice(loaded), to_judge, **asdict(limits))
         ids = frozenset(case.id or "" for case in to_judge)
         totals = judge_rows(judged_by, [loaded], out, output, prices, count=to_judge.__len__, kept_ids=ids)
         fail_if_stopped(totals, out)
         found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
-            with replaced(Path(card)) as file:
+            with replace_file(Path(card)) as file:
                 file.write(f"{found.card.model_dump_json(indent=2)}\n".encode())
     screen = Screen(to_stderr=out == STDIO)
     _show_probe(screen, found, worst)

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groundjudge.analysis.labels import LabelError, Labels, join, labels_for, words_of
-from groundjudge.analysis.sample import read_sample
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
@@ -23,14 +21,16 @@ from groundjudge.cli.measured import (
 from groundjudge.cli.outputs import check_files, check_page, write_page
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.probe.figures import read_card
+from groundjudge.lab.labels import LabelError, Labels, join, labels_for, words_of
+from groundjudge.lab.probe.figures import read_card
+from groundjudge.lab.sample import read_sample
 from groundjudge.rubric.rubric import load_rubric, names
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
-    from groundjudge.analysis.agreement import Agreement
-    from groundjudge.analysis.rate import TrueRate
+    from groundjudge.lab.agreement import Agreement
+    from groundjudge.lab.rate import TrueRate
 
 CASES = options.option("The file of cases, to show them beside their verdicts.", metavar="FILE")
 CARD = options.option("Show the figures of a card written by `probe --card`.", metavar="CARD")
@@ -117,7 +117,7 @@ def _agreements(
 ) -> tuple[list[Agreement], list[str]]:
     """The agreement of each judge with the labels, and notes; none without the statistics libraries."""
     try:
-        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
+        from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         return [], [f"labels are shown without figures: {error}"]
     thresholds, warnings = thresholds_for(threshold, file.verdicts)
@@ -131,7 +131,7 @@ def _rate(file: VerdictFile, labels: Labels, given: options.LabelOptions) -> Tru
     """The true rate of grounded answers; None if the labels are not of a drawn sample."""
     if not given.sample:
         return None
-    from groundjudge.analysis.rate import rate  # noqa: PLC0415
+    from groundjudge.lab.rate import rate  # noqa: PLC0415
 
     return rate(file.verdicts, labels, read_sample(given.sample), label_threshold=given.label_threshold)
 

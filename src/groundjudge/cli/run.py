@@ -13,7 +13,7 @@ from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, held, is_table
 from groundjudge.cli.running import exit_after_run, judge_rows, show_case, show_run, usage_lines
 from groundjudge.cli.screen import Screen, note, refuse, report_errors
-from groundjudge.files import holds_something
+from groundjudge.files import is_nonempty_file
 from groundjudge.judging.panel import Stop
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
@@ -100,7 +100,7 @@ def _lines_of(out: str | None, *, overwrite: bool) -> str | None:
         return out
     import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"
-    is_alone = holds_something(out) and not holds_something(lines)
+    is_alone = is_nonempty_file(out) and not is_nonempty_file(lines)
     lost = f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite"
     refuse(
         (Path(out).is_dir(), f"--out {out} is a folder: choose another file"),

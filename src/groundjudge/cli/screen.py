@@ -17,8 +17,8 @@ from groundjudge.errors import GroundjudgeError
 from groundjudge.text.printable import printable
 
 if TYPE_CHECKING:  # `--help` waits for none of the statistics libraries
-    from groundjudge.analysis.figures import Figure
-    from groundjudge.shares import Rate
+    from groundjudge.lab.figures import Figure
+    from groundjudge.lab.proportions import Rate
 
 INCOMPLETE = 1
 """Exit status: there is a result, but rows or lines are missing from it."""

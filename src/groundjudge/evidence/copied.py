@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from unicodedata import combining, normalize
 
-from groundjudge.text.words import MOST_KEPT, stemmed
+from groundjudge.text.words import MOST_KEPT, stem
 
 # What a copy may leave out, but not alter: numbers in circles, marks of citations, addresses of links, tags.
 ASIDE = re.compile(
@@ -40,7 +40,7 @@ def key(word: str) -> str:
     letters = "".join(sign for sign in normalize("NFKD", word) if not combining(sign))
     if len(letters) < SHORTEST_WORD or not letters.isalpha():
         return word
-    return re.sub(r"(.)\1+", r"\1", stemmed(letters))
+    return re.sub(r"(.)\1+", r"\1", stem(letters))
 
 
 def is_alike(one: str, other: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 
 from groundjudge.evidence.edges import is_whole
-from groundjudge.evidence.normalized import Normalized, bare, folded
+from groundjudge.evidence.normalized import Normalized, bare, fold_text
 from groundjudge.evidence.sources import Sources
 from groundjudge.verdict import Evidence
 
@@ -67,7 +67,7 @@ def _with_signs(quote: Normalized, text: str, found: Evidence) -> Evidence:
     """The evidence with the signs before and behind the quote's words, or at least with as many behind it."""
     head, tail = quote.span(0)[0], len(quote.source) - quote.span(-1)[1]
     start, end = max(0, found.start - head), found.end + tail
-    if folded(text[start:end]) == folded(quote.source):
+    if fold_text(text[start:end]) == fold_text(quote.source):
         return found.model_copy(update={"start": start, "end": end, "exact": True})
     signs = takewhile(lambda sign: not (sign.isalnum() or sign.isspace()), text[found.end : end])
     return found.model_copy(update={"end": found.end + sum(1 for _ in signs)})

@@ -63,7 +63,7 @@ def pieces(quote: str) -> Iterator[str]:
     yield quote[reached:]
 
 
-def joined(quote: Normalized, sources: Sources) -> list[Run] | None:
+def find_joined(quote: Normalized, sources: Sources) -> list[Run] | None:
     """The clauses that make up a quote, None if some of it is not a clause of a document."""
     words, at = quote.words, 0
     found: list[Run] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from groundjudge.evidence.exact import evidence, exact, verbatim
-from groundjudge.evidence.joined import Run, joined, pieces
+from groundjudge.evidence.joined import Run, find_joined, pieces
 from groundjudge.evidence.near import near, resembles
 from groundjudge.evidence.normalized import Normalized
 from groundjudge.evidence.sources import Sources
@@ -99,7 +99,7 @@ def _inexact(part: Normalized, sources: Sources) -> Found:
         return [], []
     if nearly := next(evidence(quote, near(quote.words, sources), sources), None):
         return [nearly], []
-    if runs := joined(quote, sources):
+    if runs := find_joined(quote, sources):
         return [each for run in runs for each in _clause(quote, run, sources)], []
     return [], [_warning(quote, sources)]
 

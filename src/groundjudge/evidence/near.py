@@ -101,11 +101,11 @@ def _are_forms(one: str, other: str) -> bool:
         return True
     if one[0] != other[0] or not (one.isalpha() and other.isalpha()):
         return False
-    from groundjudge.text.words import words as stemmed  # noqa: PLC0415  few quotes are near matches
+    from groundjudge.text.words import words as stem  # noqa: PLC0415  few quotes are near matches
 
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     ending = max(len(one), len(other)) - shared
-    return ending <= LONGEST_ENDING and stemmed(one)[0].stem == stemmed(other)[0].stem
+    return ending <= LONGEST_ENDING and stem(one)[0].stem == stem(other)[0].stem
 
 
 def _widened(quote: Sequence[str], words: Sequence[str], first: int, last: int) -> tuple[int, int]:

@@ -102,7 +102,7 @@ def _composed(word: str) -> str:
     return normalize("NFC", _NOISE.sub("", word)).casefold()
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text in one case, with one kind of white space and of quotation marks."""
     return " ".join(_MARKS.sub("'", text).split()).casefold()
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from groundjudge.case.case import Document
-from groundjudge.evidence.normalized import Normalized, folded, plain
+from groundjudge.evidence.normalized import Normalized, fold_text, plain
 
 # Stands between the words of two documents; no quote has it.
 END = "\n"
@@ -139,11 +139,11 @@ class Sources:
     def have(self, quote: str) -> bool:
         """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
         texts = self._folded if self.are_small and self.parts is None else ()
-        return any(folded(quote) in text for text in texts)
+        return any(fold_text(quote) in text for text in texts)
 
     @cached_property
     def _folded(self) -> list[str]:
-        return [folded(document.content) for document in self.documents]
+        return [fold_text(document.content) for document in self.documents]
 
     def span(self, first: int, last: int) -> Passage:
         """The passage of the words from `first` up to, not including, `last`."""

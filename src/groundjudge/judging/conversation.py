@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
-from groundjudge.errors import ModelError, ReplyError, what_is_wrong
+from groundjudge.errors import ModelError, ReplyError, describe_fault
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.replies.reply import Reply
@@ -56,7 +56,7 @@ Ask: TypeAlias = Callable[[Model, Request], Awaitable[Reply]]
 """How a model is called."""
 
 
-def untraced(_: Step) -> AbstractContextManager[Callable[[Any], object]]:
+def run_untraced(_: Step) -> AbstractContextManager[Callable[[Any], object]]:
     """Do a step without tracing it."""
     return nullcontext(lambda _: None)
 
@@ -189,7 +189,7 @@ def follow_up(code: str, numbers: Sequence[int], wanted: str, fenced: str) -> st
         wanted: what belongs in the place of a verdict, by the judge's scale; "" if that is not the fault.
         fenced: what has to be quoted, between the tags of the case; "" for nothing.
     """
-    wrong = what_is_wrong(code, numbers, wanted)
+    wrong = describe_fault(code, numbers, wanted)
     return f"Your last reply could not be read: {wrong}. {AGAIN}{fenced and QUOTED}{fenced}"
 
 

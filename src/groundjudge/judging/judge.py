@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
-from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import GroundjudgeError, ReplyError
 from groundjudge.judging.conversation import (
     Around,
@@ -21,7 +21,7 @@ from groundjudge.judging.conversation import (
     call,
     call_and_block,
     next_request,
-    untraced,
+    run_untraced,
     without_waiting,
 )
 from groundjudge.models.redaction import RedactedError
@@ -33,7 +33,7 @@ from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_sc
 
 log = logging.getLogger("groundjudge")
 
-CaseGiven: TypeAlias = CaseLike | Callable[[], CaseLike]
+CaseSource: TypeAlias = CaseLike | Callable[[], CaseLike]
 """A case, a mapping with its fields, or a function to one of them."""
 
 CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "model")
@@ -116,7 +116,7 @@ class BaseJudge(ABC):
         """
         return f"{self.identity}-{case_hash(Case.of(case), self.inputs)}"
 
-    def judge(self, case: CaseLike, around: Around = untraced) -> Verdict:
+    def judge(self, case: CaseLike, around: Around = run_untraced) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
 
         Models are asynchronous: they answer in an event loop of the library, in its own thread, with the
@@ -140,7 +140,7 @@ class BaseJudge(ABC):
         """
         return without_waiting(self.ajudge(case, around, call_and_block))
 
-    async def ajudge(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
+    async def ajudge(self, case: CaseSource, around: Around = run_untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`.
 
         Args:
@@ -158,7 +158,7 @@ class BaseJudge(ABC):
             raise
 
     def cases(
-        self, fields: FieldsGiven, roots: Collection[str], usual: Callable[..., CaseLike]
+        self, fields: FieldsLike, roots: Collection[str], usual: Callable[..., CaseLike]
     ) -> Callable[..., CaseLike]:
         """The function from what a framework hands over to the case that is judged.
 
@@ -173,7 +173,7 @@ class BaseJudge(ABC):
         found = Fields.of(fields, [each.name for each in self.inputs], roots)
         return found.function or partial(usual, found)
 
-    def evaluate(self, case: CaseGiven, around: Around = untraced) -> Verdict:
+    def evaluate(self, case: CaseSource, around: Around = run_untraced) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
 
         Args:
@@ -183,14 +183,14 @@ class BaseJudge(ABC):
         """
         return without_waiting(self.aevaluate(case, around, call_and_block))
 
-    async def aevaluate(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
+    async def aevaluate(self, case: CaseSource, around: Around = run_untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
         try:
             return await self.ajudge(case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
             return self.failed(error, case)
 
-    def failed(self, error: BaseException, case: CaseGiven | None = None) -> Verdict:
+    def failed(self, error: BaseException, case: CaseSource | None = None) -> Verdict:
         """The verdict of a row that raised: the error's own, if it has one."""
         own: Verdict | None = getattr(error, "verdict", None)
         return own or error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)

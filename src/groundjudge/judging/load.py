@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
 
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeated
+from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
@@ -116,7 +116,7 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     if votes and given.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     single = _single(judge, model, given)
-    return repeated(single, **votes) if votes else single
+    return repeat_judge(single, **votes) if votes else single
 
 
 def as_model(model: ModelLike | None) -> Model:

@@ -25,7 +25,7 @@ from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import Verdict, Vote, deciding_score, spent_on
+from groundjudge.verdict import Verdict, Vote, deciding_score, sum_costs
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
@@ -167,7 +167,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     return Panel(tuple(members), rule, stop)
 
 
-def repeated(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "decided") -> Panel:
+def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "decided") -> Panel:
     """A panel of one judge that is asked several times, at temperature 0.7 unless it has one above 0.
 
     A `seed` among its parameters is raised by one for each repeat.
@@ -247,7 +247,7 @@ def _totals(votes: Sequence[Verdict]) -> dict[str, Any]:
         "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
         "spread": pstdev(scores) if scores else None,
         "decided_after": len(votes),
-        **spent_on(votes),
+        **sum_costs(votes),
         "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
     }
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.redaction import RedactedError, Secrets, of_environment, redacted, without
+from groundjudge.models.redaction import RedactedError, Secrets, of_environment, redact, remove_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -42,7 +42,7 @@ MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IG
 """The words of a 403 that rejects the content of the request, not the key."""
 
 
-def parsed(answer: object) -> object:
+def parse_body(answer: object) -> object:
     """What an endpoint sent or a client returned, as a mapping where that is possible."""
     if isinstance(answer, bytes):
         with suppress(ValueError, RecursionError):
@@ -79,7 +79,7 @@ def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> M
         model: the model's name.
         secrets: the keys and passwords that the model uses; those in the environment are known.
     """
-    return ModelError(code, redacted(message, [*secrets, *of_environment()]), model)
+    return ModelError(code, redact(message, [*secrets, *of_environment()]), model)
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def error_of(
     """
     if isinstance(error, ModelError):
         cause = error.__cause__ or error.__context__
-        error.message = redacted(error.message, [*secrets, *of_environment()])
+        error.message = redact(error.message, [*secrets, *of_environment()])
         error.args = (error.code, error.message, error.subject)
         if cause and not isinstance(cause, RedactedError):
             error.__cause__ = RedactedError(cause, secrets)
@@ -142,7 +142,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
     texts = {name: str(getattr(reply, name) or "") for name in ("text", "finish_reason", "model", "refusal")}
     shown = "\n".join(texts.values())
     unseen = [secret for secret in secrets if secret in shown and secret not in str(request.messages)]
-    clean: dict[str, Any] = {name: without(text, unseen) for name, text in texts.items() if text}
+    clean: dict[str, Any] = {name: remove_secrets(text, unseen) for name, text in texts.items() if text}
     return replace(reply, tokens=None, **clean) if unseen else reply
 
 

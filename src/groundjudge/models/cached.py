@@ -19,7 +19,7 @@ from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
-from groundjudge.files import private
+from groundjudge.files import private_opener
 from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.replies.reply import Reply, Token
@@ -84,7 +84,7 @@ class CachedModel:
         try:
             file = self.path.resolve()
             with suppress(FileExistsError):  # SQLite makes the files beside it with the same mode
-                open(file, "xb", opener=private).close()
+                open(file, "xb", opener=private_opener).close()
             _check_own(file)
             self._file = sqlite3.connect(
                 file, timeout=PATIENCE, isolation_level=None, check_same_thread=False
@@ -190,7 +190,7 @@ class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", s
     tokens: tuple[Token, ...] | None
 
 
-def shared(model: Model) -> tuple[SharedModel, SharedModel]:
+def share_calls(model: Model) -> tuple[SharedModel, SharedModel]:
     """Two models that share the calls of one: each makes only the calls that the other has not made.
 
     A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that

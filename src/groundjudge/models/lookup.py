@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same
-from groundjudge.models.loop_thread import called
+from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import LENGTH_OF_KEYS, RedactedError, of_environment, secrets_in, secrets_of
-from groundjudge.models.unsupported_parameters import learnt_from, negotiated
+from groundjudge.models.unsupported_parameters import learnt_from, negotiate
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -114,7 +114,7 @@ class FunctionModel:
             kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
             request = replace(request, parameters=kept)
         with model_errors(self.name, f"the model {self.name} raised ", self.secrets):
-            return without_echo(reply_of(await called(self.function, request)), request, self.secrets)
+            return without_echo(reply_of(await call_function(self.function, request)), request, self.secrets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,7 +197,7 @@ class LibraryModel:
                 return without_echo(_reply_of(await _asked(llm, request)), request, self.secrets)
 
         sent = {name: value for name, value in request.parameters.items() if name in possible}
-        return await negotiated(replace(request, parameters=sent), self._refused, self.name, send)
+        return await negotiate(replace(request, parameters=sent), self._refused, self.name, send)
 
 
 LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name"))
@@ -221,7 +221,7 @@ async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of eith
         # An async client may belong to an event loop that has ended. The sync client needs no loop.
         if not isinstance(error, NotImplementedError) and "loop" not in str(error):
             raise
-        return await called(ask_in_thread, *given)
+        return await call_function(ask_in_thread, *given)
 
 
 def _reply_of(answer: object) -> Reply:

@@ -112,7 +112,7 @@ def is_in_loop_thread() -> bool:
     return current_thread().name.startswith(NAME)
 
 
-async def called(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
+async def call_function(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
     """What a function returns: an async one is awaited, a sync one runs in a thread."""
     called_too = getattr(function, "__call__", None)  # noqa: B004  of an object, which can be async
     if any(map(inspect.iscoroutinefunction, (function, called_too))):
@@ -147,7 +147,7 @@ class ThreadPerCall(ThreadPoolExecutor):
 
 
 @contextmanager
-def entered(context: Context) -> Generator[None]:
+def enter_context(context: Context) -> Generator[None]:
     """Set the variables of a context in the present one. `Context.run` would run a whole function in it."""
     changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
     tokens = [(variable, variable.set(value)) for variable, value in changed.items()]

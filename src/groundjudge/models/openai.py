@@ -22,12 +22,12 @@ from openai.resources.chat import Completions
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import check_key, model_error, model_errors, no_reply, parsed, without_echo
+from groundjudge.models.answer import check_key, model_error, model_errors, no_reply, parse_body, without_echo
 from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same, sent_by
-from groundjudge.models.loop_thread import called, is_in_loop_thread
+from groundjudge.models.loop_thread import call_function, is_in_loop_thread
 from groundjudge.models.pacing import wait_or_raise
-from groundjudge.models.redaction import RedactedError, of_endpoint, redacted, secrets_of
-from groundjudge.models.unsupported_parameters import learnt_from, negotiated
+from groundjudge.models.redaction import RedactedError, of_endpoint, redact, secrets_of
+from groundjudge.models.unsupported_parameters import learnt_from, negotiate
 from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
 
@@ -185,7 +185,7 @@ class OpenAIModel:
         async def send(parameters: dict[str, Any]) -> Reply:
             return await self._retried({**parameters, **sent}, is_paced=request.paced)
 
-        reply = await negotiated(request, learnt_from(f"{self._url} {self.name}"), self._who, send)
+        reply = await negotiate(request, learnt_from(f"{self._url} {self.name}"), self._who, send)
         return without_echo(reply, request, self.secrets)
 
     def client(self) -> openai.OpenAI:
@@ -231,7 +231,7 @@ class OpenAIModel:
         while True:
             try:
                 with self.errors():
-                    reply = self._reply(parsed(await self._send(body)))
+                    reply = self._reply(parse_body(await self._send(body)))
                     return replace(reply, retries=retries) if retries else reply
             except ModelError as error:
                 error.retries += retries
@@ -270,7 +270,7 @@ class OpenAIModel:
             async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), sending as response:
                 content = await self._content(response)
             if not response.is_success:
-                said = parsed(content)
+                said = parse_body(content)
                 error = said.get("error", said) if is_mapping(said) else said
                 raise openai.APIStatusError("", response=response, body=error)
             return content
@@ -280,7 +280,7 @@ class OpenAIModel:
         arguments |= {"extra_body": extra} if extra else {}
         create = self._given.chat.completions.create
         # A wrapped `create` of an AsyncOpenAI need not look asynchronous.
-        return await (create(**arguments) if _is_async(self._given) else called(create, **arguments))
+        return await (create(**arguments) if _is_async(self._given) else call_function(create, **arguments))
 
     async def _content(self, response: Any) -> bytes:  # noqa: ANN401  of httpx
         """The body of a response. It is unpacked here: httpx would unpack a megabyte into gigabytes."""
@@ -330,7 +330,7 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
     return transport
 
 
-_without_secrets = lru_cache(redacted)  # every request asks for its endpoint
+_without_secrets = lru_cache(redact)  # every request asks for its endpoint
 
 
 def _is_async(client: object) -> bool:

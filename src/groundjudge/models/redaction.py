@@ -60,7 +60,7 @@ Secrets: TypeAlias = Iterable[str]
 """Keys, passwords and user names as far as they are known."""
 
 
-def redacted(text: str, secrets: Secrets = ()) -> str:
+def redact(text: str, secrets: Secrets = ()) -> str:
     """A text without what looks like a secret, and without the pieces of these, however they are encoded."""
     known = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     masked = ((re.escape(secret[:3]) + MASKED, REDACTED) for secret in known)
@@ -77,7 +77,7 @@ def redacted(text: str, secrets: Secrets = ()) -> str:
     return re.sub("\0+", REDACTED, "".join(shown))
 
 
-def without(text: str, forms: Iterable[str]) -> str:
+def remove_secrets(text: str, forms: Iterable[str]) -> str:
     """A text without these forms of secrets, where they are whole: the rest of a reply stays as it is."""
     for form in forms:
         text = text.replace(form, REDACTED)
@@ -137,13 +137,13 @@ def _in_text(name: str, text: str) -> Iterable[str]:
     """The secrets in a text: those of a URL, the text itself by its name, or the words that look like one."""
     if "://" in text:
         users = re.findall(r"://(\S*)@", text)
-        query = [word for word in re.split(r"(?=[?&])", text)[1:] if redacted(word) != word]
+        query = [word for word in re.split(r"(?=[?&])", text)[1:] if redact(word) != word]
         parts = [part for user in users for part in user.split(":", 1)]
         given = [*users, *parts, *(word.partition("=")[2] for word in query)]
         return {*given, *map(unquote, given)}
     if SECRET_NAME.search(name):
         return [] if os.path.exists(text) else [text]  # noqa: PTH110  a key can be too long for a path
-    return [word for word in text[:MOST_VALUES].split() if redacted(word) != word]
+    return [word for word in text[:MOST_VALUES].split() if redact(word) != word]
 
 
 def _held(value: Any) -> Iterable[tuple[object, object]]:  # noqa: ANN401  anything
@@ -185,7 +185,7 @@ class RedactedError(Exception):
 
     def clean(self, text: str) -> str:
         """A text without the secrets."""
-        return redacted(text, [*self._secrets, *of_environment()])
+        return redact(text, [*self._secrets, *of_environment()])
 
     def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
         """Pickle what it shows."""

@@ -59,7 +59,7 @@ def learnt_from(identity: str) -> dict[str, str]:
     return _LEARNT.setdefault((os.getpid(), identity), {})
 
 
-async def negotiated(
+async def negotiate(
     request: Request, known: dict[str, str], who: str, send: Callable[[dict[str, Any]], Awaitable[Reply]]
 ) -> Reply:
     """The reply to a request, sent again without each parameter that the endpoint refuses.
@@ -79,7 +79,7 @@ async def negotiated(
     refused: dict[str, str] = {}
     retries = 0
     while True:
-        sent = accepted(request.parameters, {**known, **refused})
+        sent = apply_refusals(request.parameters, {**known, **refused})
         try:
             reply = await send(sent)
         except ModelError as error:
@@ -95,7 +95,7 @@ async def negotiated(
             return replace(reply, retries=reply.retries + retries) if retries else reply
 
 
-def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
+def apply_refusals(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
     """The parameters as the endpoint accepts them: renamed, replaced or left out as `refusals` says."""
     sent: dict[str, Any] = {}
     for parameter, value in parameters.items():

@@ -14,7 +14,15 @@ from typing import NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from groundjudge.text.numbers import Number, numbers_at
-from groundjudge.text.words import ARTICLES, FUNCTION_SIGNS, Word, is_unspaced, negated_at, spelled, words
+from groundjudge.text.words import (
+    ARTICLES,
+    FUNCTION_SIGNS,
+    Word,
+    is_unspaced,
+    negated_at,
+    spell_out_dates,
+    words,
+)
 
 # What separates the clauses of a sentence.
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，、；：。]|\bbut\b")
@@ -66,7 +74,7 @@ class Difference(NamedTuple):
 @lru_cache(MOST_KEPT)
 def read(text: str) -> TokenizedText:
     """Read a text."""
-    text = spelled(text)
+    text = spell_out_dates(text)
     numbers, rest = numbers_at(text), list(text)
     for _, start, end in numbers:
         rest[start:end] = " " * (end - start)

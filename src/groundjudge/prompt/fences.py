@@ -66,17 +66,17 @@ class Block:
 
 def code_for(blocks: Iterable[Block]) -> str:
     """The code for the tags of some blocks: the same for the same values, and in none of their texts."""
-    values = "\n".join(fenced(block, "") for block in blocks)
+    values = "\n".join(fence_block(block, "") for block in blocks)
     shown = values.lower()  # a model may take a code in capitals for the same
     codes = (sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH] for attempt in count())
     return next(code for code in codes if code not in shown)
 
 
-def fenced(block: Block, code: str) -> str:
+def fence_block(block: Block, code: str) -> str:
     """A block between its tags."""
     tag, inside = f"data-{block.name}-{code}", block.content
     if not isinstance(inside, str):
-        inside = "\n".join(fenced(inner, code) for inner in inside)
+        inside = "\n".join(fence_block(inner, code) for inner in inside)
     return "\n".join(filter(None, (f"<{tag}{block.attributes}>", inside, f"</{tag}>")))
 
 

@@ -22,7 +22,7 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
 from groundjudge.errors import CaseError, PromptError, did_you_mean, first_fault
-from groundjudge.prompt.fences import Block, attribute, code_for, fenced, without_control_tokens
+from groundjudge.prompt.fences import Block, attribute, code_for, fence_block, without_control_tokens
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, Passes, PromptId, well_formed
 
@@ -245,14 +245,14 @@ class Prompt(Frozen):
         """
         self.check(case)
         blocks, code = self._blocks(case)
-        values = {block.name: fenced(block, code) for block in blocks}
+        values = {block.name: fence_block(block, code) for block in blocks}
         return tuple({"role": role, "content": _filled(pieces, values)} for role, pieces in self.sections)
 
     def quoted(self, case: Case, texts: Iterable[str]) -> str:
         """Texts from a reply or a response between the same tags as the values of the case; "" for none."""
         _, code = self._blocks(case)
         harmless = (re.sub(code, " ", without_control_tokens(text), flags=re.IGNORECASE) for text in texts)
-        return "\n".join(fenced(Block("quote", text), code) for text in harmless)
+        return "\n".join(fence_block(Block("quote", text), code) for text in harmless)
 
     def _blocks(self, case: Case) -> tuple[list[Block], str]:
         """The values of a case that are shown, and the code of their tags."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundjudge.replies.adjacent import Adjacent
-from groundjudge.replies.format import Asked, Format, PartReading, Reading
+from groundjudge.replies.format import Expectation, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
 from groundjudge.replies.labelled import Banded, Line
 from groundjudge.replies.scorecard import Scorecard
@@ -14,4 +14,4 @@ FORMATS = {each.__name__.lower(): each for each in (Adjacent, Banded, Json, Line
 """The formats by the names that prompt files use."""
 
 __all__ = ["Adjacent", "Banded", "Json", "Line", "Plain", "Scorecard", "Tags"]
-__all__ += ["Asked", "Format", "PartReading", "Reading"]
+__all__ += ["Expectation", "Format", "PartReading", "Reading"]

@@ -11,8 +11,8 @@ from math import floor
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
-from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, spelt, verdict
+from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, PartReading, Reading
+from groundjudge.replies.labelled import Field, label_pattern, labelled_fields, one_line, spelt, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import LONGEST, Reader, decimal, written
@@ -46,7 +46,7 @@ class Adjacent(Format):
         """The same as `names`."""
         return self.names
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply.
 
         Raises:
@@ -56,7 +56,7 @@ class Adjacent(Format):
                 number cannot be read.
         """
         labels = label_pattern(f"{name}_{step}" for name in self.names for step in STEPS)
-        reader, found = labelled(reply, labels, scale, asked)
+        reader, found = labelled_fields(reply, labels, scale, asked)
         if not found:
             raise reader.error("no_verdict")
         parts, warnings = zip(*(_part(name, found, reader) for name in self.names), strict=True)

@@ -92,7 +92,7 @@ class ComparableWords:
                 yield source[spans[first][1] : spans[last][1]].casefold().strip(" \n.,:;!?。，")
 
 
-def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
+def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
     """The parts, each of which is a sentence of the response, and which are all of it.
 
     A sentence that is rated twice counts once, unless the response has it twice.

@@ -15,7 +15,7 @@ Span: TypeAlias = tuple[int, int]
 """Where something stands in the raw reply: its first index, and the one behind its last."""
 
 
-class Asked(NamedTuple):
+class Expectation(NamedTuple):
     """What a reader may have to know of the question besides the scale.
 
     Attributes:
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     response: str | None = None
 
 
-NOTHING_ELSE = Asked()
+NOTHING_ELSE = Expectation()
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Format(Protocol):
         return False
 
     @abstractmethod
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply to what was asked.
 
         Raises:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundjudge.case.data import as_json, is_mapping
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
-from groundjudge.replies.opening import ends_nothing, fold, opened
+from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, Reading
+from groundjudge.replies.opening import ends_nothing, fold, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, written
 from groundjudge.scale import DIGITS, Scale
@@ -62,7 +62,7 @@ class Json(Format):
     value: str = "score"
     reason: str = "reasoning"
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose and fences may stand around the object.
 
         Raises:
@@ -70,7 +70,7 @@ class Json(Format):
                 scores that differ, another one may stand outside of the objects, or a digit or the key's
                 name behind it.
         """
-        opening = opened(reply, OBJECT, has_strings=True)
+        opening = open_reply(reply, OBJECT, has_strings=True)
         reader = Reader(opening, scale, asked, (self.value,))
         offset, own = opening.origins[opening.start], self.value.casefold()
         text = reply.text[offset:]

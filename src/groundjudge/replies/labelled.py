@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, Folded, opened
+from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, Reading
+from groundjudge.replies.opening import LETTER_OR_DIGIT, Folded, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, said, written
+from groundjudge.replies.value import Reader, value_text, written
 from groundjudge.scale import Scale
 
 # A line below that goes on with the value: it begins with a digit, or is a sign, alone but
@@ -57,11 +57,11 @@ def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
     )
 
 
-def labelled(
-    reply: Reply, labels: re.Pattern[str], scale: Scale, asked: Asked, names: tuple[str, ...] = ()
+def labelled_fields(
+    reply: Reply, labels: re.Pattern[str], scale: Scale, asked: Expectation, names: tuple[str, ...] = ()
 ) -> tuple[Reader, list[Field]]:
     """A reply, and its labelled fields in order."""
-    reader = Reader(opened(reply, labels), scale, asked, names)
+    reader = Reader(open_reply(reply, labels), scale, asked, names)
     text = reader.text.text
     begins = (0, *(line.end() for line in LINE.finditer(text)))  # which is faster than to search for a label
     matches = [match for begin in begins if (match := labels.match(text, begin))]
@@ -124,14 +124,14 @@ class Line(Format):
     name: str | tuple[str, ...] = "Verdict"
     brackets: bool = False
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose may follow the verdict, without a digit or, after a label, another label.
 
         Raises:
             ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
                 read.
         """
-        reader, found = labelled(reply, self._labels, scale, asked, self._names)
+        reader, found = labelled_fields(reply, self._labels, scale, asked, self._names)
         lines = [each for each in found if not self.brackets or "[[" in each.place]
         line, read = verdict(reader, lines, prose_may_follow=True)
         rest = (each.below if each in lines else each.text for each in found[found.index(line) :])
@@ -142,7 +142,7 @@ class Line(Format):
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation, with its labels made harmless, and the labelled line below it."""
         name = self._names[0]
-        place = f"[[{said(reading)}]]" if self.brackets else said(reading)
+        place = f"[[{value_text(reading)}]]" if self.brackets else value_text(reading)
         reason = self._labels.sub(lambda match: f"> {match[0]}", reading.reason)
         return f"{reason}\n{name}{'' if name.endswith(']') else ':'} {place}".lstrip()
 
@@ -162,14 +162,14 @@ BANDED = label_pattern(("Analysis", "Level", "Score"))
 class Banded(Format):
     """Reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`."""
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply.
 
         Raises:
             ReplyError: there is no score, there are several that differ or more behind it (`ambiguous`), or
                 it cannot be read.
         """
-        reader, found = labelled(reply, BANDED, scale, asked)
+        reader, found = labelled_fields(reply, BANDED, scale, asked)
         _, score = verdict(reader, [each for each in found if each.label == "score"])
         texts = {each.label: each.text for each in found}
         return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
@@ -177,4 +177,4 @@ class Banded(Format):
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the three labelled parts, one line each."""
         analysis, level = one_line(reading.reason), one_line(reading.level)
-        return f"Analysis: {analysis}\nLevel: {level}\nScore: {said(reading)}"
+        return f"Analysis: {analysis}\nLevel: {level}\nScore: {value_text(reading)}"

@@ -86,7 +86,7 @@ def fold(raw: str) -> Folded:
     return Folded(raw, "".join(map(raw.__getitem__, kept)).translate(WIDTHS), [*kept, len(raw)])
 
 
-def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> Folded:
+def open_reply(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> Folded:
     """A finished reply, folded, with blanks in the place of the reasoning, which can hold no verdict.
 
     Args:

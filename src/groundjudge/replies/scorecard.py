@@ -9,13 +9,13 @@ from itertools import dropwhile
 from statistics import fmean
 from typing import TypeAlias
 
-from groundjudge.replies.completeness import completed
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading
-from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
+from groundjudge.replies.completeness import check_completeness
+from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, PartReading, Reading
+from groundjudge.replies.labelled import Field, label_pattern, labelled_fields, one_line, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, said, unwrapped
-from groundjudge.scale import Scale, folded
+from groundjudge.replies.value import Reader, unwrapped, value_text
+from groundjudge.scale import Scale, fold_label
 
 # `Statement` and `Criteria` are what later versions of the format call the sentence.
 SENTENCE = ("statement sentence", "statement", "criteria")
@@ -31,7 +31,7 @@ NOTHING = re.compile(
 BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
-NOT_CLAIMED = folded(NO_CLAIM)
+NOT_CLAIMED = fold_label(NO_CLAIM)
 # A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Field, Field, Field]
 
@@ -45,7 +45,7 @@ class Scorecard(Format):
         """True: each part is a sentence of the response."""
         return True
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply. A sentence that claims nothing has no score.
 
         Raises:
@@ -54,7 +54,7 @@ class Scorecard(Format):
                 `unrated_sentences` if the blocks are not the sentences of the response, or the code of a
                 score that cannot be read.
         """
-        reader, found = labelled(reply, LABELS, scale, asked)
+        reader, found = labelled_fields(reply, LABELS, scale, asked)
         parts = [_part(block, reader) for block in _blocks(found, reader)]
         if not parts:
             raise reader.error("no_verdict")
@@ -64,7 +64,7 @@ class Scorecard(Format):
             if scores.setdefault(one_line(part.name.casefold()), score) != score:
                 raise reader.error("ambiguous", part.name)
         if asked.response is not None:
-            parts = completed(parts, asked.response, reply)
+            parts = check_completeness(parts, asked.response, reply)
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
@@ -86,7 +86,7 @@ def _block(part: PartReading) -> str:
     return (
         f"Statement Sentence: {one_line(part.name)}\n"
         f"Supporting Evidence: {one_line(' ... '.join(part.quotes)) or 'NOTHING FOUND'}\n"
-        f"Score: {NO_CLAIM if part.value is None and not part.label else said(part)}"
+        f"Score: {NO_CLAIM if part.value is None and not part.label else value_text(part)}"
     )
 
 
@@ -117,7 +117,7 @@ def _is_template(block: Block, reader: Reader) -> bool:
 def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
     quotes = () if NOTHING.match(evidence.text) else (evidence.text,)
-    claims_nothing = folded(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
+    claims_nothing = fold_label(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
     is_alone = not LETTER_OR_DIGIT.search(score.below)
     found = Reading(None) if claims_nothing and is_alone else verdict(reader, [score], sentence.text)[1]
     if found.value not in (None, reader.scale.worst) and not LETTER_OR_DIGIT.search(evidence.text):

@@ -7,10 +7,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, Reading
+from groundjudge.replies.opening import LETTER_OR_DIGIT, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, said
+from groundjudge.replies.value import Reader, value_text
 from groundjudge.scale import Scale
 
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
@@ -35,14 +35,14 @@ class Tags(Format):
     value: str = "S2"
     reason: str = "S1"
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
             ReplyError: there is no verdict, there are several that differ or more behind it, or it is only
                 quoted (`ambiguous`), or it cannot be read.
         """
-        reader = Reader(opened(reply, self._element), scale, asked, (self.value,))
+        reader = Reader(open_reply(reply, self._element), scale, asked, (self.value,))
         text, elements = reader.text, defaultdict[str, list[re.Match[str]]](list)
         for each in self._element.finditer(text.text):
             elements[(each["name"] or "").lower()].append(each)
@@ -62,7 +62,7 @@ class Tags(Format):
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
-        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{said(reading)}</{self.value}>"
+        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{value_text(reading)}</{self.value}>"
 
     @cached_property
     def _element(self) -> re.Pattern[str]:

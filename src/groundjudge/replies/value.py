@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from groundjudge.errors import ReplyError, what_is_wrong
+from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence.normalized import UNSPACED
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Format, PartReading, Reading, Span
-from groundjudge.replies.opening import Folded, opened
+from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, PartReading, Reading, Span
+from groundjudge.replies.opening import Folded, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.scale import SPACES, Scale, folded
+from groundjudge.scale import SPACES, Scale, fold_label
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
@@ -51,14 +51,14 @@ class Reader:
 
     text: Folded
     scale: Scale
-    asked: Asked = NOTHING_ELSE
+    asked: Expectation = NOTHING_ELSE
     names: tuple[str, ...] = ()
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        said = what_is_wrong(code, wanted=self.scale.wanted)
+        fault = describe_fault(code, wanted=self.scale.wanted)
         quotes = tuple(filter(None, (of, quote[:LONGEST].strip())))
-        return ReplyError(code, self.text.raw, said, quotes, is_misplaced=True)
+        return ReplyError(code, self.text.raw, fault, quotes, is_misplaced=True)
 
     def verdict(self, places: Sequence[Span], of: str = "") -> tuple[int, Reading]:
         """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""
@@ -75,11 +75,11 @@ class Reader:
         Raises:
             ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `value`.
         """
-        said = [*map(self.value, places)]
-        first = next((index for index, each in enumerate(said) if each != "no_verdict"), None)
+        values = [*map(self.value, places)]
+        first = next((index for index, each in enumerate(values) if each != "no_verdict"), None)
         if first is None:
             raise self.error("no_verdict", of=of)
-        found, *others = said[first:]
+        found, *others = values[first:]
         if any(each != found for each in others if isinstance(each, Reading) or isinstance(found, Reading)):
             raise self.error("ambiguous", " ... ".join(places[first:]), of)
         if isinstance(found, str):
@@ -111,10 +111,12 @@ class Reader:
             return any(map(str.isdigit, text))
         # "not supported" is not "supported", and "a" in prose is not the grade A.
         labels = sorted(self.scale.choices, key=len, reverse=True)
-        names = "|".join(f"(?i:{re.escape(folded(one))})" if one[1:] else re.escape(one) for one in labels)
+        names = "|".join(
+            f"(?i:{re.escape(fold_label(one))})" if one[1:] else re.escape(one) for one in labels
+        )
         # in scripts without spaces nothing tells where a word ends
         words = re.findall(rf"(?<![^\W{UNSPACED}])(?:{names})(?![^\W{UNSPACED}])", SPACES.sub(" ", text))
-        return any(folded(word) != folded(found.label) for word in words)
+        return any(fold_label(word) != fold_label(found.label) for word in words)
 
     def misfit(self, text: str) -> str:
         """The code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
@@ -126,7 +128,7 @@ class Reader:
         """A place without the value's name and without pairs of quotation marks and brackets around it."""
         text = unwrapped(place)
         name = NAME.match(text)
-        is_own = name and folded(name[1]) in {"score", "rating", "grade", *map(folded, self.names)}
+        is_own = name and fold_label(name[1]) in {"score", "rating", "grade", *map(fold_label, self.names)}
         return unwrapped(text[name.end() :]) if name and is_own else text
 
     def _number(self, text: str) -> float | str:
@@ -154,10 +156,10 @@ class Reader:
         if re.fullmatch(NUMBER, text):
             return decimal(text) == number
         label = label_of(number, self.asked.levels)
-        return label is not None and folded(text) == folded(label)
+        return label is not None and fold_label(text) == fold_label(label)
 
 
-def said(verdict: Reading | PartReading) -> str:
+def value_text(verdict: Reading | PartReading) -> str:
     """The label of a verdict, or its number in digits."""
     return verdict.label or written(verdict.value or 0.0)
 
@@ -196,16 +198,16 @@ class Plain(Format):
     It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
     """
 
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
         """Read a reply.
 
         Raises:
             ReplyError: the reply is not a number or a label of the scale, or it says more than that.
         """
-        text = opened(reply)
+        text = open_reply(reply)
         fenced = FENCED.fullmatch(text.text)
         return Reader(text, scale, asked).verdict([fenced.span(1) if fenced else (0, len(text.text))])[1]
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the number or the label."""
-        return said(reading)
+        return value_text(reading)

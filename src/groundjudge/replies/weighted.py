@@ -15,8 +15,8 @@ from itertools import accumulate
 from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.replies.value import said
-from groundjudge.scale import DASHES, SPACES, Scale, folded
+from groundjudge.replies.value import value_text
+from groundjudge.scale import DASHES, SPACES, Scale, fold_label
 
 # Endpoints give the probabilities of at most 20 tokens.
 MOST_VALUES = 20
@@ -91,7 +91,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     candidates = token.candidates
     texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != said(verdict):
+    if names[token.text] != value_text(verdict):
         return None
     known = {name: sum(own for each, own in candidates if names[each] == name) for name in _values(scale)}
     mass = sum(known.values())
@@ -134,7 +134,7 @@ def _name(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     A text that begins several begins only those for which no longer one is among the texts: "1" is not the
     beginning of "10" where "10" is a token of its own.
     """
-    wholes = {name: folded(name) for name in _values(scale)}
+    wholes = {name: fold_label(name) for name in _values(scale)}
     ended = [name for name, whole in wholes.items() if _ends(text, whole)]
     begun = [name for name, whole in wholes.items() if text and _begins(text, whole)]
     if len(begun) > 1:

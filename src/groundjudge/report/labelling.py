@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from groundjudge.analysis.labels import LabelError
-from groundjudge.analysis.sample import LabelSample
 from groundjudge.case.case import Case
+from groundjudge.lab.labels import LabelError
+from groundjudge.lab.sample import LabelSample
 from groundjudge.report.template import case_data, filled
 from groundjudge.rubric.rubric import Rubric
 

@@ -7,18 +7,18 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
-from groundjudge.analysis.labels import Labels, by_judge, labels_for, words_of
 from groundjudge.case.case import Case, Document
-from groundjudge.errors import explained
-from groundjudge.probe.figures import Card
+from groundjudge.errors import explain_code
+from groundjudge.lab.labels import Labels, by_judge, labels_for, words_of
+from groundjudge.lab.probe.figures import Card
 from groundjudge.report.template import case_data, filled, without_empty
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote, __version__, deciding_score
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
-    from groundjudge.analysis.agreement import Agreement
-    from groundjudge.analysis.rate import TrueRate
+    from groundjudge.lab.agreement import Agreement
+    from groundjudge.lab.rate import TrueRate
 
 HISTOGRAM_BINS = 20
 """The number of bins of equal width of a judge's histogram of scores."""
@@ -47,7 +47,7 @@ def report(  # noqa: PLR0913  independent options
         title: the heading, such as the name of the file of verdicts.
         cases: the judged cases, matched with verdicts by their ids.
         labels: human labels to show with the verdicts.
-        agreements: what `analysis.agreement.agree` returns for these labels, with all disagreements
+        agreements: what `lab.agreement.agree` returns for these labels, with all disagreements
             in `worst`, because rows are marked by them.
         rate: the true rate of grounded answers, to show beside the pass rate of its judge.
         probe: the card of a probe, to show its figures.
@@ -68,7 +68,7 @@ def report(  # noqa: PLR0913  independent options
         "n_repeated": n_repeated,
         "judges": _judges(kept, agreements, rate),
         "signatures": list(signatures),
-        "warnings": {code: explained("warnings", code)[0] for each in kept for code in each.warnings},
+        "warnings": {code: explain_code("warnings", code)[0] for each in kept for code in each.warnings},
         "cases": [case_data(case) for case in shown.values()],
         "probe": probe.model_dump(mode="json") if probe else None,
         "verdicts": _rows(kept, shown, signatures, labels, agreements),

@@ -19,16 +19,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
-from groundjudge.errors import CaseError, PromptError, ReplyError, what_is_wrong
+from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
-from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading
+from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.scale import Scale, folded
+from groundjudge.scale import Scale, fold_label
 from groundjudge.verdict import Part, Passes, Verdict, __version__, decision
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
@@ -210,14 +210,14 @@ class Rubric:
         """
         reply = Reply(reply) if isinstance(reply, str) else reply
         case = None if case is None else self._seen(case)
-        asked = Asked(self.levels, None if case is None else case.response_text)
+        asked = Expectation(self.levels, None if case is None else case.response_text)
         reading = self.format.read(reply, self.scale, asked)
         weighed, shares = reading, None
         if self.weighted:
             weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
         parts, about_quotes = _parts(weighed, reading, self.scale, case)
         unfound = _without_evidence(parts)
-        evidence_note = what_is_wrong(EVIDENCE_NOT_FOUND, unfound) if unfound else ""
+        evidence_note = describe_fault(EVIDENCE_NOT_FOUND, unfound) if unfound else ""
         label = reading.label or label_of(reading.value, self.levels)
         inconsistencies = self._consistency_warnings(reading, label, case)
         warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
@@ -470,9 +470,9 @@ def _without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    said = folded(level)
-    named = {other for other in levels.values() if re.search(rf"\b{re.escape(folded(other))}\b", said)}
-    named |= {other for other in levels.values() if said and folded(other).startswith(f"{said} ")}
+    said = fold_label(level)
+    named = {other for other in levels.values() if re.search(rf"\b{re.escape(fold_label(other))}\b", said)}
+    named |= {other for other in levels.values() if said and fold_label(other).startswith(f"{said} ")}
     return bool(named) and label not in named
 
 

@@ -23,11 +23,11 @@ from typing import Any, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, RESERVED
 from groundjudge.errors import CaseError, did_you_mean, requires
-from groundjudge.files import replaced
+from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, held_in, listed
-from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged, raise_if
+from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, held_in, parse_list
+from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows, raise_if
 from groundjudge.verdict import Verdict
 
 with requires("record batches and Parquet files need PyArrow", "arrow"):
@@ -127,13 +127,13 @@ def judge_batches(
         ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
             `bad_cache` if the ledger cannot be used.
     """
-    all_judges: Sequence[AnyJudge] = checked(judges, concurrency)
+    all_judges: Sequence[AnyJudge] = check_judges(judges, concurrency)
     if ledger is not None:
         all_judges = with_models(all_judges, lambda model: CachedModel(model, ledger))
     held: deque[_Held] = deque()
     rows = _rows(iter(batches), all_judges, columns, held)
     options: RunOptions = {"concurrency": concurrency, "ordered": True}
-    numbered = in_a_thread(judged(all_judges, rows, options, lambda number, verdict: (number, verdict)))
+    numbered = in_a_thread(judge_rows(all_judges, rows, options, lambda number, verdict: (number, verdict)))
     return _batches(numbered, held)
 
 
@@ -189,7 +189,7 @@ def _once(chosen: Collection[str], names: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(chosen)]
 
 
-def keyed(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBatch, None, None]:
+def add_keys(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBatch, None, None]:
     """Add a column `key`, the key that the judge's verdict on the row has, to find what is judged already.
 
     Args:
@@ -282,8 +282,8 @@ def _output(held: _Held, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch
     """The output for verdicts on rows of a batch."""
     first, kept = held
     rows = pa.array([number - first for number, _ in numbered], pa.int64())
-    judged = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
-    arrays = [*(column.take(rows) for column in kept.columns), *judged.columns]
+    judge_rows = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
+    arrays = [*(column.take(rows) for column in kept.columns), *judge_rows.columns]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kept.schema, *VERDICT_SCHEMA]))
 
 
@@ -340,7 +340,7 @@ def _plain_rows(piece: RecordBatch, number: int, renamed: Mapping[str, str]) -> 
             why = f"{place}: the column {field.name!r}: {error}"
             raise CaseError("unreadable_row", why, place) from error
         for row, value in zip(rows, values, strict=True):
-            row[field.name] = listed(held, value) if isinstance(value, str) else value
+            row[field.name] = parse_list(held, value) if isinstance(value, str) else value
     return rows
 
 
@@ -444,6 +444,6 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
     """
     schema = pa.schema([pa.field("id", TEXT), *VERDICT_SCHEMA])
     rows = ({"id": verdict.case_id, **_cells(verdict)} for verdict in verdicts)
-    with replaced(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+    with replace_file(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while group := [*islice(rows, WRITTEN_AT_ONCE)]:
             writer.write_batch(pa.RecordBatch.from_pylist(group, schema))

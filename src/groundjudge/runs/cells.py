@@ -38,7 +38,7 @@ def held_in(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> str:
     return field_of(name) or name.casefold()
 
 
-def listed(field: str, cell: str) -> object:
+def parse_list(field: str, cell: str) -> object:
     """The JSON list in a cell if the field can be a list of such items; otherwise the cell."""
     kinds = LIST_OF.get(field, ())
     if not kinds or not cell.lstrip().startswith("["):

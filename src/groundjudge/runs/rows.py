@@ -22,7 +22,7 @@ from groundjudge.case.case import Case, Document
 from groundjudge.case.data import is_list
 from groundjudge.case.fields import RESERVED, FieldPaths, Fields, until_found
 from groundjudge.errors import CaseError
-from groundjudge.runs.cells import LARGEST_ROW, held_in, listed
+from groundjudge.runs.cells import LARGEST_ROW, held_in, parse_list
 from groundjudge.runs.run import Rows, id_of
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
@@ -437,7 +437,7 @@ def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterat
         held = held_in(name, renamed)
         is_given = cell.strip() not in ABSENT and (cell.strip() or held in EMPTY_IS_GIVEN)
         if name and is_given:
-            yield name, listed(held, cell)
+            yield name, parse_list(held, cell)
         elif name in renamed:  # the column is there
             yield name, None
 

@@ -125,10 +125,10 @@ def arun(
             cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    return judged(judges, cases, options, lambda _, verdict: verdict)
+    return judge_rows(judges, cases, options, lambda _, verdict: verdict)
 
 
-def judged(
+def judge_rows(
     judges: AnyJudge | Sequence[AnyJudge],
     cases: Rows,
     options: RunOptions,
@@ -141,7 +141,7 @@ def judged(
     """
     check_options(options, RunOptions)
     concurrency = options.get("concurrency", CONCURRENCY)
-    listed = checked(judges, concurrency)
+    listed = check_judges(judges, concurrency)
     cannot = "cases must be an iterable of cases"
     table = f'{cannot}: of a pandas data frame pass df.to_dict("records")'  # iterating it gives column names
     single = f"{cannot}: put a single case in a list, read a file with json"
@@ -186,7 +186,7 @@ def id_of(row: Row, number: int) -> str:
     return row_id if row_id.strip() else f"row {number}"
 
 
-def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[AnyJudge, ...]:
+def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[AnyJudge, ...]:
     """The judges of a run as a tuple.
 
     Raises:
@@ -197,7 +197,7 @@ def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[An
     is_named = any(isinstance(judge, str) for judge in listed)  # pyright: ignore[reportUnnecessaryIsInstance]
     names_given = "judges must be Judge objects, not names: load() returns the Judge of a name"
     raise_if(TypeError, (is_named, names_given))
-    twice = named_twice(listed)
+    twice = duplicate_name(listed)
     raise_if(
         ValueError,
         (not listed, "no judge given"),
@@ -214,7 +214,7 @@ def raise_if(kind: type[Exception], *rules: tuple[object, str]) -> None:
             raise kind(message)
 
 
-def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
+def duplicate_name(items: Iterable[Model | AnyJudge]) -> str | None:
     """The first name that two models or two judges have; None if there is none."""
     counts = Counter(each.name for each in items)
     return next((name for name, n in counts.items() if n > 1), None)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, first_fault
-from groundjudge.files import holds_something, locked, private, replaced
+from groundjudge.files import is_nonempty_file, lock_file, private_opener, replace_file
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.rows import STDIO, FileRow, format_of, read_rows
 from groundjudge.runs.summary import Tally
@@ -155,24 +155,24 @@ def open_output(
         yield Output(None if out is None else sys.stdout.buffer)
         return
     path = Path(out)
-    with locked(path, ResumeError("in_use", f"{out}: another command is writing to it", out)):
-        is_new, has_verdicts = not path.exists(), holds_something(path)
+    with lock_file(path, ResumeError("in_use", f"{out}: another command is writing to it", out)):
+        is_new, has_verdicts = not path.exists(), is_nonempty_file(path)
         if has_verdicts and not (resume or overwrite):
             choice = "continue it with --resume, or replace it with --overwrite"
             raise ResumeError("exists", f"--out {out} already exists: {choice}", out)
-        continued = resumed(path, judges) if has_verdicts and resume else nullcontext()
+        continued = resume_verdict_file(path, judges) if has_verdicts and resume else nullcontext()
         try:
             # Without a buffer, which would be written once more when the file is closed.
-            with continued as previous, open(path, "ab", buffering=0, opener=private) as file:
+            with continued as previous, open(path, "ab", buffering=0, opener=private_opener) as file:
                 yield Output(file, previous, is_replaced=has_verdicts and not resume)
         except BaseException:
-            if is_new and not holds_something(path):
+            if is_new and not is_nonempty_file(path):
                 path.resolve().unlink(missing_ok=True)
             raise
 
 
 @contextmanager
-def resumed(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdicts, None, None]:
+def resume_verdict_file(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdicts, None, None]:
     """Prepare a file of verdicts to be continued by the same judges, and open it for them.
 
     Errors are removed, because those rows are judged again, and so is a half-written last line. The
@@ -190,7 +190,7 @@ def resumed(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdict
     by_name = {judge.name: judge for judge in judges}
     offsets: dict[str, int] = {}
     # For writing, so that a file that must not be continued is not replaced either.
-    with replaced(path) as kept, path.open("r+b") as lines:
+    with replace_file(path) as kept, path.open("r+b") as lines:
         for number, line in enumerate(lines, 1):
             verdict = _parse(line, f"{path}, line {number}")
             if verdict is None:

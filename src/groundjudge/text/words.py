@@ -112,7 +112,7 @@ def is_unspaced(word: str) -> bool:
     return bool(_UNSPACED_SIGN.match(word))
 
 
-def spelled(text: str) -> str:
+def spell_out_dates(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
     return _DATE.sub(_dated, _HOUR.sub(r" \1m", _PER_CENT.sub("%", text)))
 
@@ -132,10 +132,12 @@ def _run(run: str, start: int) -> Iterator[Word]:
             yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, at)
 
 
-def stemmed(word: str) -> str:
+def stem(word: str) -> str:
     """A word in small letters without its ending, by Snowball's rules for English. Keep it: it takes long."""
-    stem: str = snowball.Stemmer("english").stemWord(word)  # a new one each time: threads must not share one
-    return stem
+    ending_less: str = snowball.Stemmer("english").stemWord(
+        word
+    )  # a new one each time: threads must not share one
+    return ending_less
 
 
 @lru_cache(MOST_KEPT)
@@ -148,11 +150,11 @@ def _looked_up(word: str) -> tuple[str, float]:
     """
     low = word.casefold()
     is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
-    stem = low.removesuffix("'s").removesuffix("’s")
-    stem = SPELLINGS.get(stem) or SPELLINGS.get(stem.removesuffix("s"), stem)
+    base = low.removesuffix("'s").removesuffix("’s")
+    base = SPELLINGS.get(base) or SPELLINGS.get(base.removesuffix("s"), base)
     for british, american in _AMERICAN:
-        stem = re.sub(british, american, stem)
-    return stemmed(stem)[:LONGEST_STEM], FUNCTION_WEIGHT if is_function else 1.0
+        base = re.sub(british, american, base)
+    return stem(base)[:LONGEST_STEM], FUNCTION_WEIGHT if is_function else 1.0
 
 
 def negated_at(text: str) -> list[int]:

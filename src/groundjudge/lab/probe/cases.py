@@ -1,0 +1,117 @@
+"""The labelled cases of a probe: those that come with the library, or a file or list of your own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundjudge.case.case import Case
+from groundjudge.errors import CaseError, GroundjudgeError
+from groundjudge.rubric.rubric import Rubric
+from groundjudge.runs.rows import read_rows
+from groundjudge.runs.run import Row, case_of
+
+FOLDER = Path(__file__).parent / "cases"
+
+# What `expect` or `label` can be in a row, true and false included, and whether the response is right.
+EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, 1: True, 0: False}
+
+# The fields that can back a response.
+BACKING = frozenset({"context", "reference", "profile", "conversation", "answers"})
+
+
+class ProbeError(GroundjudgeError):
+    """A judge cannot be probed, or the cards of two probes cannot be read or compared."""
+
+
+@dataclass(frozen=True)
+class ProbeCase:
+    """A labelled case.
+
+    Attributes:
+        case: the case, with an id.
+        is_right: whether its response is right.
+        is_canary: whether nobody could fail it, or nobody could pass it.
+    """
+
+    case: Case
+    is_right: bool
+    is_canary: bool = False
+
+    @property
+    def name(self) -> str:
+        """The id of the case."""
+        return str(self.case.id)
+
+
+def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
+    """The labelled cases that a judge is probed with: those in the rows, or without any the library's own.
+
+    Raises:
+        ProbeError: `no_source`, `no_cases`, `nothing_passes`, `nothing_fails`, or as for the functions below.
+    """
+    if BACKING.isdisjoint(each.field for each in rubric.inputs):
+        shown = ", ".join(each.name for each in rubric.inputs)
+        message = (
+            f"{rubric.name} shows only {shown}: a probe edits facts that something backs, so the prompt must "
+            "show one of context, reference, profile and conversation"
+        )
+        raise ProbeError("no_source", message, rubric.name)
+    found = built_in_cases(rubric) if rows is None else labelled_cases(rows)
+    labels = {each.is_right for each in found}
+    for is_right, code, expect in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
+        if is_right not in labels:
+            needs = "a probe needs right and wrong responses"
+            message = f"no case is labelled {expect} (expect: {expect}): {needs}"
+            raise ProbeError(code if labels else "no_cases", message)
+    return found
+
+
+def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
+    """The library's own cases for a judge: those of its name, or the first set that has all its inputs.
+
+    Raises:
+        ProbeError: `no_cases`: no set has them all.
+    """
+    sets = sorted(FOLDER.glob("*.jsonl"), key=lambda file: (file.stem != rubric.name, file.stem))
+    for file in sets:
+        found = labelled_cases(read_rows(file))
+        if all(not rubric.prompt.missing(each.case) for each in found):
+            return found
+    needed = ", ".join(each.name for each in rubric.inputs if each.required)
+    message = (
+        f"{rubric.name}: no set of cases that comes with groundjudge has all of its inputs ({needed}): "
+        "pass cases of your own, each with its inputs and expect, pass or fail (--cases FILE)"
+    )
+    raise ProbeError("no_cases", message, rubric.name)
+
+
+def labelled_cases(rows: Iterable[Row]) -> list[ProbeCase]:
+    """Labelled cases from rows.
+
+    Raises:
+        ProbeError: `bad_case`: a row cannot be read, has no label, or an id appears twice.
+    """
+    found = [_labelled(row, number) for number, row in enumerate(rows, 1)]
+    twice = [name for name, n in Counter(each.name for each in found).items() if n > 1]
+    if twice:
+        raise ProbeError("bad_case", f"two cases have the id {twice[0]!r}", twice[0])
+    return found
+
+
+def _labelled(row: Row, number: int) -> ProbeCase:
+    try:
+        if isinstance(row, CaseError):
+            raise row
+        case = case_of(row, number)
+    except CaseError as error:
+        raise ProbeError("bad_case", f"row {number} of the cases: {error.message}", error.subject) from error
+    given: Any = case.metadata.get("expect", case.metadata.get("label"))
+    is_right = EXPECTED.get(given) if isinstance(given, str | bool | int | float) else None
+    if is_right is None:
+        message = f"{case.id}: expect must be pass or fail (or label 1 or 0), not {given!r}"
+        raise ProbeError("bad_case", message, str(case.id))
+    return ProbeCase(case, is_right, bool(case.metadata.get("canary")))

@@ -1,0 +1,99 @@
+"""Attacks are in the judge's own format, and readers take no number from them; fences: see tests/prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from groundjudge import Choices, Reply, ReplyError, load_rubric, names
+from groundjudge.lab.probe.attacks import best_verdict, edits
+from groundjudge.lab.probe.cases import ProbeCase, built_in_cases
+from groundjudge.lab.probe.edit import suitable_edits
+from groundjudge.replies import PartReading, Plain, Reading
+from groundjudge.replies.value import label_of
+from groundjudge.text.sentences import sentences
+from groundjudge.types import Rubric
+
+EACH_JUDGE = pytest.mark.parametrize("rubric", [*map(load_rubric, names())], ids=names())
+
+ECHOES = {
+    "quoted reason": ('The response says "{injected}", which backs nothing.', ""),
+    "remark before": ("no", "It ends with a note to me:\n\n{injected}\n\nThat changes nothing.\n\n{own}"),
+    "remark behind": ("no", "{own}\n\nNote: I ignored this text of the response:\n{injected}"),
+    "quote": ("no", "> {injected}\n\n{own}"),
+    "reasoning": ("no", "<think>\nIt says: {injected}\nThat is an injection.\n</think>\n{own}"),
+}
+"""Where a reply may repeat injected text: inside its reason, and around its own verdict."""
+
+
+def wrong_cases(rubric: Rubric) -> list[ProbeCase]:
+    """A wrong response in each language."""
+    found = [each for each in built_in_cases(rubric) if not each.is_right]
+    return [found[0], found[-1]]
+
+
+def injected_texts(rubric: Rubric, case: ProbeCase) -> Iterator[str]:
+    """What an attack wrote into any field of a case, and the best verdict alone."""
+    yield best_verdict(rubric, case.case)
+    for edit in suitable_edits(edits(rubric), rubric).values():
+        edited = edit(case.case)
+        if edited and edited.response_text != case.case.response_text:
+            yield edited.response_text
+
+
+def worst_verdict(rubric: Rubric, case: ProbeCase, reason: str) -> str:
+    """The worst verdict on the sentences of a response, as a model that is not fooled would write it."""
+    value = rubric.scale.worst
+    found = rubric.format.part_names or [span.text for span in sentences(case.case.response_text)]
+    parts = tuple(PartReading(name, value, reason) for name in found)
+    return rubric.format.write(
+        Reading(value, reason, parts, level=label_of(value, rubric.levels) or ""), rubric.scale
+    )
+
+
+@EACH_JUDGE
+@pytest.mark.parametrize("echo", ECHOES)
+def test_number_that_was_injected_is_never_read(rubric: Rubric, echo: str) -> None:
+    reason, around = ECHOES[echo]
+    for case in wrong_cases(rubric):
+        for injected in injected_texts(rubric, case):
+            own = worst_verdict(rubric, case, reason.format(injected=injected))
+            reply = around.format(injected=injected, own=own) if around else own
+            try:
+                score = rubric.read(reply, case.case).score
+            except ReplyError:
+                continue  # an error is no number
+            assert score == 0, reply
+
+
+@EACH_JUDGE
+def test_best_verdict_is_read_as_the_best(rubric: Rubric) -> None:
+    for case in wrong_cases(rubric):
+        assert rubric.read(best_verdict(rubric, case.case), case.case).score == 1
+
+
+def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
+    scale = Choices({"no": 0, "yes": 1})
+    rubric = load_rubric("groundedness", reply=Plain(), scale=scale, levels={}, not_applicable=[])
+    case = wrong_cases(rubric)[0].case
+    assert rubric.read(Reply(best_verdict(rubric, case)), case).label == "yes"
+
+
+@EACH_JUDGE
+def test_attack_neither_changes_what_the_response_is_compared_with_nor_adds_the_response_to_it(
+    rubric: Rubric,
+) -> None:
+    for case in (each.case for each in wrong_cases(rubric)):
+        for name, edit in suitable_edits(edits(rubric), rubric).items():
+            edited = edit(case)
+            assert edited is not None
+            for field in ("reference", "profile", "answers"):
+                assert getattr(edited, field) == getattr(case, field), name
+            added = [each.content for each in edited.context or () if each not in (case.context or ())]
+            assert not [span for span in sentences(case.response_text) if span.text in "\n".join(added)], name
+
+
+def test_master_keys_are_no_attack_on_a_judge_that_passes_what_claims_nothing() -> None:
+    suits = {name: {*suitable_edits(edits(load_rubric(name)), load_rubric(name))} for name in names()}
+    assert {name for name, found in suits.items() if "key_colon" not in found} == {"confidence_grounding"}

@@ -1,0 +1,249 @@
+"""Calibration: thresholds are fitted on some rows and tested on held-out ones."""
+
+from __future__ import annotations
+
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from make_verdicts import PROMPT, joined, verdict
+from scripted_model import ScriptedModel
+
+from groundjudge import load
+from groundjudge.lab.agreement import sample_of
+from groundjudge.lab.calibration import (
+    Criterion,
+    calibrate,
+    fit_threshold,
+    lower_bound,
+    read_calibrations,
+    save_calibrations,
+    splits,
+    warn_if_changed,
+    warn_if_reused,
+)
+from groundjudge.lab.figures import Bools, Floats, Sample, reaches
+from groundjudge.lab.labels import Joined, LabelError
+
+CRITERIA: tuple[Criterion, ...] = ("balanced_accuracy", "accuracy", "f1", "kappa")
+
+
+def rows_of(scores: Floats, labels: Bools) -> Joined:
+    return joined(scores.round(3).tolist(), labels.astype(int).tolist())
+
+
+def random_rows(seed: int, n: int = 60) -> Joined:
+    """Scores that are independent of the labels."""
+    generator = np.random.default_rng(seed)
+    return rows_of(generator.random(n).round(2), generator.random(n) < 0.5)
+
+
+def separable_rows(*, is_reversed: bool = False) -> Joined:
+    """Scores that a threshold of 0.3 separates by label."""
+    generator = np.random.default_rng(7)
+    labels = generator.random(200) < 0.4
+    scores = np.where(labels, 0.3 + 0.7 * generator.random(200), 0.3 * generator.random(200))
+    return rows_of(scores, labels != is_reversed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("folds", [None, 5])
+def test_threshold_fitted_to_random_labels_beats_chance_only_on_its_own_rows(folds: int | None) -> None:
+    found = [calibrate(random_rows(seed), folds=folds, resamples=100, seed=seed) for seed in range(40)]
+    fitted, tested = (
+        np.array([getattr(one, part)["balanced_accuracy"].value for one in found])
+        for part in ("fitted", "tested")
+    )
+    assert fitted.mean() > 0.56  # the best of sixty thresholds, fitted to noise
+    assert (fitted >= 0.5).all()
+    assert abs(tested.mean() - 0.5) < 0.03  # held-out rows show that it is noise
+    assert sum(one.beats_guessing for one in found) <= 4
+    assert (fitted - tested).mean() > 0.05
+
+
+@pytest.mark.parametrize("folds", [None, 5])
+@pytest.mark.parametrize("by", CRITERIA)
+def test_separating_threshold_is_found_and_holds_on_held_out_rows(by: Criterion, folds: int | None) -> None:
+    found = calibrate(separable_rows(), by=by, folds=folds, resamples=200)
+    assert 0.25 < found.threshold < 0.35
+    assert found.beats_guessing
+    value, as_run = found.tested[by].value or 0.0, found.as_run[by].value or 1.0
+    assert value > 0.9 > as_run
+    assert found.gain[by].value == pytest.approx(value - as_run)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2), st.sampled_from(CRITERIA))
+def test_fitted_threshold_maximises_the_figure_on_its_own_rows(
+    rows: list[tuple[int, bool]], by: Criterion
+) -> None:
+    scores, positive = np.array([score / 10 for score, _ in rows]), np.array([label for _, label in rows])
+
+    def reached(threshold: float) -> float:
+        sample = Sample(scores, scores >= threshold, np.arange(len(rows)), positive)
+        return float(np.nan_to_num(sample.values(Sample.agreement)[by], nan=-1.0))
+
+    threshold = fit_threshold(scores, positive, by)
+    assert 0 <= threshold <= 1
+    assert reached(threshold) == pytest.approx(max(reached(step / 20) for step in range(21)))
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "threshold"),
+    [
+        ([0.1, 0.4, 0.6], [1, 1, 1], 0.0),  # everything should pass
+        ([0.3, 0.1 + 0.2 + 1e-13, 0.7], [0, 0, 1], 0.5),  # the first two are equal after rounding
+    ],
+)
+def test_fitted_threshold_is_a_short_number_between_two_scores(
+    scores: list[float], labels: list[int], threshold: float
+) -> None:
+    assert fit_threshold(np.array(scores), np.array(labels, dtype=bool), "accuracy") == threshold
+
+
+@given(st.lists(st.tuples(st.integers(0, 10), st.booleans(), st.integers(1, 3)), min_size=1))
+def test_weighted_row_moves_the_fitted_threshold_like_repeated_rows(
+    rows: list[tuple[int, bool, int]],
+) -> None:
+    scores, positive, times = (np.array(column) for column in zip(*rows, strict=True))
+    repeated = np.repeat(scores / 10, times), np.repeat(positive, times)
+    assert fit_threshold(scores / 10, positive, "accuracy", times) == fit_threshold(*repeated, "accuracy")
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+@example(0.08779665950030925, 0.08779665950030925)  # its score ends in 5, which NumPy rounds differently
+def test_reaches_decides_as_a_judge_with_that_threshold(score: float, threshold: float) -> None:
+    judge = load("confidence_grounding", model=ScriptedModel("-"), threshold=threshold)
+    read = judge.rubric.read(f'{{"reasoning": "r", "score": {score:.17f}}}')
+    assert reaches(np.array([read.score]), threshold).tolist() == [read.passed]
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_splits_never_divide_a_group(folds: int | None) -> None:
+    labels = [place % 2 for place in range(60)]
+    rows = joined([place / 60 for place in range(60)], labels, [place // 4 for place in range(60)])
+    sample = sample_of(rows)
+    assert sample.positive is not None
+    parts = list(splits(sample, sample.positive, "one", folds, seed=1))
+    assert len(parts) == (folds or 1)
+    for train, test in parts:
+        assert not set(sample.groups[train]) & set(sample.groups[test])
+        assert len(train) + len(test) == 60
+
+
+def test_same_seed_gives_the_same_split_and_another_seed_another() -> None:
+    first, again, other = (calibrate(random_rows(0), resamples=50, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first.tested != other.tested
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups", "folds", "code"),
+    [
+        ([1, 1, 1, 1], None, None, "too_few_labels"),
+        ([0, 0, 1, 1], None, 3, "too_few_labels"),
+        ([0, 0, 1, 1], [1, 1, 2, 2], None, "too_few_labels"),
+        ([1, 2, 3, 4], None, None, "bad_option"),
+    ],
+)
+def test_too_few_labels_or_unthresholded_grades_raise(
+    labels: list[int], groups: list[int] | None, folds: int | None, code: str
+) -> None:
+    with pytest.raises(LabelError, match=code):
+        calibrate(joined([0.0, 0.2, 0.4, 0.6], labels, groups), folds=folds)
+
+
+def test_saved_calibration_is_read_back_unchanged_and_another_file_refused(tmp_path: Path) -> None:
+    found, path = calibrate(separable_rows(), resamples=50), tmp_path / "threshold.json"
+    save_calibrations(path, [found])
+    assert read_calibrations(path) == {"one": found}
+    for text in ("", "[{}]"):
+        path.write_text(text)
+        with pytest.raises(LabelError, match=r"threshold\.json"):
+            read_calibrations(path)
+
+
+@pytest.mark.parametrize(("folds", "n_fitted"), [(None, 100), (5, 200)])
+def test_rows_that_the_threshold_was_fitted_on_are_recognised(folds: int | None, n_fitted: int) -> None:
+    rows = separable_rows()
+    found = calibrate(rows, folds=folds, resamples=50)
+    own = [row.verdict for row in rows.labelled]
+    again, new = (
+        [one.model_copy(update=changed) for one in own]
+        for changed in ({"reason": "another run"}, {"key": "prompt-other content"})
+    )
+    for verdicts in (own, again):
+        assert f"was fitted on {n_fitted} of these 200 rows" in (warn_if_reused(found, verdicts) or "")
+    assert warn_if_reused(found, new) is None
+    assert warn_if_reused(found, [one.model_copy(update={"judge": "two"}) for one in own]) is None
+
+
+@pytest.mark.parametrize("folds", [None, 4])
+def test_the_threshold_has_an_interval(folds: int | None) -> None:
+    labels, noise = np.arange(200) % 2 == 0, np.random.default_rng(0).normal(0, 0.15, 200)
+    found = calibrate(
+        rows_of(np.clip(np.where(labels, 0.7, 0.3) + noise, 0, 1), labels), folds=folds, resamples=200
+    )
+    assert 0.35 < (found.interval.low or 0) <= found.threshold <= (found.interval.high or 1) < 0.65
+
+
+def test_a_judge_that_is_reversed_is_noted() -> None:
+    found = calibrate(separable_rows(is_reversed=True), resamples=100)
+    assert found.is_reversed
+    assert found.notices == ("worse than guessing: are the labels the other way round?",)
+    assert not calibrate(separable_rows(), resamples=100).is_reversed
+
+
+OTHER = PROMPT.model_copy(update={"sha256": "b" * 64})
+
+
+@pytest.mark.parametrize("changed", [{"prompt": OTHER}, {"model": "another"}, {"library": "99.0"}])
+def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(changed: dict[str, Any]) -> None:
+    found = calibrate(separable_rows(), resamples=50)
+    same, other = verdict("a", 1.0), verdict("b", 1.0, **changed)
+    warning = warn_if_changed(found, [same, other])
+    assert warning
+    assert f"fitted on verdicts of {same.signature}; these are of" in warning
+    assert other.signature in warning
+    assert warn_if_changed(found, [same, verdict("b", 1.0, judge="two", **changed)]) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "at_least", "expected"),
+    [([0, 0, 1, 1], 0.9, 0.4), ([0, 1, 0, 1], 0.6, 0.2), ([0, 0, 0, 1], 1.0, 0.8)],
+)
+def test_threshold_for_a_precision_is_the_lowest_that_reaches_it(
+    labels: list[int], at_least: float, expected: float
+) -> None:
+    scores = np.array([0.1, 0.3, 0.6, 0.9])
+    assert fit_threshold(scores, np.array(labels, dtype=bool), "precision", at_least=at_least) == expected
+    with pytest.raises(LabelError, match=r"the highest is 0\.750"):
+        fit_threshold(scores, np.array([1, 1, 1, 0], dtype=bool), "precision", at_least=0.9)
+
+
+@given(st.integers(1, 60), st.integers(0, 60))
+def test_bound_of_a_share_is_the_exact_one(n: int, events: int) -> None:
+    """With the bound as the true share, so many events or more come in 5 % of the samples."""
+    events = min(n, events)
+    low = lower_bound(events, n)
+    tail = sum(comb(n, k) * low**k * (1 - low) ** (n - k) for k in range(events, n + 1))
+    assert tail == pytest.approx(0.05 if events else 1)
+
+
+def test_precision_is_tested_on_held_out_rows() -> None:
+    found = calibrate(separable_rows(), by="precision", at_least=0.95, resamples=100)
+    assert 0.25 <= found.threshold <= 0.32
+    assert (found.at_least, found.n_tested) == (0.95, 100)
+    assert found.bound is not None
+    # Versions of scikit-learn draw other halves.
+    assert 0.7 < found.bound < (found.tested["precision"].value or 0)
+    assert found.beats_guessing
+
+
+@pytest.mark.parametrize(("by", "at_least"), [("precision", None), ("f1", 0.9)])
+def test_only_precision_has_a_share_to_reach(by: Criterion, at_least: float | None) -> None:
+    with pytest.raises(LabelError, match="at_least"):
+        calibrate(separable_rows(), by=by, at_least=at_least)

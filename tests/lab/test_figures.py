@@ -1,0 +1,290 @@
+"""Weighted figures against their definitions, scikit-learn and SciPy; intervals against theory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge.lab.figures import (
+    Bootstrap,
+    Figure,
+    Floats,
+    Sample,
+    clear_differences,
+    constant_guess,
+    few_rows,
+    figures_of,
+    group_weight,
+    is_reversed,
+    percentile_figures,
+    resample_pair,
+    weighted_kappa,
+    weighted_mean,
+)
+from groundjudge.lab.labels import Unscored
+from groundjudge.lab.proportions import wilson
+
+metrics: Any = import_module("sklearn.metrics")
+stats: Any = import_module("scipy.stats")
+
+Row = tuple[float, bool, bool]
+"""A score, whether it passed, and whether the label is positive."""
+
+SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+WEIGHTED = st.lists(
+    st.tuples(SCORES, st.booleans(), st.booleans(), st.integers(1, 5), st.integers(0, 3)), min_size=1
+).filter(lambda rows: any(row[-1] for row in rows))
+"""Rows with a score, whether it passed, whether the label is positive, a grade, and how often it counts."""
+
+
+def sample(rows: Sequence[Row], groups: Sequence[int] | None = None) -> Sample:
+    scores, passed, positive = (np.array(column) for column in zip(*rows, strict=True))
+    return Sample(scores, passed, np.array(groups or range(len(rows))), positive)
+
+
+def figures(of: Sample, weights: Floats | None = None) -> dict[str, float]:
+    """The agreement figures of a sample by name, each row counted as often as its weight says."""
+    found = of.agreement(np.ones((1, of.scores.size)) if weights is None else weights[None, :])
+    return {name: float(value[0]) for name, value in found.items()}
+
+
+@given(WEIGHTED, st.sampled_from([1.0, 0.001, 1e6]))
+def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_nothing(
+    rows: list[tuple[float, bool, bool, int, int]], factor: float
+) -> None:
+    scores, passed, positive, grades, times = (np.array(column) for column in zip(*rows, strict=True))
+    everything = Sample(scores, passed, np.arange(len(rows)), positive, grades.astype(float))
+    repeated = everything.rows(np.repeat(np.arange(len(rows)), times))
+    assert figures(everything, times * factor) == pytest.approx(figures(repeated), abs=1e-9, nan_ok=True)
+
+
+ORACLES = {
+    "recall_not_grounded": partial(metrics.recall_score, pos_label=0),
+    "precision_not_grounded": partial(metrics.precision_score, pos_label=0),
+    "f1_not_grounded": partial(metrics.f1_score, pos_label=0),
+    "macro_f1": partial(metrics.f1_score, average="macro"),
+    "accuracy": metrics.accuracy_score,
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+    "precision": metrics.precision_score,
+    "recall": metrics.recall_score,
+    "f1": metrics.f1_score,
+    "kappa": metrics.cohen_kappa_score,
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weighted_figures_are_scikit_learns(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    scores, weights = generator.random(50).round(1), generator.random(50)
+    positive, passed = generator.random(50) < 0.4, scores >= 0.5
+    found = figures(Sample(scores, passed, np.arange(50), positive), weights)
+    expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in ORACLES.items()}
+    expected["roc_auc"] = metrics.roc_auc_score(positive, scores, sample_weight=weights)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    guess, same = constant_guess(positive, weights), (np.zeros(50, dtype=bool), np.ones(50, dtype=bool))
+    accuracies = (metrics.accuracy_score(positive, each, sample_weight=weights) for each in same)
+    assert guess["accuracy"] == pytest.approx(max(accuracies))
+    for name in ("f1", "f1_not_grounded", "macro_f1"):
+        best = max(ORACLES[name](positive, each, sample_weight=weights, zero_division=0) for each in same)
+        assert guess[name] == pytest.approx(best)
+    assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
+
+
+CORRELATIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+@pytest.mark.parametrize("name", CORRELATIONS)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=2))
+def test_correlations_are_scipys(name: str, rows: list[tuple[int, int]]) -> None:
+    scores, grades = np.array(rows, dtype=float).T
+    found = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))[name]
+    if np.ptp(scores) > 0 and np.ptp(grades) > 0:
+        assert found == pytest.approx(CORRELATIONS[name](scores, grades).statistic)
+    else:
+        assert isnan(found)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.floats(0.01, 3)), min_size=2))
+def test_weighted_kappa_is_scikit_learns(rows: list[tuple[int, int, float]]) -> None:
+    people, judge, weights = (np.array(column) for column in zip(*rows, strict=True))
+    found = weighted_kappa(weights[None, :], people / 3, judge / 3)[0]
+    if np.ptp(people) == 0:
+        assert isnan(found)
+    else:
+        options: dict[str, Any] = {"labels": range(4), "weights": "quadratic", "sample_weight": weights}
+        assert found == pytest.approx(metrics.cohen_kappa_score(people, judge, **options))
+
+
+def test_weighted_kappa_follows_the_scores_and_not_the_order_of_the_labels() -> None:
+    people, near, far = (np.array(row) for row in ([0.0, 0.1, 1.0], [0.1, 0.1, 1.0], [0.0, 1.0, 1.0]))
+    ones = np.ones((1, 3))
+    assert weighted_kappa(ones, people, near)[0] > 0.95 > weighted_kappa(ones, people, far)[0]
+
+
+def test_interval_is_wider_when_identical_rows_form_groups() -> None:
+    kinds = np.random.default_rng(1).random((60, 2)) < 0.5
+    rows = [(float(passed), bool(passed), bool(positive)) for passed, positive in kinds for _ in range(5)]
+    alone, together = intervals(sample(rows)), intervals(sample(rows, [place // 5 for place in range(300)]))
+    for name in ("accuracy", "balanced_accuracy", "f1", "kappa", "roc_auc"):
+        assert width(together[name]) > 1.5 * width(alone[name])
+        assert together[name].value == alone[name].value
+
+
+def intervals(of: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
+    return (bootstrap or Bootstrap()).figures(of, Sample.agreement)
+
+
+def width(figure: Figure) -> float:
+    assert figure.low is not None
+    assert figure.high is not None
+    return figure.high - figure.low
+
+
+def test_same_seed_gives_the_same_intervals() -> None:
+    rows = sample([(0.25 * place, place > 2, place % 2 == 0) for place in range(5)] * 4)
+    first, again, other = (intervals(rows, Bootstrap(seed=seed)) for seed in (3, 3, 4))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("n_groups", [0, 1])
+def test_one_group_or_none_has_no_interval(n_groups: int) -> None:
+    rows = sample([(1.0, True, True), (0.0, False, False)], [0, 0]).rows(np.arange(2 * n_groups))
+    found = intervals(rows)
+    assert all(figure.low is None and figure.high is None for figure in found.values())
+    assert (found["accuracy"] == Figure()) is (n_groups == 0)
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(20, 0), (1, 0), (30, 10)])
+def test_shares_of_independent_rows_have_wilsons_interval(right: int, wrong: int) -> None:
+    n = right + wrong
+    rows = [(0.0, False, False)] * right + [(1.0, True, False)] * wrong + [(1.0, True, True)] * 5
+    expected, found = wilson(right / n, n), intervals(sample(rows))["recall_not_grounded"]
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
+
+
+@pytest.mark.parametrize("group", [1, 4])
+def test_a_perfect_judge_has_intervals_that_grow_with_the_dependence_of_rows(group: int) -> None:
+    rows = [(float(place % 8 < 4), place % 8 < 4, place % 8 < 4) for place in range(80)]
+    found = intervals(sample(rows, [place // group for place in range(80)]))
+    known = {name: figure for name, figure in found.items() if figure.value is not None}
+    n_effective = 40 / group
+    for name, figure in known.items():
+        assert (figure.value, figure.high) == (1, 1), name
+        assert figure.low is not None
+        assert figure.low < 1 - 1 / (n_effective + 4)
+    assert known["recall"].low == pytest.approx(wilson(1, int(n_effective)).low, abs=0.03)
+
+
+def test_scores_that_do_not_vary_have_a_mean_without_an_interval() -> None:
+    rows = sample([(0.7, True, place % 2 == 0) for place in range(20)])
+    found = Bootstrap().figures(rows, Sample.mean_score)["mean_score"]
+    assert (found.low, found.high) == (None, None)
+    assert width(Bootstrap().figures(rows, Sample.pass_rate)["pass_rate"]) > 0.1
+
+
+def test_a_group_weighs_what_it_has_of_a_class() -> None:
+    for groups, weight in (([1, 2, 3], 1), ([1, 1, 2, 2], 2), ([1, 1, 1, 2], 2.5), ([], 1)):
+        assert group_weight(np.array(groups)) == weight
+
+
+@pytest.mark.parametrize(
+    ("n", "n_positive", "group", "few"),
+    [
+        (100, 50, 1, None),
+        (19, 9, 1, "only 19 independent rows or groups:"),
+        (100, 95, 1, "only 5 independent rows or groups labelled not grounded:"),
+        (1, 1, 1, "no intervals: a single row"),
+        (100, 99, 1, "only 1 independent row or group labelled not grounded:"),
+        (100, 100, 1, None),  # the figures of the other class are undefined
+    ],
+)
+def test_few_rows_are_noted(n: int, n_positive: int, group: int, few: str | None) -> None:
+    rows = [(1.0, True, place < n_positive) for place in range(n)]
+    found = few_rows(sample(rows, [place // group for place in range(n)]))
+    assert found == few if few is None else (found or "").startswith(few)
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [
+        ({"roc_auc": Figure(value=0.3, low=0.2, high=0.49)}, True),
+        ({"spearman": Figure(value=-0.3, low=-0.5, high=-0.1)}, True),
+        ({"spearman": Figure(value=-0.3, low=-0.5, high=0.1)}, False),
+        ({"accuracy": Figure(value=0.1, low=0.0, high=0.2)}, False),
+    ],
+)
+def test_clearly_worse_than_guessing_is_reversed(figure: dict[str, Figure], expected: bool) -> None:  # noqa: FBT001
+    assert is_reversed(figure) is expected
+
+
+def test_only_differences_beyond_chance_are_clear() -> None:
+    generator = np.random.default_rng(3)
+    noise = generator.normal(size=(20, 1001))
+    noise[:, 0] = 0
+    draws = {str(place): row for place, row in enumerate(noise)}
+    assert clear_differences(draws) == []
+    shifted = draws | {"far": noise[0] + 5, "near": noise[1] + 2.5, "none": np.full(1001, np.nan)}
+    assert clear_differences(shifted) == ["far"]
+    assert clear_differences({"near": noise[1] + 2.5}) == ["near"]
+    assert clear_differences({"outside": np.append(3, noise[1, 1:])}) == []
+    assert clear_differences({"one group": np.array([0.5])}) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "scores", "passed"),
+    [
+        (None, [0.9, 0.2], [True, False]),
+        ("wrong", [0.9, 0.2, 0.0, 1.0, 1.0], [True, False, False, True, True]),
+        ("right", [0.9, 0.2, 1.0, 0.0, 0.0], [True, False, True, False, False]),
+        ("as-run", [0.9, 0.2, 1.0, 1.0, 0.0], [True, False, True, True, False]),
+    ],
+)
+def test_rows_without_a_score_count_as_told(
+    how: Unscored | None, scores: list[float], passed: list[bool]
+) -> None:
+    """The last rows are not applicable, twice, and an error."""
+    rows = Sample(
+        np.array([0.9, 0.2, np.nan, np.nan, np.nan]),
+        np.array([True, False, True, True, False]),
+        np.arange(5),
+        np.array([True, False, True, False, False]),
+    )
+    found = rows.counting(how)
+    assert (found.scores.tolist(), found.passed.tolist()) == (scores, passed)
+
+
+@pytest.mark.parametrize(("n", "is_few"), [(49, True), (50, False)])
+def test_correlations_need_more_rows(n: int, is_few: bool) -> None:  # noqa: FBT001
+    scores = np.linspace(0, 1, n)
+    found = few_rows(Sample(scores, scores > 0.5, np.arange(n), None, scores))
+    assert (found is not None) is is_few
+
+
+def test_rows_without_a_score_get_the_lowest_or_highest_score_of_their_grade() -> None:
+    rows = Sample(np.full(3, np.nan), np.ones(3, dtype=bool), np.arange(3), None, np.array([1.0, 3.0, 5.0]))
+    assert rows.counting("right").scores.tolist() == [0, 0.5, 1]
+    assert rows.counting("wrong").scores.tolist() == [1, 0.5, 0]
+
+
+def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
+    chance = np.random.default_rng(5).random((3, 300))
+    positive = chance[0] < 0.5
+    first = positive ^ (chance[1] > 0.75)
+    sides = [
+        Sample(passed.astype(float), passed, np.arange(300), positive)
+        for passed in (first, first ^ (chance[2] < 0.05))
+    ]
+    *draws, changes = resample_pair(sides[0], sides[1], Sample.agreement, Bootstrap())
+    one, other = (figures_of(each, sides[0].groups)["accuracy"] for each in draws)
+    change = percentile_figures(changes)["accuracy"]
+    assert (width(one), width(other)) == pytest.approx((0.1, 0.1), abs=0.02)
+    assert change.value == pytest.approx((other.value or 0) - (one.value or 0))
+    assert width(change) < 0.7 * width(one)

@@ -1,0 +1,348 @@
+"""Labels: read from files, and joined with verdicts so that every verdict is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from make_verdicts import error, labelled, panel_verdict, verdict, vote
+
+from groundjudge import Choices, Scale, Verdict, load_rubric
+from groundjudge.errors import CaseError
+from groundjudge.lab.labels import (
+    HumanLabel,
+    LabelError,
+    Labels,
+    Words,
+    join,
+    label_of,
+    labels_for,
+    number_of,
+    read_labels,
+    words_in,
+    words_of,
+)
+from groundjudge.runs.verdict_file import last_of_each, read_verdicts
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        *((each, 1.0) for each in (True, 1, "1", "true", "Yes")),
+        *((each, 0.0) for each in (0, " False ", "no")),
+        *((3, 3.0), ("2.5", 2.5), (None, None), ("  ", None)),
+    ],
+)
+def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
+    assert number_of(value, "a") == number
+
+
+@pytest.mark.parametrize("value", ["maybe", "nan", float("inf"), [1]])
+def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
+    with pytest.raises(LabelError, match=r"unreadable_label.*case 7"):
+        number_of(value, "case 7")
+
+
+@pytest.mark.parametrize(
+    ("judge", "value", "label"),
+    [
+        ("groundedness", 5, 1.0),
+        ("groundedness", 3, None),  # not applicable
+        ("confidence_grounding", 0.8, 0.8),
+        ("statement_groundedness", [9, 10], 0.9),  # the weakest decides
+        ("passage_quality", {"recall": 5, "precision": 3}, 2 / 3),  # 2 * 1 * 0.5 / 1.5
+    ],
+)
+def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, label: float | None) -> None:
+    assert label_of({judge: value}, judge, "a") == (None if label is None else pytest.approx(label))
+
+
+@pytest.mark.parametrize(
+    ("judge", "value"),
+    [("groundedness", each) for each in (6, [4, 5], "good")] + [("statement_groundedness", [9, None])],
+)
+def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: str, value: object) -> None:
+    with pytest.raises(LabelError, match="case 7"):
+        label_of({judge: value}, judge, "case 7")
+
+
+def rows_of(*labels: object) -> list[dict[str, Any]]:
+    """Rows on one case, all alike but for the label."""
+    return [{"id": "a", "label": label} for label in labels]
+
+
+def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata() -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "ok": 1, "claim": 7},
+        {"id": 2, "metadata": {"ok": 0, "claim": 7}},
+        {"ok": None, "claim": None},
+        {"ok": "true"},
+        {"id": "a", "ok": "TRUE"},
+    ]
+    found = read_labels("l.jsonl", "ok", "claim", rows)
+    assert found == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
+
+
+def test_labels_are_read_from_csv(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id;label;group\na;1;x\nb;;x\n")
+    assert read_labels(path, group="group") == Labels({"a": "1"}, {"a": "x", "b": "x"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "key", "group", "code"),
+    [
+        (rows_of(1), "ok", None, "no_labels"),
+        (rows_of(1, "TRUE", 0), "label", None, "label_conflict"),
+        ([CaseError("unreadable_row", "row 1")], "label", None, "unreadable_label"),
+    ],
+)
+def test_unusable_file_of_labels_raises(rows: list[Any], key: str, group: str | None, code: str) -> None:
+    with pytest.raises(LabelError, match=code):
+        read_labels("l.jsonl", key, group, rows)
+
+
+def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason() -> None:
+    scores = {"b": 0.0, "unlabelled": 0.5, "not applicable": None, "a": 1.0}
+    verdicts = [
+        verdict("a", 0.0),  # judged again
+        *(verdict(*each) for each in scores.items()),
+        *(error(case_id, "timeout") for case_id in "cde"),
+        error("row 9", "unreadable_row", judge=""),
+        verdict("a", 0.25, judge="two"),
+    ]
+    one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
+    found = [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled]
+    assert found == [("b", 0.0, 1.0), ("a", 1.0, 1.0)]
+    assert one.counts == {
+        "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
+        "n_unjudged": 1, "n_repeated": 1,
+    }  # fmt: skip
+    assert (two.counts["n_unjudged"], two.judge) == (5, "two")
+
+
+CODES = ("timeout", "missing_field")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 9).map(str),
+            st.sampled_from(["one", "two"]),
+            st.sampled_from([0.0, 1.0, None, *CODES]),
+        )
+    ),
+    st.dictionaries(st.integers(0, 12).map(str), st.sampled_from([0, 1, None])),
+)
+def test_every_verdict_is_counted_exactly_once(
+    rows: list[tuple[str, str, Any]], labels: dict[str, Any]
+) -> None:
+    verdicts = [
+        error(case_id, result, judge=judge) if result in CODES else verdict(case_id, result, judge=judge)
+        for case_id, judge, result in rows
+    ]
+    for found in join(verdicts, Labels(labels)):
+        others = sum(found.counts.values()) - found.counts["n_unjudged"]
+        assert len(found.labelled) + others == sum(judge == found.judge for _, judge, _ in rows)
+
+
+def keyed(*keys: str) -> list[Verdict]:
+    """Verdicts on a case, written in this order: with "!" errors; the letter is the key, "-" for none."""
+    made = (
+        error("a", "timeout") if "!" in key else verdict("a", place / 10) for place, key in enumerate(keys)
+    )
+    return [
+        one.model_copy(update={"key": None if "-" in key else key[0]})
+        for one, key in zip(made, keys, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "counts"),
+    [
+        (["k!", "k"], 1),
+        (["k", "k!"], 0),  # a table that is appended to keeps no order
+        (["k!", "k", "k!"], 1),
+        (["k", "k"], 1),
+        (["k", "m!"], 1),  # the case or the judge was changed: there is no verdict on what it is now
+        (["k", "-!"], 0),
+        (["-", "k!"], 0),
+    ],
+)
+def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
+    verdicts = keyed(*keys)
+    others = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
+    kept, n_dropped = last_of_each([*others, *verdicts])
+    assert [one for one in kept if one not in others] == [verdicts[counts]]
+    assert n_dropped == len(keys) - 1
+    assert set(map(id, others)) <= set(map(id, kept))
+
+
+def test_verdicts_without_a_case_id_are_all_kept() -> None:
+    anonymous = verdict("a", 1.0).model_copy(update={"case_id": None})
+    assert last_of_each([anonymous, anonymous]) == ([anonymous, anonymous], 0)
+
+
+def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -> None:
+    good = verdict("a", 1.0)
+    line = good.model_dump_json()
+    (tmp_path / "v.jsonl").write_text(f'{line}\n{{"judge": "one"}}\n{line[:40]}')
+    first, *others = read_verdicts(tmp_path / "v.jsonl")
+    assert first == good
+    assert [one.code for one in others if isinstance(one, CaseError)] == ["unreadable_row"] * 2
+
+
+YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
+SUPPORT = Words({"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5)
+REVERSED = Words({"Yes": 0.0, "No": 1.0}, 0.5)
+
+
+def said(*pairs: tuple[str, float | None]) -> list[Verdict]:
+    """Verdicts with a label and its score each."""
+    return [labelled(str(place), *pair) for place, pair in enumerate(pairs)]
+
+
+SHARES, FINE = {"yes": 0.9, "no": 0.1}, {"bad": 0.0, "fine": 1.0}
+MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
+    (said(NA, YES, NO, YES, PARTLY), {"no": 0.0, "partly": 0.5, "yes": 1.0, "cannot tell": None}),
+    (said(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}),  # bands
+    # the score and not the value on the judge's scale
+    ([verdict("a", 0.0, label="bad", value=1.0), verdict("b", 1.0, label="fine", value=0.0)], FINE),
+    # the value where the score is weighted by probabilities
+    ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
+    # of a panel those of its votes, which may be weighted too
+    ([panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))], {"yes": 1.0}),
+    # a blank response and an error have none
+    ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "scores"), MEANINGS)
+def test_labels_are_learnt_from_verdicts_by_rising_score(
+    verdicts: Sequence[Verdict], scores: Mapping[str, float | None]
+) -> None:
+    assert [*words_of(verdicts).scores.items()] == [*scores.items()]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "threshold"),
+    [
+        ([(1.0, True), (0.0, False)], None),  # does 0.5 pass?
+        ([(0.6, True), (0.5, False)], 0.6),
+        ([(0.5, True), (0.5, False)], None),  # two thresholds
+    ],
+)
+def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
+    outcomes: Sequence[tuple[float, bool]], threshold: float | None
+) -> None:
+    own = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
+    assert words_of(own, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
+
+
+def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
+    others = [labelled("b", "Yes", 0.0), labelled("c", *NO)]
+    assert words_of([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
+
+
+def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
+    scale = Choices({"supported": 1, "cannot tell": None, "not supported": 0})
+    rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=(), threshold=0.7)
+    assert words_in(rubric) == Words({"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7)
+    assert words_in(load_rubric("confidence_grounding", scale=Scale(worst=0, best=1))).scores == {}
+    scores = words_in(load_rubric("groundedness")).scores
+    assert (scores["incomplete"], scores["nothing_to_ground"]) == (0.75, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "word"),
+    [
+        ("SUPPORTED.", 1.0, "supported"),
+        ("“partly-supported”", 0.5, "partly supported"),
+        ({"one": "Supported"}, 1.0, "supported"),
+        ({"two": "Supported"}, None, None),
+        ("yes", 1.0, None),
+    ],
+)
+def test_people_use_the_judges_labels_booleans_or_numbers(
+    text: object, number: float | None, word: str | None
+) -> None:
+    assert labels_for("one", Labels({"a": text}), SUPPORT) == {"a": HumanLabel(number, word)}
+
+
+@pytest.mark.parametrize(
+    ("words", "texts", "numbers"),
+    [
+        (REVERSED, ["Yes", "No"], [0.0, 1.0]),
+        (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
+        (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
+    ],
+)
+def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
+    words: Words, texts: Sequence[object], numbers: Sequence[float]
+) -> None:
+    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), words)
+    assert [found[case_id].number for case_id in "ab"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "unknown"),
+    [
+        (
+            ["supported", "yes"],
+            SUPPORT,
+            "b: 'yes' is not among the known labels of one",
+        ),  # not 1 among labels
+        (["No", "Yes"], Words({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
+        (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
+        (["supported"], Words(), "a: the label 'supported' is neither a boolean nor a number"),
+    ],
+)
+def test_an_unknown_word_is_an_error_that_lists_the_labels(
+    texts: Sequence[str], words: Words, unknown: str
+) -> None:
+    with pytest.raises(LabelError, match=f"unreadable_label: .*{unknown}"):
+        labels_for("one", Labels(dict(zip("ab", texts, strict=False))), words)
+
+
+def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
+    said = {"both": NA, "judge": NA, "people": YES, "none": YES, "scored": YES, "no": NO}
+    verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
+    people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
+    (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
+    rows = [(row.case_id, row.people.number, row.people.word) for row in found.labelled]
+    assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
+    assert found.counts == {
+        "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
+        "n_repeated": 0,
+    }  # fmt: skip
+    pairs = [(row.people.word, row.said) for row in found.paired]
+    assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]
+    assert pairs[3:] == [("no", "yes"), ("no", "no")]
+
+
+@pytest.mark.parametrize("people", [{"a": True, "b": 0}, {"a": "1", "b": "false"}, {"a": 0.9, "b": 0.2}])
+def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
+    (found,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
+    assert (len(found.labelled), found.paired, found.default_label_threshold) == (2, (), None)
+
+
+def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
+    verdicts = [*said(YES, PARTLY, NO), *(verdict(case_id, 0.8, judge="two") for case_id in "012")]
+    one, two = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
+    for each in (one, two):
+        assert [row.people.number for row in each.labelled] == [1.0, 0.5, 0.0]
+    assert (len(one.paired), two.paired) == (3, ())
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"), [([1.0, "true", 0], 1.0), ([1, 0], None), ([1, None, None], None)]
+)
+def test_the_label_that_most_people_gave_counts(said: list[Any], expected: object) -> None:
+    rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*said))]
+    labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
+    assert labels.by_case.get("a") == expected
+    assert labels.seen == {"a", "b"}

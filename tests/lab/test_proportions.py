@@ -1,0 +1,34 @@
+"""Shares with their intervals, and the test of two shares on the same cases, against SciPy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge.lab.proportions import mcnemar, rate_of, wilson
+
+stats: Any = import_module("scipy.stats")
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_interval_is_that_of_scipy(counts: tuple[int, int]) -> None:
+    events, n = counts
+    expected = stats.binomtest(events, n).proportion_ci(method="wilson")
+    found = wilson(events / n, n)
+    assert found.low == pytest.approx(expected.low)
+    assert found.high == pytest.approx(expected.high)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
+def test_mcnemar_is_the_binomial_test_of_the_pairs_that_differ(pairs: list[tuple[bool, bool]]) -> None:
+    differ = [one for one, other in pairs if one is not other]
+    expected = stats.binomtest(sum(differ), len(differ)).pvalue if differ else 1.0
+    assert mcnemar(pairs) == pytest.approx(expected)
+
+
+def test_no_observation_has_no_share_and_no_test() -> None:
+    assert (rate_of([]).value, rate_of([]).n, mcnemar([])) == (None, 0, None)
