@@ -190,7 +190,7 @@ def _rubric(judge: Judge | Rubric) -> Rubric:
 @contextmanager
 def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace a step as a child run, inside which the runs of its model nest; or as an llm run without any."""
-    config, given, results = configs.ensure_config(), cast("Any", _traceable(step.given)), list[Any]()
+    config, given, results = configs.ensure_config(), cast("Any", _traceable(step.argument)), list[Any]()
     if step.model and not may_trace_itself(step.model):
         tags, metadata = config["tags"] + UNSTREAMED["tags"], config["metadata"] | call_metadata(step.model)
         manager = configs.get_callback_manager_for_config({**config, "tags": tags, "metadata": metadata})

@@ -244,11 +244,11 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     results: list[Any] = []
     parent = get_current_run_tree() if tracing_is_enabled() is True else None
     if step.is_vote:
-        with trace(step.name, inputs={"case": step.given}) as run:
+        with trace(step.name, inputs={"case": step.argument}) as run:
             yield results.append
             run.end(outputs={"output": results[0]})
     elif parent and step.model:
-        call = parent.create_child(step.name, "llm", inputs=_sent(step.model, step.given))
+        call = parent.create_child(step.name, "llm", inputs=_sent(step.model, step.argument))
         call.add_metadata(call_metadata(step.model))
         n_before = len(parent.child_runs)
         try:

@@ -21,6 +21,7 @@ from groundjudge.judging.conversation import (
     call,
     call_and_block,
     next_request,
+    reask_reason,
     run_untraced,
     without_waiting,
 )
@@ -151,10 +152,10 @@ class BaseJudge(ABC):
         conversation = Conversation(around, ask, self.unjudged())
         try:
             case = Case.of(case() if callable(case) else case)
-            conversation.spent = self.unjudged(case.id, self.key(case))
+            conversation.record = self.unjudged(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
-            error.verdict = error_verdict(conversation.spent, error)
+            error.verdict = error_verdict(conversation.record, error)
             raise
 
     def cases(
@@ -254,33 +255,30 @@ class Judge(BaseJudge):
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
         free = self.rubric.blank_response_verdict(case)
         if free is not None:
-            return free.model_copy(update={"key": conversation.spent.key})
-        left = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
-        request = conversation.do(
+            return free.model_copy(update={"key": conversation.record.key})
+        reasks = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
+        request = conversation.run_step(
             "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
         )
-        found: Verdict | None = None
+        read = partial(self.rubric.read, case=case)
+        verdict: Verdict | None = None
         while True:
-            before = conversation.spent
-            reply = await conversation.call(self.model, request)
+            reply, outcome = await conversation.call_and_read(self.model, request, read)
             problem: ReplyError | None
-            try:
-                found = conversation.do("groundjudge.read", reply, partial(self.rubric.read, case=case))
-            except ReplyError as error:
-                problem = error
-                if reply.cached and not request.fresh:
-                    # Another rubric could read it: this one does as if the cache had no reply.
-                    conversation.spent, request = before, replace(request, fresh=True)
-                    continue
+            if isinstance(outcome, ReplyError):
+                problem = outcome
             else:
-                problem = evidence_error(found)
-                if reply.keep:
-                    reply.keep()
-            if found and not (problem and left["unreadable"]):
-                total = {name: getattr(conversation.spent, name) for name in CONVERSATION_FIELDS}
-                return found.model_copy(update=total)
+                verdict = outcome
+                problem = evidence_error(outcome)
+            if verdict and not (problem and reasks["unreadable"]):
+                total = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
+                return verdict.model_copy(update=total)
             if problem:
-                request = next_request(request, reply, problem, left)
+                reason = reask_reason(problem)
+                if not reasks[reason]:
+                    raise problem
+                reasks[reason] -= 1
+                request = next_request(request, reply, problem)
                 with conversation.around(Step("groundjudge.ask", case)) as note:
                     note(request)
 

@@ -108,12 +108,12 @@ class Panel(BaseJudge):
                 most == len(votes) == FIRST_VOTES or most >= needed or most + to_come < needed
             ):
                 break
-        conversation.note(**_totals(votes), agreement=most / len(votes) or None)
+        conversation.update_record(**_totals(votes), agreement=most / len(votes) or None)
         # A vote with status "error" counts among the votes and says nothing.
         winner = _more_than_half([_outcome(vote) for vote in votes])
         if winner is None:
             raise _no_majority(self.name, votes, errors)
-        return self._majority_verdict(conversation.spent, votes, winner)
+        return self._majority_verdict(conversation.record, votes, winner)
 
     def _majority_verdict(self, spent: Verdict, votes: Sequence[Verdict], winner: str) -> Verdict:
         """What one vote of the majority says, with the score of all votes.
