@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundjudge import Verdict
-from groundjudge.lab.labels import Joined, Labels, join
+from groundjudge.lab.labels import JudgedRows, Labels, join
 from groundjudge.types import Failure, PromptId
 from groundjudge.verdict import Vote
 
@@ -33,7 +33,7 @@ def error(case_id: str, code: str, *, judge: str = "one") -> Verdict:
     return Verdict(judge=judge, case_id=case_id, status="error", error=failure)
 
 
-def joined(scores: Sequence[float], labels: Sequence[Any], groups: Sequence[Any] | None = None) -> Joined:
+def joined(scores: Sequence[float], labels: Sequence[Any], groups: Sequence[Any] | None = None) -> JudgedRows:
     """The verdicts of one judge with a label each, and a group each if there are groups."""
     ids = [f"case {place:04}" for place in range(len(scores))]
     verdicts = [verdict(case_id, score) for case_id, score in zip(ids, scores, strict=True)]

@@ -20,7 +20,7 @@ from groundjudge.lab.agreement import (
     measure_agreement,
 )
 from groundjudge.lab.figures import Figure
-from groundjudge.lab.labels import Joined, Labels, Unscored, join
+from groundjudge.lab.labels import JudgedRows, Labels, Unscored, join
 from groundjudge.lab.libraries import metrics
 from groundjudge.verdict import Part
 
@@ -87,7 +87,7 @@ ON_SCALE = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
     ],
 )
 def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(
-    rows: Joined, options: AgreeOptions, counts: tuple[int, ...]
+    rows: JudgedRows, options: AgreeOptions, counts: tuple[int, ...]
 ) -> None:
     assert measure_agreement(rows, **options).confusion == matrix(*counts)
 

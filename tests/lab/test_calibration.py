@@ -27,22 +27,22 @@ from groundjudge.lab.calibration import (
     warn_if_reused,
 )
 from groundjudge.lab.figures import Bools, Floats, Sample, reaches
-from groundjudge.lab.labels import Joined, LabelError
+from groundjudge.lab.labels import JudgedRows, LabelError
 
 CRITERIA: tuple[Criterion, ...] = ("balanced_accuracy", "accuracy", "f1", "kappa")
 
 
-def rows_of(scores: Floats, labels: Bools) -> Joined:
+def rows_of(scores: Floats, labels: Bools) -> JudgedRows:
     return joined(scores.round(3).tolist(), labels.astype(int).tolist())
 
 
-def random_rows(seed: int, n: int = 60) -> Joined:
+def random_rows(seed: int, n: int = 60) -> JudgedRows:
     """Scores that are independent of the labels."""
     generator = np.random.default_rng(seed)
     return rows_of(generator.random(n).round(2), generator.random(n) < 0.5)
 
 
-def separable_rows(*, is_reversed: bool = False) -> Joined:
+def separable_rows(*, is_reversed: bool = False) -> JudgedRows:
     """Scores that a threshold of 0.3 separates by label."""
     generator = np.random.default_rng(7)
     labels = generator.random(200) < 0.4
@@ -170,7 +170,7 @@ def test_saved_calibration_is_read_back_unchanged_and_another_file_refused(tmp_p
 def test_rows_that_the_threshold_was_fitted_on_are_recognised(folds: int | None, n_fitted: int) -> None:
     rows = separable_rows()
     found = calibrate(rows, folds=folds, resamples=50)
-    own = [row.verdict for row in rows.labelled]
+    own = [row.verdict for row in rows.labelled_rows]
     again, new = (
         [one.model_copy(update=changed) for one in own]
         for changed in ({"reason": "another run"}, {"key": "prompt-other content"})

@@ -17,14 +17,14 @@ from groundjudge.lab.labels import (
     HumanLabel,
     LabelError,
     Labels,
-    Words,
+    LabelVocabulary,
     join,
     label_of,
     labels_for,
+    learn_vocabulary,
     number_of,
     read_labels,
-    words_in,
-    words_of,
+    rubric_vocabulary,
 )
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 
@@ -116,7 +116,7 @@ def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason(
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    found = [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled]
+    found = [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled_rows]
     assert found == [("b", 0.0, 1.0), ("a", 1.0, 1.0)]
     assert one.counts == {
         "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
@@ -147,7 +147,7 @@ def test_every_verdict_is_counted_exactly_once(
     ]
     for found in join(verdicts, Labels(labels)):
         others = sum(found.counts.values()) - found.counts["n_unjudged"]
-        assert len(found.labelled) + others == sum(judge == found.judge for _, judge, _ in rows)
+        assert len(found.labelled_rows) + others == sum(judge == found.judge for _, judge, _ in rows)
 
 
 def keyed(*keys: str) -> list[Verdict]:
@@ -197,8 +197,10 @@ def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -
 
 
 YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
-SUPPORT = Words({"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5)
-REVERSED = Words({"Yes": 0.0, "No": 1.0}, 0.5)
+SUPPORT = LabelVocabulary(
+    {"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5
+)
+REVERSED = LabelVocabulary({"Yes": 0.0, "No": 1.0}, 0.5)
 
 
 def said(*pairs: tuple[str, float | None]) -> list[Verdict]:
@@ -225,7 +227,7 @@ MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
 def test_labels_are_learnt_from_verdicts_by_rising_score(
     verdicts: Sequence[Verdict], scores: Mapping[str, float | None]
 ) -> None:
-    assert [*words_of(verdicts).scores.items()] == [*scores.items()]
+    assert [*learn_vocabulary(verdicts).scores.items()] == [*scores.items()]
 
 
 @pytest.mark.parametrize(
@@ -240,20 +242,22 @@ def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
     outcomes: Sequence[tuple[float, bool]], threshold: float | None
 ) -> None:
     own = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
-    assert words_of(own, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
+    assert learn_vocabulary(own, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
 
 
 def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
     others = [labelled("b", "Yes", 0.0), labelled("c", *NO)]
-    assert words_of([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
+    assert learn_vocabulary([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
 
 
 def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
     scale = Choices({"supported": 1, "cannot tell": None, "not supported": 0})
     rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=(), threshold=0.7)
-    assert words_in(rubric) == Words({"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7)
-    assert words_in(load_rubric("confidence_grounding", scale=Scale(worst=0, best=1))).scores == {}
-    scores = words_in(load_rubric("groundedness")).scores
+    assert rubric_vocabulary(rubric) == LabelVocabulary(
+        {"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7
+    )
+    assert rubric_vocabulary(load_rubric("confidence_grounding", scale=Scale(worst=0, best=1))).scores == {}
+    scores = rubric_vocabulary(load_rubric("groundedness")).scores
     assert (scores["incomplete"], scores["nothing_to_ground"]) == (0.75, None)
 
 
@@ -277,12 +281,12 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
     ("words", "texts", "numbers"),
     [
         (REVERSED, ["Yes", "No"], [0.0, 1.0]),
-        (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
-        (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
+        (LabelVocabulary({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
+        (LabelVocabulary({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
     ],
 )
 def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
-    words: Words, texts: Sequence[object], numbers: Sequence[float]
+    words: LabelVocabulary, texts: Sequence[object], numbers: Sequence[float]
 ) -> None:
     found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), words)
     assert [found[case_id].number for case_id in "ab"] == numbers
@@ -296,13 +300,13 @@ def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
             SUPPORT,
             "b: 'yes' is not among the known labels of one",
         ),  # not 1 among labels
-        (["No", "Yes"], Words({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
+        (["No", "Yes"], LabelVocabulary({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
         (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
-        (["supported"], Words(), "a: the label 'supported' is neither a boolean nor a number"),
+        (["supported"], LabelVocabulary(), "a: the label 'supported' is neither a boolean nor a number"),
     ],
 )
 def test_an_unknown_word_is_an_error_that_lists_the_labels(
-    texts: Sequence[str], words: Words, unknown: str
+    texts: Sequence[str], words: LabelVocabulary, unknown: str
 ) -> None:
     with pytest.raises(LabelError, match=f"unreadable_label: .*{unknown}"):
         labels_for("one", Labels(dict(zip("ab", texts, strict=False))), words)
@@ -313,13 +317,13 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
     (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
-    rows = [(row.case_id, row.people.number, row.people.word) for row in found.labelled]
+    rows = [(row.case_id, row.people.number, row.people.word) for row in found.labelled_rows]
     assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
     assert found.counts == {
         "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
         "n_repeated": 0,
     }  # fmt: skip
-    pairs = [(row.people.word, row.said) for row in found.paired]
+    pairs = [(row.people.word, row.said) for row in found.worded_rows]
     assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]
     assert pairs[3:] == [("no", "yes"), ("no", "no")]
 
@@ -327,15 +331,15 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
 @pytest.mark.parametrize("people", [{"a": True, "b": 0}, {"a": "1", "b": "false"}, {"a": 0.9, "b": 0.2}])
 def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
     (found,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
-    assert (len(found.labelled), found.paired, found.default_label_threshold) == (2, (), None)
+    assert (len(found.labelled_rows), found.worded_rows, found.default_label_threshold) == (2, (), None)
 
 
 def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
     verdicts = [*said(YES, PARTLY, NO), *(verdict(case_id, 0.8, judge="two") for case_id in "012")]
     one, two = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
     for each in (one, two):
-        assert [row.people.number for row in each.labelled] == [1.0, 0.5, 0.0]
-    assert (len(one.paired), two.paired) == (3, ())
+        assert [row.people.number for row in each.labelled_rows] == [1.0, 0.5, 0.0]
+    assert (len(one.worded_rows), two.worded_rows) == (3, ())
 
 
 @pytest.mark.parametrize(

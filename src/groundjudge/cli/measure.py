@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from groundjudge.cli import measured, options
 from groundjudge.cli.outputs import check_files, held
 from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
-from groundjudge.lab.labels import Joined, LabelError, Unscored
+from groundjudge.lab.labels import JudgedRows, LabelError, Unscored
 from groundjudge.verdict import Verdict, deciding_score
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
@@ -173,7 +173,7 @@ def calibrate(  # noqa: PLR0913  one per option
             label_threshold=label_options.label_threshold,
             seed=labelled.seed,
         )
-        found, notes = _calibrations(fit, [one for one in joined if one.labelled or labelled.judge])
+        found, notes = _calibrations(fit, [one for one in joined if one.labelled_rows or labelled.judge])
         if out:
             calibration.save_calibrations(out, found)
     screen = Screen()
@@ -384,7 +384,7 @@ def _finding(one: VoteAgreement) -> str:
 
 
 def _calibrations(
-    fit: Callable[[Joined], Calibration], joined: Iterable[Joined]
+    fit: Callable[[JudgedRows], Calibration], joined: Iterable[JudgedRows]
 ) -> tuple[list[Calibration], list[str]]:
     """The calibrations of the judges with enough labels, and why the others have none.
 
@@ -403,12 +403,12 @@ def _calibrations(
     return found, [error.message for error in errors]
 
 
-def _without_choice(joined: Iterable[Joined]) -> list[str]:
+def _without_choice(joined: Iterable[JudgedRows]) -> list[str]:
     """A note for each judge whose scores leave a threshold nothing to choose."""
     return [
         f"{one.judge}: its scores take only two values, so all thresholds between them give the same verdicts"
         for one in joined
-        if len({deciding_score(row.verdict) for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
+        if len({deciding_score(row.verdict) for row in one.labelled_rows}) == 2  # noqa: PLR2004  such as yes and no
     ]
 
 

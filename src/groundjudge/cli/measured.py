@@ -16,7 +16,7 @@ from groundjudge.cli.options import JUDGES, LABELS, LABELS_ENCODING, SEED, Label
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
-from groundjudge.lab.labels import Joined, Labels, by_judge, join, read_labels, words_in
+from groundjudge.lab.labels import JudgedRows, Labels, group_by_judge, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.rubric import Rubric, load_rubric
 from groundjudge.runs.rows import FileRow, read_rows
@@ -93,7 +93,7 @@ def load_labels(
     rubric = load_rubric(options.judge_file)
     numbers = f"its judge answers with numbers on {rubric.scale}, not with labels: leave it out"
     refuse((not rubric.scale.choices, f"--judge-file {options.judge_file}: {numbers}"))
-    return replace(labels, words=words_in(rubric))
+    return replace(labels, vocabulary=rubric_vocabulary(rubric))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class LabelledFiles:
 
     def joined(
         self, verdicts: str, label_options: LabelOptions, *, counts_unscored: bool = False
-    ) -> tuple[VerdictFile, list[Joined]]:
+    ) -> tuple[VerdictFile, list[JudgedRows]]:
         """Read both files, and join verdicts and labels, judge by judge (see `join_labels`)."""
         file = load_verdicts(verdicts, self.judge)
         labels = load_labels(self.labels, label_options, self.encoding)
@@ -116,7 +116,7 @@ class LabelledFiles:
 
 def join_labels(
     file: VerdictFile, path: str, labels: Labels, *, counts_unscored: bool = False
-) -> list[Joined]:
+) -> list[JudgedRows]:
     """Join verdicts and labels, judge by judge. No case with both is an error.
 
     Args:
@@ -126,12 +126,12 @@ def join_labels(
         counts_unscored: whether cases without a score count.
     """
     joined = join(file.verdicts, labels, file.others)
-    unscored = [row.verdict for one in joined for row in one.unscored]
+    unscored = [row.verdict for one in joined for row in one.unscored_rows]
     judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
     ids = (
         f"cases are matched by id, and the first ids are {judged!r} and {next(iter(labels.by_case), None)!r}"
     )
-    is_apart = not any(one.labelled or one.paired for one in joined)
+    is_apart = not any(one.labelled_rows or one.worded_rows for one in joined)
     no_scores = (
         f"{file.path}: no labelled case has a score: {_why_unscored(unscored)}; "
         "`groundjudge agree --count-unscored wrong` counts such cases"
@@ -177,7 +177,10 @@ def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thre
         warning
         for verdicts in judged
         for warning in (
-            *(f"{judge}: {lacks}" for judge in sorted(by_judge(verdicts).keys() - fitted.keys() - {""})),
+            *(
+                f"{judge}: {lacks}"
+                for judge in sorted(group_by_judge(verdicts).keys() - fitted.keys() - {""})
+            ),
             *(check(one, verdicts) for one in fitted.values() for check in (warn_if_changed, warn_if_reused)),
         )
     ]
@@ -188,7 +191,7 @@ def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
     """A note for each judge whose verdicts come from several prompts, models or versions."""
     return [
         f"{judge}: these figures mix verdicts with {len(found)} signatures: {', '.join(found)}"
-        for judge, own in by_judge(last_of_each(verdicts)[0]).items()
+        for judge, own in group_by_judge(last_of_each(verdicts)[0]).items()
         if len(found := signatures_of(own)) > 1
     ]
 

@@ -21,7 +21,7 @@ from groundjudge.cli.measured import (
 from groundjudge.cli.outputs import check_files, check_page, write_page
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.lab.labels import LabelError, Labels, join, labels_for, words_of
+from groundjudge.lab.labels import LabelError, Labels, join, labels_for, learn_vocabulary
 from groundjudge.lab.probe.figures import read_card
 from groundjudge.lab.sample import read_sample
 from groundjudge.rubric.rubric import load_rubric, names
@@ -106,7 +106,7 @@ def _labels_of_cases(
     """People's labels in the file of cases, where their key may mean something else, which is no error."""
     try:
         found = load_labels(path, given, rows=rows)
-        labels_for("", found, found.words or words_of(file.verdicts))
+        labels_for("", found, found.vocabulary or learn_vocabulary(file.verdicts))
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
     return found, []
@@ -122,7 +122,7 @@ def _agreements(
         return [], [f"labels are shown without figures: {error}"]
     thresholds, warnings = thresholds_for(threshold, file.verdicts)
     return [
-        measure_agreement(one, threshold=thresholds, label_threshold=limit, worst=len(one.labelled))
+        measure_agreement(one, threshold=thresholds, label_threshold=limit, worst=len(one.labelled_rows))
         for one in join(file.verdicts, labels)
     ], warnings
 

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
 from groundjudge.lab.figures import RESAMPLES, Bools, Bootstrap, Drawn, Figure, Floats, Sample, passes_at
-from groundjudge.lab.labels import Joined, LabelledVerdict, Labels, Unscored, are_grounded, join
+from groundjudge.lab.labels import JudgedRows, LabelledVerdict, Labels, Unscored, find_grounded, join
 from groundjudge.lab.libraries import metrics, np
 from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.votes import VoteAgreement, measure_votes
@@ -208,7 +208,7 @@ def agree(verdicts: Iterable[Verdict], labels: Labels, **options: Unpack[AgreeOp
 
 
 def measure_agreement(  # noqa: PLR0913  each option changes the figures
-    joined: Joined,
+    joined: JudgedRows,
     *,
     threshold: Thresholds = None,
     label_threshold: float | None = None,
@@ -250,12 +250,12 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         undefined={
             name: why_undefined(name, sample) for name, figure in found.items() if figure.value is None
         },
-        n_unscored=len(joined.unscored),
+        n_unscored=len(joined.unscored_rows),
         count_unscored=count_unscored,
-        bounds=_bounds(everything) if joined.unscored else {},
+        bounds=_bounds(everything) if joined.unscored_rows else {},
         # Rows that count as wrong are no sign of labels the other way round.
         notices=notices_on(sample, {} if count_unscored else found, joined.labels),
-        worst=tuple(_disagreements(joined.labelled, scored)[:worst]),
+        worst=tuple(_disagreements(joined.labelled_rows, scored)[:worst]),
         curves=Curves() if positive is None else curves(positive, sample.scores, sample.weights),
         labels=measure_labels(joined, bootstrap),
         people=_people(joined, sample, threshold, label_threshold),
@@ -264,14 +264,14 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
 
 
 def sample_of(
-    joined: Joined, *, threshold: float | None = None, label_threshold: float | None = None
+    joined: JudgedRows, *, threshold: float | None = None, label_threshold: float | None = None
 ) -> Sample:
     """Turn the labelled verdicts of a judge into columns; for the arguments see `measure_agreement`.
 
     Rows without a score come last. If all labels are 0 or 1, they are not grades, and 1 is positive unless a
     label threshold is given.
     """
-    rows = (*joined.labelled, *joined.unscored)
+    rows = (*joined.labelled_rows, *joined.unscored_rows)
     labels: Floats = np.array([row.people.number for row in rows], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
@@ -287,12 +287,12 @@ def sample_of(
 
 
 def _people(
-    joined: Joined, sample: Sample, threshold: float | None, label_threshold: float | None
+    joined: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
 ) -> People | None:
     if sample.positive is None:
         return None
-    grounded = partial(are_grounded, joined.judge, words=joined.words, threshold=label_threshold)
-    passed = {row.case_id: passes_at(threshold, row.verdict) for row in joined.labelled}
+    grounded = partial(find_grounded, joined.judge, vocabulary=joined.vocabulary, threshold=label_threshold)
+    passed = {row.case_id: passes_at(threshold, row.verdict) for row in joined.labelled_rows}
     return measure_people(joined.labels, grounded, passed)
 
 
@@ -317,10 +317,10 @@ def notices_on(
     return tuple(filter(None, reasons))
 
 
-def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | None:
+def measure_labels(joined: JudgedRows, bootstrap: Bootstrap) -> LabelAgreement | None:
     """Compare people's labels with the judge's; None if people's labels are not in words."""
-    scores = joined.words.scores
-    pairs = [(row.people.word or "", row.said or NO_COMMON_LABEL) for row in joined.paired]
+    scores = joined.vocabulary.scores
+    pairs = [(row.people.word or "", row.said or NO_COMMON_LABEL) for row in joined.worded_rows]
     if not pairs:
         return None
     counts, people = Counter(pairs), Counter(word for word, _ in pairs)
@@ -336,7 +336,7 @@ def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | Non
         kappa = figures.weighted_kappa(weights[:, scored], theirs[scored], judged[scored])
         return {"same": figures.weighted_mean(weights, same), "weighted_kappa": kappa}
 
-    groups = np.array([row.group for row in joined.paired])
+    groups = np.array([row.group for row in joined.worded_rows])
     prior = np.full(len(PSEUDO_LABELS), figures.group_weight(groups))
     return LabelAgreement(
         labels=tuple(labels),
@@ -347,7 +347,9 @@ def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | Non
         n_scored=int(scored[: len(pairs)].sum()),
         majority=majority,
         majority_share=people[majority] / len(pairs),
-        **figures.figures_of(bootstrap.draws(statistics, groups, prior, Drawn.of(joined.paired)), groups),
+        **figures.figures_of(
+            bootstrap.draws(statistics, groups, prior, Drawn.of(joined.worded_rows)), groups
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from groundjudge.files import replace_file
 from groundjudge.lab import figures
 from groundjudge.lab.agreement import notices_on, sample_of
 from groundjudge.lab.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
-from groundjudge.lab.labels import Joined, LabelError
+from groundjudge.lab.labels import JudgedRows, LabelError
 from groundjudge.lab.libraries import NDArray, distributions, np, selection
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, round_score
 
@@ -101,7 +101,7 @@ CALIBRATIONS = TypeAdapter(tuple[Calibration, ...])
 
 
 def calibrate(  # noqa: PLR0913  each option changes the threshold or the figures
-    joined: Joined,
+    joined: JudgedRows,
     *,
     by: Criterion = "balanced_accuracy",
     at_least: float | None = None,
@@ -130,7 +130,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
             `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
             allow for a split in which every part has rows of both classes.
     """
-    if any(one.verdict.votes for one in joined.labelled):
+    if any(one.verdict.votes for one in joined.labelled_rows):
         message = (
             f"{joined.judge}: these verdicts come from votes, and a threshold applies to each vote, not to "
             "their mean: calibrate with the verdicts of a single judge"
@@ -178,10 +178,10 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         as_run=as_run_figures,
         gain=figures.percentile_figures(gain),
         guess=guess if at_least is None else {**guess, "precision": _share(tested)},
-        signatures=_signatures(row.verdict for row in joined.labelled),
+        signatures=_signatures(row.verdict for row in joined.labelled_rows),
         interval=figures.percentile_figures(draws)["threshold"],
-        fitted_rows=tuple(_row_hash(joined.labelled[place].verdict) for place in train.tolist()),
-        n_unscored=len(joined.unscored),
+        fitted_rows=tuple(_row_hash(joined.labelled_rows[place].verdict) for place in train.tolist()),
+        n_unscored=len(joined.unscored_rows),
         notices=notices_on(learnt, as_run_figures, joined.labels, scores_matter=True),
         at_least=at_least,
         n_passed=int(tested.passed.sum()),

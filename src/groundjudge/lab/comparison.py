@@ -17,7 +17,7 @@ from groundjudge.lab.figures import (
     SampleStatistics,
     without_labels,
 )
-from groundjudge.lab.labels import Joined, LabelError, Labels, Unscored, join, words_of
+from groundjudge.lab.labels import JudgedRows, LabelError, Labels, Unscored, join, learn_vocabulary
 from groundjudge.lab.libraries import np
 from groundjudge.lab.proportions import mcnemar
 from groundjudge.runs.verdict_file import last_of_each
@@ -114,7 +114,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
     sides = [last_of_each(verdicts)[0] for verdicts in (first, second)]
     judges = [_judge_of(side) for side in sides]
     labels = labels or Labels({})
-    labels = replace(labels, words=labels.words or words_of([*sides[0], *sides[1]]))
+    labels = replace(labels, vocabulary=labels.vocabulary or learn_vocabulary([*sides[0], *sides[1]]))
     one, other = ({each.case_id: each for each in side if each.case_id} for side in sides)
     in_both = sorted(one.keys() & other.keys())
     both = [case_id for case_id in in_both if _same_case(one[case_id], other[case_id])]
@@ -231,7 +231,7 @@ class _Sides:
 
 
 def _labelled(
-    joined: Iterable[Sequence[Joined]],
+    joined: Iterable[Sequence[JudgedRows]],
     thresholds: Iterable[float | None],
     label_threshold: float | None,
 ) -> tuple[Sequence[str], tuple[Sample, Sample] | None]:
@@ -245,13 +245,13 @@ def _labelled(
         label_threshold: the lowest label that means grounded.
     """
     sides = [one for side in joined for one in side]
-    rows = [{row.case_id: row for row in (*side.labelled, *side.unscored)} for side in sides]
+    rows = [{row.case_id: row for row in (*side.labelled_rows, *side.unscored_rows)} for side in sides]
     shared = [case_id for case_id in rows[0] if case_id in rows[1]] if rows else []
     if not shared:
         return (), None
     first, second = (
         sample_of(
-            replace(side, labelled=tuple(own[case_id] for case_id in shared), unscored=()),
+            replace(side, labelled_rows=tuple(own[case_id] for case_id in shared), unscored_rows=()),
             threshold=threshold,
             label_threshold=label_threshold,
         )

@@ -48,7 +48,7 @@ class LabelError(GroundjudgeError):
 
 
 @dataclass(frozen=True)
-class Words:
+class LabelVocabulary:
     """The labels that a judge is known to answer with.
 
     Attributes:
@@ -75,7 +75,7 @@ class Labels:
             built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is a group of its own.
-        words: what labels in words mean; None: as the verdicts show (see `words_of`).
+        vocabulary: what labels in words mean; None: as the verdicts show (see `learn_vocabulary`).
         n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
         samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
         annotators: what each person said, by case; empty if labels do not say whose they are.
@@ -84,7 +84,7 @@ class Labels:
 
     by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
-    words: Words | None = None
+    vocabulary: LabelVocabulary | None = None
     n_same_context: int = 0
     samples: Mapping[str, str] = field(default_factory=dict[str, str])
     annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
@@ -151,13 +151,14 @@ class LabelledVerdict:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JudgedRows:
     """The verdicts of one judge joined with the labels. Every verdict is counted exactly once.
 
     Attributes:
-        labelled: verdicts with a score and a label.
-        unscored: verdicts without a score, errors and "not applicable", whose case has a label with a number.
-        counts: all but `labelled`, by name:
+        labelled_rows: verdicts with a score and a label.
+        unscored_rows: verdicts without a score, errors and "not applicable", whose case has a label
+            with a number.
+        counts: all but `labelled_rows`, by name:
             n_error: verdicts that should have a score but failed.
             n_not_applicable: verdicts on cases with nothing to judge.
             n_unlabelled: verdicts with a score whose case has no label.
@@ -166,19 +167,19 @@ class Joined:
             n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
         default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
             on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
-        paired: the rows where people and judge gave a label in words, "not applicable" included; () if
+        worded_rows: the rows where people and judge gave a label in words, "not applicable" included; () if
             people's labels are numbers or booleans.
-        words: what these labels mean.
+        vocabulary: what these labels mean.
         labels: what was joined.
     """
 
     judge: str
-    labelled: tuple[LabelledVerdict, ...]
+    labelled_rows: tuple[LabelledVerdict, ...]
     counts: Mapping[str, int]
     default_label_threshold: float | None
-    unscored: tuple[LabelledVerdict, ...] = ()
-    paired: tuple[LabelledVerdict, ...] = ()
-    words: Words = field(default_factory=Words)
+    unscored_rows: tuple[LabelledVerdict, ...] = ()
+    worded_rows: tuple[LabelledVerdict, ...] = ()
+    vocabulary: LabelVocabulary = field(default_factory=LabelVocabulary)
     labels: Labels = field(default_factory=lambda: Labels({}))
 
 
@@ -265,7 +266,7 @@ def _vote(label: object) -> object:
     return fold_label(label) if isinstance(label, str) else repr(label)
 
 
-def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Words:
+def learn_vocabulary(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> LabelVocabulary:
     """Learn what labels mean from verdicts that bear them.
 
     A panel's labels are those of its votes. A label's score is that of the verdicts with it; where scores
@@ -279,20 +280,20 @@ def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Wor
     own, more = _outcomes(verdicts), _outcomes(others)
     known = {fold_label(name): (name, score) for one in (more, own) for name, score in _scores(one).items()}
     scores = dict(sorted(known.values(), key=_rising))
-    return Words(scores, _threshold(own, scores))
+    return LabelVocabulary(scores, _threshold(own, scores))
 
 
-def words_in(rubric: Rubric) -> Words:
+def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
     """The labels that a rubric knows: those of its scale, or the names of its levels; none without any."""
     levels = {
         name: None if value in rubric.not_applicable else rubric.scale.score(value)
         for value, name in rubric.levels.items()
     }
     known = dict(rubric.scale.choices) or levels
-    return Words(dict(sorted(known.items(), key=_rising)), rubric.threshold)
+    return LabelVocabulary(dict(sorted(known.items(), key=_rising)), rubric.threshold)
 
 
-def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel]:
+def labels_for(judge: str, labels: Labels, words: LabelVocabulary) -> dict[str, HumanLabel]:
     """The labels for one judge by case id.
 
     If any label is one of the judge's in words, all text is read so: "Yes" may be the judge's label for
@@ -313,8 +314,8 @@ def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel
     }
 
 
-def are_grounded(
-    judge: str, labels: Labels, words: Words, threshold: float | None = None
+def find_grounded(
+    judge: str, labels: Labels, vocabulary: LabelVocabulary, threshold: float | None = None
 ) -> dict[str, bool | None]:
     """Whether people call each case grounded, by id; None for a case without a label.
 
@@ -323,16 +324,16 @@ def are_grounded(
     Args:
         judge: whose terms labels may be in.
         labels: people's.
-        words: what labels in words mean.
+        vocabulary: what labels in words mean.
         threshold: the lowest label that means grounded; None: as for `agree`.
 
     Raises:
         LabelError: `unreadable_label`; `bad_option`: labels are grades, and there is no threshold.
     """
-    people = labels_for(judge, labels, words)
+    people = labels_for(judge, labels, vocabulary)
     numbers = {label.number for label in people.values() if label.number is not None}
     if threshold is None:
-        threshold = _default_label_threshold(judge, labels, people, words)
+        threshold = _default_label_threshold(judge, labels, people, vocabulary)
     if threshold is None and numbers - {0.0, 1.0}:
         message = "the labels are grades: give `label_threshold`, the lowest grade that means grounded"
         raise LabelError("bad_option", message, "label_threshold")
@@ -374,7 +375,7 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
-def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] = ()) -> list[Joined]:
+def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] = ()) -> list[JudgedRows]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
     Verdicts without a judge (rows that could not be read) are left out.
@@ -390,15 +391,15 @@ def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] 
     """
     if labels.samples and not labels.drawn:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
-    last = {judge: last_of_each(own) for judge, own in by_judge(verdicts).items() if judge}
+    last = {judge: last_of_each(own) for judge, own in group_by_judge(verdicts).items() if judge}
     everything = [*chain.from_iterable(own for own, _ in last.values()), *others]
     return [
-        _joined(judge, own, n_repeated, labels, labels.words or words_of(own, everything))
+        _joined(judge, own, n_repeated, labels, labels.vocabulary or learn_vocabulary(own, everything))
         for judge, (own, n_repeated) in sorted(last.items())
     ]
 
 
-def by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+def group_by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     """Verdicts by the name of their judge, in the order in which judges first appear."""
     found: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
@@ -406,7 +407,9 @@ def by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     return found
 
 
-def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: Words) -> Joined:
+def _joined(
+    judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: LabelVocabulary
+) -> JudgedRows:
     people = labels_for(judge, labels, words)
     rows = [
         LabelledVerdict(
@@ -421,24 +424,26 @@ def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels
     excluded = Counter(map(_reason_to_exclude, rows))
     judged = {verdict.case_id for verdict in last}
     paired = tuple(row for row in rows if row.is_in_words)
-    return Joined(
+    return JudgedRows(
         judge=judge,
-        labelled=tuple(row for row in rows if not _reason_to_exclude(row)),
+        labelled_rows=tuple(row for row in rows if not _reason_to_exclude(row)),
         counts={
             **{reason: excluded[reason] for reason in REASONS},
             "n_unjudged": sum(label != NO_LABEL and id_ not in judged for id_, label in people.items()),
             "n_repeated": n_repeated,
         },
         default_label_threshold=_default_label_threshold(judge, labels, people, words),
-        unscored=tuple(row for row in rows if row.verdict.score is None and row.people.number is not None),
-        paired=paired if any(row.said for row in paired) else (),
-        words=words,
+        unscored_rows=tuple(
+            row for row in rows if row.verdict.score is None and row.people.number is not None
+        ),
+        worded_rows=paired if any(row.said for row in paired) else (),
+        vocabulary=words,
         labels=labels,
     )
 
 
 def _default_label_threshold(
-    judge: str, labels: Labels, people: Mapping[str, HumanLabel], words: Words
+    judge: str, labels: Labels, people: Mapping[str, HumanLabel], words: LabelVocabulary
 ) -> float | None:
     """The lowest label, 0..1, that counts as grounded by itself (see `Joined`)."""
     if any(label.word for label in people.values()):
@@ -458,7 +463,7 @@ def _reason_to_exclude(row: LabelledVerdict) -> str:
     return ""
 
 
-def _text(value: object, judge: str, words: Words) -> str:
+def _text(value: object, judge: str, words: LabelVocabulary) -> str:
     """An entry of `Labels.by_case` as text, numbers and booleans only if they are labels; "" for others."""
     own = value.get(judge) if is_mapping(value) else value
     if isinstance(own, bool | int):
@@ -477,7 +482,7 @@ def _number(value: object) -> float | None:
     return number if isfinite(number) else None
 
 
-def _in_words(text: str, judge: str, source: str, words: Words) -> HumanLabel:
+def _in_words(text: str, judge: str, source: str, words: LabelVocabulary) -> HumanLabel:
     found = words.named(text)
     if found is None:
         message = (

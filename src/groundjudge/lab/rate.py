@@ -21,10 +21,10 @@ from groundjudge.lab.labels import (
     NO_SAMPLE,
     LabelError,
     Labels,
-    are_grounded,
-    by_judge,
-    words_in,
-    words_of,
+    find_grounded,
+    group_by_judge,
+    learn_vocabulary,
+    rubric_vocabulary,
 )
 from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.proportions import Rate, Z, rate_of, wilson_interval
@@ -116,12 +116,14 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     """
     if lam is not None and not 0 <= lam <= 1:
         raise LabelError("bad_option", f"`lam` must be 0..1, not {lam}", "lam")
-    of_all = {name: found for name, found in by_judge(last_of_each(verdicts)[0]).items() if name}
+    of_all = {name: found for name, found in group_by_judge(last_of_each(verdicts)[0]).items() if name}
     name = judge_in(of_all, sample.judge if sample else judge)
     own = {verdict.case_id or "": verdict for verdict in of_all[name]}
     labels = _check_origin(labels, sample, own)
-    words = labels.words or (words_in(load_rubric(name)) if name in names() else words_of(of_all[name]))
-    grounded = partial(are_grounded, name, words=words, threshold=label_threshold)
+    words = labels.vocabulary or (
+        rubric_vocabulary(load_rubric(name)) if name in names() else learn_vocabulary(of_all[name])
+    )
+    grounded = partial(find_grounded, name, vocabulary=words, threshold=label_threshold)
     told = dict.fromkeys(labels.seen) | grounded(labels)
     known = {case_id: label for case_id, label in told.items() if label is not None}
     if len(known) < LEAST:

@@ -17,7 +17,7 @@ from groundjudge.lab.figures import (
     percentile_figures,
     resample_pair,
 )
-from groundjudge.lab.labels import Joined
+from groundjudge.lab.labels import JudgedRows
 from groundjudge.lab.libraries import NDArray, np
 from groundjudge.lab.proportions import mcnemar
 from groundjudge.verdict import Frozen, Score, Verdict
@@ -120,7 +120,7 @@ class _Panel:
 
 
 def measure_votes(
-    joined: Joined, sample: Sample, threshold: float | None, bootstrap: Bootstrap
+    joined: JudgedRows, sample: Sample, threshold: float | None, bootstrap: Bootstrap
 ) -> VoteAgreement | None:
     """Compare the votes of a panel with people's labels.
 
@@ -133,10 +133,10 @@ def measure_votes(
     Returns:
         None if there are no votes, or the labels do not say which rows are positive.
     """
-    voted = np.array([bool(row.verdict.votes) for row in joined.labelled], dtype=np.bool_)
+    voted = np.array([bool(row.verdict.votes) for row in joined.labelled_rows], dtype=np.bool_)
     if sample.positive is None or not voted.any():
         return None
-    verdicts = [row.verdict for row in joined.labelled if row.verdict.votes]
+    verdicts = [row.verdict for row in joined.labelled_rows if row.verdict.votes]
     panel = _Panel(verdicts, sample.rows(voted), threshold, bootstrap)
     agreed = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
     members = tuple(panel.member(key, name) for key, name in _names(verdicts).items())

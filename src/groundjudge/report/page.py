@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from groundjudge import evidence
 from groundjudge.case.case import Case, Document
 from groundjudge.errors import explain_code
-from groundjudge.lab.labels import Labels, by_judge, labels_for, words_of
+from groundjudge.lab.labels import Labels, group_by_judge, labels_for, learn_vocabulary
 from groundjudge.lab.probe.figures import Card
 from groundjudge.report.template import case_data, filled, without_empty
 from groundjudge.runs.summary import Summary, summarise
@@ -112,12 +112,12 @@ def _judges(
     verdicts: Sequence[Verdict], agreements: Sequence[Agreement], rate: TrueRate | None
 ) -> list[dict[str, Any]]:
     """The data of each judge, sorted by name."""
-    by_judge = {agreement.judge: agreement for agreement in agreements}
+    group_by_judge = {agreement.judge: agreement for agreement in agreements}
     return [
         _judge(
             summary,
             [verdict for verdict in verdicts if verdict.judge == summary.judge],
-            by_judge.get(summary.judge),
+            group_by_judge.get(summary.judge),
         )
         | {"rate": rate.model_dump() if rate and rate.judge == summary.judge else None}
         for summary in summarise(verdicts)
@@ -256,6 +256,8 @@ def _human_labels(verdicts: Sequence[Verdict], labels: Labels) -> dict[tuple[str
     """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
     return {
         (judge, case_id): label.word or label.number
-        for judge, own in by_judge(verdicts).items()
-        for case_id, label in labels_for(judge, labels, labels.words or words_of(own, verdicts)).items()
+        for judge, own in group_by_judge(verdicts).items()
+        for case_id, label in labels_for(
+            judge, labels, labels.vocabulary or learn_vocabulary(own, verdicts)
+        ).items()
     }
