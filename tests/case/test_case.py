@@ -176,7 +176,7 @@ def test_metadata_is_kept_whatever_it_holds() -> None:
         "array": [1.5, 2],
         "more": ["a", "b"],
     }
-    assert case.own("passages", "documents") == (Document(content="p", title="T"),)
+    assert case.metadata_value("passages", "documents") == (Document(content="p", title="T"),)
 
 
 LONE = "a\ud83d."

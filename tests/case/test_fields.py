@@ -120,14 +120,14 @@ class NAType:
 @pytest.mark.parametrize("value", [None, float("nan"), NAType()], ids=["None", "NaN", "NA"])
 def test_null_and_what_tables_hold_for_it_mean_not_given(field: str, value: Any) -> None:
     assert Case.from_mapping({field: value}) == Case()
-    assert Case.from_mapping({"topic": value}).given() == ()
+    assert Case.from_mapping({"topic": value}).field_names() == ()
 
 
 def test_field_that_no_judge_uses_is_no_error() -> None:
     unused = {"context": [5], "query": {"a": 1}, "answers": [1], "documents": "d", "question": "q"}
     case = Case.from_mapping({**unused, "response": "r", "id": 1})
     assert (case.response, case.id) == ("r", "1")
-    assert case.given() == ("query", "response", "context", "answers")
+    assert case.field_names() == ("query", "response", "context", "answers")
     for field in ("context", "query", "answers"):
         for _ in range(2):
             with pytest.raises(CaseError, match="unreadable" if field == "answers" else "alias_conflict"):
@@ -136,7 +136,7 @@ def test_field_that_no_judge_uses_is_no_error() -> None:
 
 def test_empty_values_are_given() -> None:
     case = Case.from_mapping({"context": [], "response": "", "answers": []})
-    assert case.given() == ("response", "context", "answers")
+    assert case.field_names() == ("response", "context", "answers")
     assert (case.context, case.response, case.answers) == ((), "", ())
 
 
@@ -306,7 +306,7 @@ def test_exchange_with_conflicting_names_is_an_error() -> None:
 
 
 def test_inputs_without_outputs_go_to_metadata() -> None:
-    assert Case.from_mapping({"inputs": {"question": "q"}}).given() == ("inputs",)
+    assert Case.from_mapping({"inputs": {"question": "q"}}).field_names() == ("inputs",)
 
 
 # --- states of agents -------------------------------------------------------------------------

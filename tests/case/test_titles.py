@@ -161,7 +161,7 @@ def test_document_without_text_is_an_error_only_of_a_judge_that_looks_at_it() ->
     case = Case(query="q", context=[{"title": TITLE, "total": 9, "unit": "€"}])
     assert [each.content for each in case.value("context")] == ['{"total": 9, "unit": "€"}']
     untitled = case.without_tool_titles()
-    assert (untitled.value("query"), untitled.given()) == ("q", ("query", "context"))
+    assert (untitled.value("query"), untitled.field_names()) == ("q", ("query", "context"))
     with pytest.raises(CaseError, match="context_unreadable"):
         untitled.value("context")
 
@@ -171,7 +171,7 @@ def test_what_was_noted_of_a_case_stays_without_tool_titles() -> None:
     case = Case.from_mapping({"context": [PLAIN], "reference": [{"content": [image]}], "query": 5})
     untitled = case.without_tool_titles()
     assert [one.is_shown_whole(["reference"]) for one in (case, untitled)] == [False, False]
-    assert untitled.given() == case.given()
+    assert untitled.field_names() == case.field_names()
     with pytest.raises(CaseError, match="field_unreadable"):
         untitled.value("query")
 

@@ -146,7 +146,7 @@ class Case(Frozen):
             raise copy(self._faults[field])  # each judge notes its own verdict on it
         return getattr(self, field)
 
-    def given(self) -> tuple[str, ...]:
+    def field_names(self) -> tuple[str, ...]:
         """The names of the fields that were given, followed by the keys of the metadata that have a value."""
         fields = [name for name in ALIASES if name in self._faults or getattr(self, name) is not None]
         keys = (key for key, value in self.metadata.items() if value is not None)
@@ -163,7 +163,7 @@ class Case(Frozen):
         of_metadata = (readable("documents", self.metadata[name]) for name in shown & self.metadata.keys())
         return self._media.isdisjoint(shown) and not any(map(holds_media, of_metadata))
 
-    def own(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
+    def metadata_value(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.
 
         Args:

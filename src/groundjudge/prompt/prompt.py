@@ -88,7 +88,7 @@ class Input(Frozen):
         Raises:
             CaseError: the value cannot be read, or two keys give different ones.
         """
-        return case.own(self.name, self.type) if self.is_custom else case.value(self.field)
+        return case.metadata_value(self.name, self.type) if self.is_custom else case.value(self.field)
 
 
 class ExampleReply(Frozen):
@@ -227,7 +227,7 @@ class Prompt(Frozen):
         if missing:
             needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
             places = [f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing]
-            has = ", ".join(case.given()) or "nothing"
+            has = ", ".join(case.field_names()) or "nothing"
             message = f"{self.name} needs {needed}. Give {'; '.join(places)}. The case has: {has}"
             raise CaseError("missing_field", message, missing[0].field)
 

@@ -418,7 +418,7 @@ def _no_response(prompt: Prompt, code: str, case: Case) -> str:
         f"{prompt.name}: {what}{case.hint('response')}{others}. "
         "A crashed application must not look like a good one: set "
         '`empty_response` to "not_applicable" to leave such rows out, or to "worst" to score them 0. '
-        f"The case has: {', '.join(case.given()) or 'nothing'}"
+        f"The case has: {', '.join(case.field_names()) or 'nothing'}"
     )
 
 
