@@ -19,7 +19,7 @@ from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
-from groundjudge.case.fields import tool_documents
+from groundjudge.case.traces import tool_documents
 from groundjudge.errors import CaseError, GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
 from groundjudge.judging.load import JudgeLike, as_judge

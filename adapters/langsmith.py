@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from groundjudge.case.case import CaseLike, Document
-from groundjudge.case.fields import Fields, FieldsLike, traced_documents
+from groundjudge.case.fields import Fields, FieldsLike
+from groundjudge.case.traces import traced_documents
 from groundjudge.errors import ENDS_RUN, GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge

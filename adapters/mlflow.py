@@ -22,7 +22,8 @@ from pydantic import PrivateAttr
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.data import is_absent
-from groundjudge.case.fields import SIDES, Fields, FieldsLike, traced_documents
+from groundjudge.case.fields import SIDES, Fields, FieldsLike
+from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel

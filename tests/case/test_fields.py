@@ -19,7 +19,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from pydantic import BaseModel
 
 from groundjudge.case.case import Case, Document, Message
-from groundjudge.case.fields import ALIASES, FIELD_NAMED, FieldPaths, Fields, traced_documents, until_found
+from groundjudge.case.fields import ALIASES, FIELD_NAMED, Fields
+from groundjudge.case.paths import FieldPaths, until_found
+from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import read_rows
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel
 
 from groundjudge import as_judge, load, load_rubric
 from groundjudge.case.case import Case, Document
-from groundjudge.case.fields import Fields, traced_documents
+from groundjudge.case.fields import Fields
+from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError
 from groundjudge.prompt.prompt import Prompt
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from groundjudge.case import shapes
 from groundjudge.case.data import declared_fields, is_absent, is_list, is_mapping, plain
+from groundjudge.case.paths import FieldPaths, value_at
 from groundjudge.case.shapes import Document, Message, readable
 from groundjudge.errors import CaseError, did_you_mean
 
@@ -46,9 +46,6 @@ RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 FieldValues: TypeAlias = dict[str, Any]
 """A mapping that `Case.of` takes, with each field under its own name, `id` and `metadata`."""
 
-FieldPaths: TypeAlias = Mapping[str, str]
-"""Fields, each with the dotted path that leads to it: {"query": "inputs.q"}."""
-
 FieldsLike: TypeAlias = Callable[..., Any] | FieldPaths | None
 """What `fields=` can be: None, if all fields have their usual names; a mapping of field to dotted path; or a
 function to the case."""
@@ -58,8 +55,6 @@ Pairs: TypeAlias = Iterable[tuple[str, Any]]
 
 Retrieved: TypeAlias = Callable[[], Sequence[Document] | None]
 """The documents that a run retrieved; None if it has no retriever and no tool."""
-
-T = TypeVar("T")
 
 
 def field_of(name: object) -> str | None:
@@ -210,81 +205,6 @@ class Fields:
         return {**found.pop("metadata"), **found}
 
 
-def until_found(
-    rows: Iterable[Mapping[str, Any] | CaseError], paths: FieldPaths, source: str
-) -> Iterator[Mapping[str, Any] | CaseError]:
-    """The rows of a file up to the one by which each path was found, so that a misspelt path is an error.
-
-    Raises:
-        CaseError: `bad_path`, after the last row, if no row had one of the paths, not even with a null; the
-            message gives the nearest path. A file without rows has no wrong path.
-    """
-    missing, known = paths, list[str]()
-    for row in rows:
-        if not isinstance(row, CaseError):
-            known = known or [*islice(_paths_in(row), 20)]  # enough for a message
-            missing = {name: path for name, path in missing.items() if not [*_values_at(row, path)]}
-        yield row
-        if not missing:
-            return
-    for name, path in missing.items() if known else ():
-        message = f"no row of {source} has {path}, where `fields` looks for {name}"
-        hint = did_you_mean(path, known) or "."
-        raise CaseError("bad_path", f"{message}{hint} The first row has {', '.join(known)}", path)
-
-
-def traced_documents(
-    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
-) -> tuple[Document, ...] | None:
-    """The documents that retrievers and tools among traced runs returned; None if no run is one.
-
-    Only the outermost retrievers and tools count: the application saw what they returned, not the runs inside
-    them.
-
-    Args:
-        runs: the runs, in the order in which they started.
-        children: the runs inside a run, in that order too.
-        source: a run's kind ("retriever", "tool" or another one), its name and its outputs.
-
-    Raises:
-        CaseError: `context_unreadable` if something that was retrieved has no text.
-    """
-    documents: tuple[Document, ...] | None = None
-    for run in runs:
-        kind, name, outputs = source(run)
-        if kind not in {"retriever", "tool"}:
-            found = traced_documents(children(run), children, source)
-        else:
-            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
-        documents = documents if found is None else (*(documents or ()), *found)
-    return documents
-
-
-def retrieved_documents(outputs: object) -> tuple[Document, ...]:
-    """The documents that a retriever returned, or that the mapping contains that it returned.
-
-    Strangers may have written their titles: none of them makes a document a tool result.
-
-    Raises:
-        CaseError: `context_unreadable` if one of them has no text.
-    """
-    names = ("output", "documents", "contexts", "context", "results")
-    held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
-    documents: tuple[Document, ...] = shapes.read_field("context", (held or [outputs])[0] or (), "retrieved")
-    return documents
-
-
-def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
-    """What the tool of that name returned, as one document; none if it returned nothing."""
-    result = outputs["output"] if is_mapping(outputs) and [*outputs] == ["output"] else outputs
-    is_data = is_mapping(result) and "tool_call_id" not in result  # else a message around the result
-    said = None if is_data else shapes.get(result, "content")
-    result = result if said is None else said
-    if result is None or result == {}:
-        return ()
-    return (Document(content=shapes.content_text(result), title=f"Tool Result: {name}", kind="tool"),)
-
-
 # --- usual names ------------------------------------------------------------------------------------------
 
 
@@ -432,52 +352,3 @@ def _exchanged(
     exchange["id"] = asked.get("id", exchange.get("id"))
     rest = ((key, row[key]) for key in row if key not in SIDES)
     return [*exchange.items(), *(("metadata", side["metadata"]) for side in (asked, expected)), *rest]
-
-
-# --- paths ------------------------------------------------------------------------------------------------
-
-NOTHING = object()
-"""What a path leads to that leads nowhere, not even to a null."""
-
-
-def _held(value: Any, name: str) -> Any:  # noqa: ANN401
-    """What a key, an attribute or the number of an item leads to."""
-    if hasattr(value, "get"):
-        return value.get(name, NOTHING)
-    if is_list(value):
-        return value[int(name)] if name.isdecimal() and int(name) < len(value) else NOTHING
-    is_plain = isinstance(value, str | bool | int | float)  # whose methods are no part of the data
-    return NOTHING if is_plain else getattr(value, name, NOTHING)
-
-
-def _values_at(value: object, path: str) -> Iterator[Any]:
-    """What a path leads to, in every way that it can be read: a key can contain dots."""
-    names = path.split(".")
-    for end in range(1, len(names) + 1):
-        held = plain(_held(value, ".".join(names[:end])))
-        if held is not NOTHING:
-            yield from _values_at(held, ".".join(names[end:])) if names[end:] else (held,)
-
-
-def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
-    """What a dotted path leads to, by keys, attributes and the numbers of items; None if it leads nowhere.
-
-    Raises:
-        CaseError: `bad_path`: the path can be read in two ways that lead to different values.
-    """
-    values = [value for value in _values_at(roots, path) if value is not None]
-    if any(value != values[0] for value in values):
-        message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
-        raise CaseError("bad_path", message, path)
-    return values[0] if values else None
-
-
-def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
-    """The paths to all values inside a value, in the order in which they stand; of a list the first item."""
-    if is_list(value) and value and is_mapping(value[0]):
-        value = {"0": value[0]}
-    if not is_mapping(value) or not value:
-        yield from [prefix] if prefix else []
-        return
-    for key, held in value.items():
-        yield from _paths_in(held, f"{prefix}.{key}" if prefix else str(key))

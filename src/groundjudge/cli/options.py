@@ -10,7 +10,8 @@ from typing import Annotated, Any, cast, get_args, get_type_hints
 
 import typer
 
-from groundjudge.case.fields import FieldPaths, Fields
+from groundjudge.case.fields import Fields
+from groundjudge.case.paths import FieldPaths
 from groundjudge.cli.screen import fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import Judge

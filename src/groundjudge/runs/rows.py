@@ -20,7 +20,8 @@ from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.data import is_list
-from groundjudge.case.fields import RESERVED, FieldPaths, Fields, until_found
+from groundjudge.case.fields import RESERVED, Fields
+from groundjudge.case.paths import FieldPaths, until_found
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import LARGEST_ROW, held_in, parse_list
 from groundjudge.runs.run import Rows, id_of
