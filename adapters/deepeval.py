@@ -223,7 +223,7 @@ class _Metric:
         try:
             verdict = await self._verdict(test_case, priced)
         except Exception as error:
-            failed = self.judge.failed(error)
+            failed = self.judge.error_verdict(error)
             self._show(failed, costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
                 raise MissingTestCaseParamsError(str(error)) from error
@@ -261,7 +261,7 @@ class _Metric:
 
     def _show(self, verdict: Verdict | None, costs: Sequence[float | None] = ()) -> None:
         """Set the attributes to what a verdict says; None: there is none yet."""
-        told = verdict or self.judge.unjudged()
+        told = verdict or self.judge.empty_verdict()
         shown = next(score for score in self.judge.scores(told) if score.part == self.part)
         self.verdict, self.score = verdict, shown.score
         weakest = {} if told.weakest is None else {"weakest": told.weakest}
@@ -439,7 +439,7 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
         except GroundjudgeError as error:
             error.message = f"{name}: {error.message}"
             named = {"error": Failure(code=error.code, message=error.message)}
-            error.verdict = self.judge.failed(error).model_copy(update=named)
+            error.verdict = self.judge.error_verdict(error).model_copy(update=named)
             raise
 
 

@@ -20,7 +20,7 @@ from groundjudge.case.case import Case, CaseLike, Context, Text
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.judge import Judge, error_verdict
+from groundjudge.judging.judge import Judge, with_error
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
@@ -129,7 +129,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
             rubric.with_options(empty_response="error").blank_response_verdict(case)
             return _prompt_value(rubric.ask(case))
         except CaseError as error:
-            error.verdict = blank or error_verdict(row, error)
+            error.verdict = blank or with_error(row, error)
             raise
 
     step = RunnableLambda(render, name="groundjudge.prompt")

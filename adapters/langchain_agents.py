@@ -19,7 +19,7 @@ from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.fields import keys_of
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.judging.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
@@ -72,7 +72,7 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
 
     state_schema = GroundedState
 
-    def __init__(self, guard: GuardLike, **options: Unpack[GuardedOptions]) -> None:
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
         super().__init__()
         self.guard = as_guard(guard, **options)
 
@@ -98,7 +98,7 @@ def guarded(
     guard: GuardLike,
     *,
     retry_input: Callable[[Any, Any, str], Any] | None = None,
-    **options: Unpack[GuardedOptions],
+    **options: Unpack[GuardOptions],
 ) -> Runnable[Any, Any]:
     """Judge what a chain, or a node of LangGraph, answers before it goes out.
 

@@ -220,7 +220,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
                 verdict = await self.judge.ajudge(case, _traced, ask)
                 traced.end(outputs=dict(verdict))
         except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-            verdict = _explained(self.judge.failed(error), run, example)
+            verdict = _explained(self.judge.error_verdict(error), run, example)
             if verdict.error and verdict.error.code in ENDS_RUN and not self.has_logged:
                 self.has_logged = True  # what other rows will meet too; they show it in a comment only
                 log.error("%s: %s", self.key, verdict.explanation)  # noqa: TRY400  no traceback

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.judging.guard import DraftCase, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
@@ -58,7 +58,7 @@ class GroundingHooks(RunHooks[Any]):
         GroundjudgeError, TypeError, ValueError: as for `as_guard`.
     """
 
-    def __init__(self, guard: GuardLike, **options: Unpack[GuardedOptions]) -> None:
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
         options["fallback"] = ""
         self.guard = as_guard(guard, **options)
         self.guardrail = OutputGuardrail[Any](self._guardrail, name="groundjudge")
@@ -106,7 +106,7 @@ async def guarded_run(
     input: RunInput,  # noqa: A002  the framework's name
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
-    **options: Unpack[GuardedOptions],
+    **options: Unpack[GuardOptions],
 ) -> GuardedRun:
     """Run an agent, and again if its answer fails.
 
@@ -150,7 +150,7 @@ def guarded_run_sync(
     input: RunInput,  # noqa: A002
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
-    **options: Unpack[GuardedOptions],
+    **options: Unpack[GuardOptions],
 ) -> GuardedRun:
     """Run an agent, and again if its answer fails; see `guarded_run`. It blocks until that is done."""
     return shared_loop().run(guarded_run, agent, input, guard, run, **options)

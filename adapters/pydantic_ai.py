@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from groundjudge.case.data import is_mapping
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.judging.guard import NOTE, GuardedOptions, GuardLike, Progress, as_guard
+from groundjudge.judging.guard import NOTE, GuardLike, GuardOptions, Progress, as_guard
 from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai"):
@@ -42,7 +42,7 @@ MOST_UNFINISHED = 1000
 """How many runs may have drafts and no decision; the oldest of more were abandoned, after an error mostly."""
 
 
-def grounded(guard: GuardLike, **options: Unpack[GuardedOptions]) -> Validator:
+def grounded(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
     """Make an output validator that judges an agent's answers before they go out.
 
     The sources are the results of the tools in the run's messages. Once an answer goes out, the drafts before

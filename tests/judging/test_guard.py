@@ -439,7 +439,7 @@ PARTS = st.builds(
 @given(st.lists(PARTS, max_size=6), st.floats(0, 1))
 def test_note_names_exactly_the_parts_below_the_threshold(parts: list[Part], threshold: float) -> None:
     guarding = load("statement_groundedness", model="offline", threshold=threshold)
-    verdict = guarding.unjudged().model_copy(update={"parts": tuple(parts), "reason": "the whole"})
+    verdict = guarding.empty_verdict().model_copy(update={"parts": tuple(parts), "reason": "the whole"})
     failed = [part for part in parts if part.score is not None and round(part.score, 9) < threshold]
     assert [*failed_parts(verdict, threshold)] == failed
     opening, _, faults = note_on(verdict, guarding).partition("\n\n")
@@ -471,7 +471,7 @@ NOTES: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
 def test_note_gives_the_reason_where_there_is_no_sentence(name: str) -> None:
     judge_name, fields, expected = NOTES[name]
     loaded = load(judge_name, model="offline")
-    assert note_on(loaded.unjudged().model_copy(update=fields), loaded) == f"{NOTE}\n\n{expected}"
+    assert note_on(loaded.empty_verdict().model_copy(update=fields), loaded) == f"{NOTE}\n\n{expected}"
 
 
 def test_regenerate_gets_the_note_and_the_verdict() -> None:

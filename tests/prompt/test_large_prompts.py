@@ -37,6 +37,6 @@ def test_a_prompt_that_is_too_long_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match="at most 1048576 characters"):
         Prompt.parse(text)
     with pytest.raises(PromptError, match="at most 1048576 characters") as caught:
-        Prompt.read(tmp_path / "long.prompty")
+        Prompt.from_file(tmp_path / "long.prompty")
     assert caught.value.code == "unreadable_prompt"
     assert Prompt.parse(text[:LARGEST_PROMPT]).name == "prompt"

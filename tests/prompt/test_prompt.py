@@ -132,7 +132,7 @@ def test_unreadable_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "latin.md").write_bytes("größe {{query}}".encode("latin-1"))
     for path in (tmp_path / "none.md", tmp_path, tmp_path / "latin.md", "a\0b"):
         with pytest.raises(PromptError) as raised:
-            Prompt.read(path)
+            Prompt.from_file(path)
         assert (raised.value.code, raised.value.subject) == ("unreadable_prompt", str(path))
         assert str(path) in raised.value.message
 

@@ -193,7 +193,7 @@ def told(verdict: Verdict) -> str:
 
 def prompt(path: Path) -> Prompt:
     try:
-        return Prompt.read(path)
+        return Prompt.from_file(path)
     except PromptError as error:
         known: GroundjudgeError = error
         raise known from None

@@ -8,8 +8,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, Unpack, cast, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.fields import Fields, FieldsLike
@@ -189,9 +190,10 @@ class Progress:
     started: float | None = None
 
 
-class GuardOptions(TypedDict, total=False):
-    """The settings of a `Guard` beside its judge; see there."""
+class GuardOptions(PanelOptions, total=False):
+    """The options of a guard: the settings of `Guard`, `model` as for `load`, and those of `PanelOptions`."""
 
+    model: ModelLike | None
     retries: int
     fallback: Fallback | None
     on_error: OnError
@@ -199,12 +201,6 @@ class GuardOptions(TypedDict, total=False):
     mode: Mode
     fields: FieldsLike
     on_outcome: Callable[[Outcome], object] | None
-
-
-class GuardedOptions(GuardOptions, PanelOptions, total=False):
-    """The settings of a `Guard`, and the model and the options of its judge, as adapters take them."""
-
-    model: ModelLike | None
 
 
 def _one_of(choices: object) -> tuple[Callable[[Any], bool], str]:
@@ -425,7 +421,7 @@ class Guard:
             case = Case.of(given() if callable(given) else given)
             return Draft(case, await self._in_time(end, self.judge.ajudge(case, ask=runtime.ask)))
         except Exception as error:
-            verdict = self.judge.failed(error, case)
+            verdict = self.judge.error_verdict(error, case)
             if self.on_error != "raise" or self.mode == "observe":
                 return Draft(case, verdict)
             if isinstance(error, GroundjudgeError):
@@ -465,24 +461,26 @@ GuardLike: TypeAlias = Guard | JudgeLike
 """A guard, or what names a judge."""
 
 
-def as_guard(guard: GuardLike, **options: Unpack[GuardedOptions]) -> Guard:
+def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
     """The guard that is meant by a guard or by what names a judge. Every adapter resolves guards so.
 
     Args:
         guard: a guard, or a judge as for `as_judge`.
-        options: the settings of a `Guard`, `model` and the options of `as_judge`; they replace what a guard
-            has.
+        options: see `GuardOptions`; they replace what a guard has.
 
     Raises:
         GroundjudgeError, TypeError: as for `as_judge`.
         ValueError: as for `Guard`.
     """
-    check_options(options, GuardedOptions)
-    given: Any = dict(options)
-    own = {name: given.pop(name) for name in GuardOptions.__annotations__ if name in given}
+    check_options(options, GuardOptions)
+    judge_options: dict[str, Any] = dict(options)
+    settings: dict[str, Any] = {}
+    for setting in dataclass_fields(Guard):
+        if setting.name in judge_options:
+            settings[setting.name] = judge_options.pop(setting.name)
     if isinstance(guard, Guard):
-        return replace(guard, judge=as_judge(guard.judge, **given), **own)
-    return Guard(as_judge(guard, **given), **own)
+        return replace(guard, judge=as_judge(guard.judge, **judge_options), **settings)
+    return Guard(as_judge(guard, **judge_options), **settings)
 
 
 def _case(fields: Fields, inputs: object, outputs: object) -> CaseLike:

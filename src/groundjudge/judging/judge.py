@@ -149,13 +149,13 @@ class BaseJudge(ABC):
             around: as for `judge`.
             ask: calls a model with a request; whoever limits or replays calls passes their own.
         """
-        conversation = Conversation(around, ask, self.unjudged())
+        conversation = Conversation(around, ask, self.empty_verdict())
         try:
             case = Case.of(case() if callable(case) else case)
-            conversation.record = self.unjudged(case.id, self.key(case))
+            conversation.record = self.empty_verdict(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
-            error.verdict = error_verdict(conversation.record, error)
+            error.verdict = with_error(conversation.record, error)
             raise
 
     def cases(
@@ -189,14 +189,14 @@ class BaseJudge(ABC):
         try:
             return await self.ajudge(case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
-            return self.failed(error, case)
+            return self.error_verdict(error, case)
 
-    def failed(self, error: BaseException, case: CaseSource | None = None) -> Verdict:
+    def error_verdict(self, error: BaseException, case: CaseSource | None = None) -> Verdict:
         """The verdict of a row that raised: the error's own, if it has one."""
         own: Verdict | None = getattr(error, "verdict", None)
-        return own or error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
+        return own or with_error(self.empty_verdict(case.id if isinstance(case, Case) else None), error)
 
-    def unjudged(self, case_id: str | None = None, key: str | None = None) -> Verdict:
+    def empty_verdict(self, case_id: str | None = None, key: str | None = None) -> Verdict:
         """The verdict before anything was asked; its status is "error" until it has another one."""
         return Verdict(
             judge=self.name,
@@ -283,7 +283,7 @@ class Judge(BaseJudge):
                     note(request)
 
 
-def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
+def with_error(verdict: Verdict, error: BaseException) -> Verdict:
     """A verdict with the error that took its place.
 
     An error that is not one of this library gets the code "unexpected" and is logged, without keys.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
@@ -19,29 +18,29 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 
 
 class JudgeOptions(RubricOptions, total=False):
-    """The options of a judge: those of a rubric, and `max_reasks`; see `load`."""
+    """The options of a judge: those of `RubricOptions`, and how often it asks again.
+
+    Attributes:
+        max_reasks: how often the model is asked again after a reply that cannot be read, 0 or more; 1 by
+            default.
+    """
 
     max_reasks: int
 
 
-class VotingOptions(JudgeOptions, total=False):
-    """The options of a judge, and how votes become a verdict.
+class PanelOptions(JudgeOptions, total=False):
+    """The options of a judge that may vote several times: those of `JudgeOptions`, and how it votes.
 
     Attributes:
-        rule: how the scores of the votes become one: "mean", "median" or "min".
-        stop: when to stop asking: "decided" or "never".
+        rule: how the scores of the votes become one: "mean" by default, "median" or "min"; see `Panel`.
+        stop: when to stop asking for votes: once the verdict is "decided", by default, or "never" before all
+            have voted.
+        repeats: how many times the judge votes on each case, 2 or more: at temperature 0.7, unless
+            `parameters` has another one above 0. Without it there is one judge, which does not vote.
     """
 
     rule: Rule
     stop: Stop
-
-
-class PanelOptions(VotingOptions, total=False):
-    """The options of a judge, how votes become a verdict (`rule`, `stop`; see `Panel`), and `repeats`.
-
-    With `repeats`, 2 or more, the judge is asked for so many votes on each case.
-    """
-
     repeats: int
 
 
@@ -51,7 +50,13 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[
 
 @overload
 def load(
-    name: str | Path, *, model: ModelLike | None = None, repeats: int, **options: Unpack[VotingOptions]
+    name: str | Path,
+    *,
+    model: ModelLike | None = None,
+    repeats: int,
+    rule: Rule = "mean",
+    stop: Stop = "decided",
+    **options: Unpack[JudgeOptions],
 ) -> Panel: ...
 
 
@@ -63,10 +68,7 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[
         model: a model's name ("openai:gpt-4o-mini", "langchain:anthropic:claude-..."), "offline",
             (client, name), a LangChain chat model, a DeepEvalBaseLLM, a function from the request to its
             reply, or a Model. It must be given.
-        options: as for `load_rubric`; max_reasks: how often the model is asked again after a reply that
-            cannot be read, 1 by default; repeats: how many times the judge votes on each case, at
-            temperature 0.7 unless `parameters` has another one above 0, and with it rule and stop, see
-            `Panel`.
+        options: see `PanelOptions`.
 
     Returns:
         A judge; a panel if `repeats` is given.
@@ -92,35 +94,40 @@ def as_judge(
 
 
 def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
-    """The judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
+    """Make the judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
 
     Args:
         judge: a judge, a panel or a rubric, or the name or the path of one, which is loaded.
         model: as for `load`. A judge keeps the model that it has if none is given, and so do the judges of
             a panel.
-        options: as for `load`. They replace what a judge or a rubric has; those of a panel, what each of its
-            judges has.
+        options: see `PanelOptions`. They replace what a judge or a rubric has; those of a panel, what each of
+            its judges has.
 
     Raises:
         PromptError, ModelError, TypeError: as for `load`.
     """
     check_options(options, PanelOptions)
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    votes: dict[str, Any] = {name: given.pop(name) for name in ("repeats", "rule", "stop") if name in given}
+    judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    panel_options: dict[str, Any] = {}
+    for name in ("repeats", "rule", "stop"):
+        if name in judge_options:
+            panel_options[name] = judge_options.pop(name)
     if isinstance(judge, Panel):
-        if "repeats" in votes:
+        if "repeats" in panel_options:
             raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
-        return replace(judge, judges=tuple(_single(each, model, given) for each in judge.judges), **votes)
-    if votes and "repeats" not in votes:
-        raise bad_panel(" and ".join(votes), "only a judge that votes has them: pass `repeats` too")
-    if votes and given.get("parameters", {}).get("temperature") == 0:
+        judges = tuple(_single_judge(member, model, judge_options) for member in judge.judges)
+        return replace(judge, judges=judges, **panel_options)
+    if not panel_options:
+        return _single_judge(judge, model, judge_options)
+    if "repeats" not in panel_options:
+        raise bad_panel(" and ".join(panel_options), "only a judge that votes has them: pass `repeats` too")
+    if judge_options.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
-    single = _single(judge, model, given)
-    return repeat_judge(single, **votes) if votes else single
+    return repeat_judge(_single_judge(judge, model, judge_options), **panel_options)
 
 
 def as_model(model: ModelLike | None) -> Model:
-    """What can be passed as a model, as a Model: "offline" is the lexical baseline.
+    """Make a Model of what can be passed as a model; "offline" is the lexical baseline.
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.
@@ -132,11 +139,19 @@ def as_model(model: ModelLike | None) -> Model:
     return OfflineModel()
 
 
-def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: Mapping[str, Any]) -> Judge:
-    options = {name: value for name, value in given.items() if name != "max_reasks"}
-    changes = {"max_reasks": given["max_reasks"]} if "max_reasks" in given else {}
+def _single_judge(
+    judge: str | Path | Rubric | Judge, model: ModelLike | None, options: dict[str, Any]
+) -> Judge:
+    rubric_options = dict(options)
+    changes: dict[str, Any] = {}
+    if "max_reasks" in rubric_options:
+        changes["max_reasks"] = rubric_options.pop("max_reasks")
     if isinstance(judge, Judge):
-        changes["model"] = judge.model if model is None else as_model(model)
-        return replace(judge, rubric=judge.rubric.with_options(**options), **changes)
-    rubric = judge.with_options(**options) if isinstance(judge, Rubric) else load_rubric(judge, **options)
+        if model is not None:
+            changes["model"] = as_model(model)
+        return replace(judge, rubric=judge.rubric.with_options(**rubric_options), **changes)
+    if isinstance(judge, Rubric):
+        rubric = judge.with_options(**rubric_options)
+    else:
+        rubric = load_rubric(judge, **rubric_options)
     return Judge(rubric, as_model(model), **changes)

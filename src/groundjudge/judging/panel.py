@@ -99,7 +99,7 @@ class Panel(BaseJudge):
                     note(vote)
             except GroundjudgeError as error:
                 errors.append(error)
-                vote = judge.failed(error, case)
+                vote = judge.error_verdict(error, case)
             votes.append(vote)
             most = max(Counter(filter(None, map(_outcome, votes))).values(), default=0)
             to_come = len(self.judges) - len(votes)

@@ -109,7 +109,7 @@ class FunctionModel:
         Raises:
             ModelError: the function raised an exception, or its result cannot be read as a reply.
         """
-        if "response_format" in request.added and request.rubric.structured != "always":
+        if "response_format" in request.added_parameters and request.rubric.structured != "always":
             # It was added for a re-ask, and nobody would notice that it is refused.
             kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
             request = replace(request, parameters=kept)

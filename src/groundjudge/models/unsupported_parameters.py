@@ -90,7 +90,9 @@ async def negotiate(
             retries += error.retries
         else:
             _learn(known, refused, f"{who} refuses")
-            ignored = {name: new for name, new in _ignored(reply, sent).items() if name in request.added}
+            ignored = {
+                name: new for name, new in _ignored(reply, sent).items() if name in request.added_parameters
+            }
             _learn(known, ignored, f"{who} ignores")
             return replace(reply, retries=reply.retries + retries) if retries else reply
 

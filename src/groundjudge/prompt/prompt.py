@@ -158,7 +158,7 @@ class Prompt(Frozen):
     path: str
 
     @classmethod
-    def read(cls, path: str | Path) -> Prompt:
+    def from_file(cls, path: str | Path) -> Prompt:
         """Read a prompt file and check it.
 
         Raises:
@@ -181,7 +181,7 @@ class Prompt(Frozen):
             path: named in errors; its stem is the judge's name if the front matter gives none.
 
         Raises:
-            PromptError: as for `read`.
+            PromptError: as for `from_file`.
         """
         if len(text) > LARGEST_PROMPT:
             message = f"{path}: a prompt file has at most {LARGEST_PROMPT} characters"

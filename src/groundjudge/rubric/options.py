@@ -1,4 +1,4 @@
-"""The options of a rubric, typed, and checked by name when they are used."""
+"""The options of a rubric, typed and described, and the check of all options by name."""
 
 from __future__ import annotations
 
@@ -14,30 +14,13 @@ from groundjudge.verdict import Passes
 EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
 """What becomes of a row whose response is missing or blank: no model is asked about it."""
 
-
 Structured: TypeAlias = Literal["reask", "always", "never"]
 """When the endpoint is asked for a reply by a JSON schema, if the format has one."""
 
 
+# A base of its own, because DeepEval's metrics have `threshold` as a parameter: a TypedDict cannot drop one.
 class PromptOptions(TypedDict, total=False):
-    """What a prompt file says of itself, and what may be given in code instead. None: not given.
-
-    Attributes:
-        parameters: sampling parameters, added to the file's.
-        reply: the reply format.
-        scale: the numbers or the labels that a reply may give.
-        levels: labels by the highest value that bears them.
-        not_applicable: values that mean "nothing to judge".
-        passes: which score the threshold applies to: the headline ("score"), or the lowest score of the parts
-            ("weakest").
-        may_be_empty: names of inputs that must be given but may be blank, added to the file's.
-        optional: names of inputs that need not be given, added to the file's.
-        empty_response: what becomes of a case whose response is missing or blank.
-        weighted: whether the score is the mean over the probabilities that the model gave to each value.
-        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
-            could not be read; "always"; or "never".
-        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result.
-    """
+    """The options of a rubric but its threshold; they are described in `RubricOptions`."""
 
     parameters: Mapping[str, Any] | None
     reply: Format | None
@@ -54,7 +37,29 @@ class PromptOptions(TypedDict, total=False):
 
 
 class RubricOptions(PromptOptions, total=False):
-    """The options of a rubric: what a prompt file says of itself, and the threshold; see `load_rubric`."""
+    """The options of a rubric; None leaves what the prompt file says.
+
+    Attributes:
+        parameters: sampling parameters by their names in the chat completions API, added to the file's.
+        reply: the reply format.
+        scale: the numbers or the labels that a reply may give.
+        levels: labels by the highest value that bears them.
+        not_applicable: values that mean "nothing to judge".
+        passes: which score the threshold applies to: the headline ("score"), or the lowest score of the parts
+            ("weakest").
+        empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
+            a crashed application deserves, by default; "not_applicable"; or the "worst" score, 0.
+        may_be_empty: names of inputs that must be given but may be blank, added to the file's.
+        optional: names of inputs that need not be given, added to the file's.
+        weighted: whether the score is the mean over the probabilities that the model gave to each value;
+            False by default.
+        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
+            could not be read, by default; "always"; or "never".
+        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result,
+            True by default; False where others than the application write titles. See
+            `Case.without_tool_titles`.
+        threshold: on the score, 0..1: a verdict passes if its deciding score reaches it.
+    """
 
     threshold: float | None
 
@@ -63,25 +68,42 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _are_names(value: object) -> bool:
+def _is_number_list(value: object) -> bool:
+    return is_list(value) and all(_is_number(number) for number in value)
+
+
+def _is_levels(value: object) -> bool:
+    if not is_mapping(value):
+        return False
+    return all(_is_number(number) and isinstance(label, str) for number, label in value.items())
+
+
+def _is_name_list(value: object) -> bool:
     return isinstance(value, str) or is_list(value)
 
 
-SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+Shape: TypeAlias = tuple[Callable[[object], bool], str]
+"""Whether a value has a shape, and the shape in words."""
+
+SHAPES: Mapping[str, Shape] = {
     "parameters": (is_mapping, "a mapping, as in {'temperature': 0}"),
-    "levels": (
-        lambda value: (
-            is_mapping(value) and all(_is_number(k) and isinstance(v, str) for k, v in value.items())
-        ),
-        "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}",
-    ),
-    "not_applicable": (lambda value: is_list(value) and all(map(_is_number, value)), "a list of numbers"),
-    "may_be_empty": (_are_names, "a list of inputs' names"),
-    "optional": (_are_names, "a list of inputs' names"),
-    **dict.fromkeys(("weighted", "tool_titles"), (lambda value: isinstance(value, bool), "True or False")),
-    "max_reasks": (lambda value: type(value) is int and value >= 0, "a whole number, 0 or more"),
+    "levels": (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
+    "not_applicable": (_is_number_list, "a list of numbers"),
+    "may_be_empty": (_is_name_list, "a list of inputs' names"),
+    "optional": (_is_name_list, "a list of inputs' names"),
+    "weighted": (_is_bool, "True or False"),
+    "tool_titles": (_is_bool, "True or False"),
+    "max_reasks": (_is_count, "a whole number, 0 or more"),
 }
-"""What an option must be: whether a value is, and in words. `Rubric` and `Panel` check the others."""
+"""The shapes of options; `Rubric` and `Panel` check the other ones."""
 
 
 def check_options(options: Mapping[str, object], known: type[Any]) -> None:
@@ -96,8 +118,10 @@ def check_options(options: Mapping[str, object], known: type[Any]) -> None:
             hint = did_you_mean(option, names) or ";"
             message = f"unknown option {option!r}{hint} The options are: {', '.join(names)}"
             raise TypeError(message)
-        fits, shape = SHAPES.get(option, (bool, ""))
-        if shape and value is not None and not fits(value):
+        if value is None or option not in SHAPES:
+            continue
+        has_shape, shape = SHAPES[option]
+        if not has_shape(value):
             message = f"{option} must be {shape}, not {value!r}"
             raise TypeError(message)
 
@@ -110,5 +134,5 @@ def check_choice(code: str, option: str, choice: object, choices: object) -> Non
     """
     names = get_args(choices)
     if choice not in names:
-        message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
-        raise PromptError(code, message, str(choice))
+        listed = ", ".join(repr(name) for name in names)
+        raise PromptError(code, f"{option} must be one of {listed}, not {choice!r}", str(choice))

@@ -69,7 +69,7 @@ class Request:
     fresh: bool = False
 
     @property
-    def added(self) -> frozenset[str]:
+    def added_parameters(self) -> frozenset[str]:
         """The names of the parameters that the library added: they help, but a model can do without."""
         return frozenset(self.parameters.keys() - self.rubric.prompt.parameters.keys())
 
@@ -78,21 +78,12 @@ class Request:
 class Rubric:
     """A prompt, and how the replies to it are read. Immutable.
 
+    Attributes that are not listed here are options: see `RubricOptions`.
+
     Attributes:
         prompt: the prompt file, with the sampling parameters that are sent along.
         format: the reply format.
-        scale: the numbers or the labels that a reply may give.
         levels: labels by the highest value that bears them, in rising order.
-        not_applicable: values that mean "nothing to judge".
-        threshold: on the score, 0..1: a verdict passes if its deciding score reaches it.
-        empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
-            a crashed application deserves; "not_applicable"; or the "worst" score, 0.
-        weighted: whether the score is the mean over the probabilities that the model gave to each value.
-        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
-            could not be read; "always"; or "never".
-        passes: which score decides: the headline ("score"), or the lowest score of the parts ("weakest").
-        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result;
-            see `Case.without_tool_titles`.
 
     Raises:
         PromptError: `bad_scale`, `bad_threshold`, `bad_levels` (a level or a value that is not applicable
@@ -312,15 +303,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
 
     Args:
         name: one of `names()`, or the path of a prompt file.
-        options: what the file leaves open, or says otherwise. threshold: on the score, 0..1; parameters:
-            sampling parameters, added to the file's; reply: the reply format; scale; levels: labels by
-            the highest value that bears them; not_applicable: values that mean "nothing to judge";
-            passes: which score decides, the headline ("score") or that of the weakest part ("weakest");
-            may_be_empty: names of inputs that must be given but may be blank, and optional: names of inputs
-            that need not be given, both added to the file's;
-            empty_response: what becomes of a case whose response is missing or blank, "error" by default,
-            "not_applicable" or "worst"; tool_titles: False if no title shall make a document a tool result,
-            because others than the application write them.
+        options: what the file leaves open, or says otherwise; see `RubricOptions`.
 
     Raises:
         PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
@@ -328,7 +311,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         TypeError: there is no option of that name.
     """
     check_options(options, RubricOptions)
-    prompt = Prompt.read(_file(name))
+    prompt = Prompt.from_file(_file(name))
     own = ("scale", "levels", "not_applicable", "threshold", "passes")
     settings = {name: getattr(prompt, name) for name in own}
     settings["format"] = options.get("reply") or _format(prompt)

@@ -13,7 +13,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.data import is_list
 from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
-from groundjudge.judging.judge import error_verdict
+from groundjudge.judging.judge import with_error
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import model_error
 from groundjudge.models.loop_thread import LoopThread
@@ -384,12 +384,12 @@ async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
             raise  # the run was cancelled; otherwise a client raised it
-        return judge.failed(error, case)
+        return judge.error_verdict(error, case)
 
 
 def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
     """The verdict of a row that raised an error before it was judged."""
-    return error_verdict(Verdict(judge=judge, status="error", case_id=case_id), error)
+    return with_error(Verdict(judge=judge, status="error", case_id=case_id), error)
 
 
 def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
