@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Unpack
 
-from groundjudge.case.fields import SIDES, Fields, FieldsLike
+from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -68,15 +68,17 @@ def evaluator(
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
-    made = as_judge(judge, model, **options)
-    case_of = made.cases(fields, ROOTS, _case)
+    loaded = as_judge(judge, model, **options)
+    case_of = loaded.cases(fields, ROOTS, _case_of_item)
+    score_name = name or loaded.name
 
-    async def evaluate(**given: object) -> list[Evaluation]:
-        item = {name: given.get(name) for name in ROOTS}
-        verdict = await made.aevaluate(lambda: case_of(**item))
-        return _evaluations(verdict, made, name or made.name)
+    async def evaluate(**arguments: object) -> list[Evaluation]:
+        # Langfuse passes more than these as its versions grow, and leaves out what an item lacks.
+        item = {root: arguments.get(root) for root in ROOTS}
+        verdict = await loaded.aevaluate(lambda: case_of(**item))
+        return _evaluations_of(verdict, loaded, score_name)
 
-    evaluate.__name__ = name or made.name
+    evaluate.__name__ = score_name
     return evaluate
 
 
@@ -92,41 +94,63 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
         mean if no item has a score, and neither without verdicts. An item whose task failed is in neither.
     """
 
-    def summarised(*, item_results: Sequence[ExperimentItemResult], **_: object) -> list[Evaluation]:
-        names = {name, f"{name}_status"}
-        found = [one for item in item_results for one in item.evaluations if one.name in names]
-        return [
-            Evaluation(name=f"{name}_{figure}", value=value, comment=total.counts, data_type="NUMERIC")
-            for total in summarise(Verdict.model_validate(one.metadata) for one in found)
-            for figure, value in (("mean", total.mean), ("coverage", total.coverage))
-            if value is not None
-        ]
+    def evaluate_run(*, item_results: Sequence[ExperimentItemResult], **_: object) -> list[Evaluation]:
+        verdicts: list[Verdict] = []
+        for item in item_results:
+            for evaluation in item.evaluations:
+                if evaluation.name in {name, f"{name}_status"}:
+                    verdicts.append(Verdict.model_validate(evaluation.metadata))
+        evaluations: list[Evaluation] = []
+        for total in summarise(verdicts):
+            for figure, value in (("mean", total.mean), ("coverage", total.coverage)):
+                if value is not None:
+                    evaluation = Evaluation(
+                        name=f"{name}_{figure}", value=value, comment=total.counts, data_type="NUMERIC"
+                    )
+                    evaluations.append(evaluation)
+        return evaluations
 
-    summarised.__name__ = f"{name}_summary"
-    return summarised
+    evaluate_run.__name__ = f"{name}_summary"
+    return evaluate_run
 
 
-def _case(fields: Fields, **item: object) -> Mapping[str, Any]:
-    return fields.in_row(dict(zip((*SIDES, "metadata"), item.values(), strict=True)), item)
+def _case_of_item(fields: Fields, **item: object) -> Mapping[str, Any]:
+    """From an item, by `ROOTS`, to the fields of its case."""
+    row = {
+        "inputs": item["input"],
+        "outputs": item["output"],
+        "reference_outputs": item["expected_output"],
+        "metadata": item["metadata"],
+    }
+    return fields.in_row(row, item)
 
 
-def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
+def _evaluations_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
     """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
-    status = None if verdict.status == "ok" else verdict.status
-    values: list[tuple[str, float | str | None, str]] = [
-        *((one.name, one.score, one.explanation) for one in judge.scores(verdict, name)),
-        (f"{name}_label", verdict.label if judge.scale.choices else None, verdict.explanation),
-        (f"{name}_status", status, verdict.explanation),
-    ]
     metadata = verdict.model_dump(mode="json", exclude_none=True)
-    return [
-        Evaluation(
-            name=key,
+
+    def categorical(kind: str, value: str) -> Evaluation:
+        return Evaluation(
+            name=f"{name}_{kind}",
             value=value,
-            comment=comment,
+            comment=verdict.explanation,
             metadata=metadata,
-            data_type="CATEGORICAL" if isinstance(value, str) else "NUMERIC",
+            data_type="CATEGORICAL",
         )
-        for key, value, comment in values
-        if value is not None
-    ]
+
+    evaluations: list[Evaluation] = []
+    for score in judge.scores(verdict, name):
+        if score.score is not None:
+            evaluation = Evaluation(
+                name=score.name,
+                value=score.score,
+                comment=score.explanation,
+                metadata=metadata,
+                data_type="NUMERIC",
+            )
+            evaluations.append(evaluation)
+    if judge.scale.choices and verdict.label is not None:
+        evaluations.append(categorical("label", verdict.label))
+    if verdict.status != "ok":
+        evaluations.append(categorical("status", verdict.status))
+    return evaluations

@@ -49,28 +49,35 @@ def emit(
         logger_provider: where to send the events, by default the global one.
     """
     logger = get_logger("groundjudge", __version__, logger_provider)
-    context = None if span_context is None else set_span_in_context(NonRecordingSpan(span_context))
-    for score in named_scores(verdict, judge.part_names if judge else ()):
+    context = None
+    if span_context is not None:
+        context = set_span_in_context(NonRecordingSpan(span_context))
+    part_names = judge.part_names if judge else ()
+    for score in named_scores(verdict, part_names):
         logger.emit(
             timestamp=time_ns(),
             context=context,
             severity_number=SeverityNumber.INFO,
-            attributes=_attributes(verdict, score, response_id),
+            attributes=_attributes_of(verdict, score, response_id),
             event_name="gen_ai.evaluation.result",
         )
 
 
-def _attributes(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
-    status = "not_applicable" if verdict.status == "not_applicable" else None
-    attributes: dict[str, AttributeValue | None] = {
-        "gen_ai.evaluation.name": score.name,
-        "gen_ai.evaluation.score.value": score.score,
-        "gen_ai.evaluation.score.label": score.value if isinstance(score.value, str) else status,
-        "gen_ai.evaluation.explanation": score.explanation,
-        "gen_ai.response.id": response_id,
-        "error.type": verdict.error.code if verdict.error else None,
-        "groundjudge.status": verdict.status,
-        "groundjudge.signature": verdict.signature,
-        "groundjudge.verdict": verdict.model_dump_json(exclude_none=True),
-    }
-    return {name: value for name, value in attributes.items() if value is not None}
+def _attributes_of(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
+    """The attributes of the event of one score. The conventions leave out an attribute without a value."""
+    attributes: dict[str, AttributeValue] = {"gen_ai.evaluation.name": score.name}
+    if score.score is not None:
+        attributes["gen_ai.evaluation.score.value"] = score.score
+    if isinstance(score.value, str):
+        attributes["gen_ai.evaluation.score.label"] = score.value
+    elif verdict.status == "not_applicable":
+        attributes["gen_ai.evaluation.score.label"] = "not_applicable"
+    attributes["gen_ai.evaluation.explanation"] = score.explanation
+    if response_id is not None:
+        attributes["gen_ai.response.id"] = response_id
+    if verdict.error:
+        attributes["error.type"] = verdict.error.code
+    attributes["groundjudge.status"] = verdict.status
+    attributes["groundjudge.signature"] = verdict.signature
+    attributes["groundjudge.verdict"] = verdict.model_dump_json(exclude_none=True)
+    return attributes

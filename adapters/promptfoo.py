@@ -57,14 +57,15 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
         these are over the outputs with a score.
     """
     try:
-        judge, case_of = _configured(context.get("config"))
+        judge, case_of = _judge_from_config(context.get("config"))
     except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
         return {"pass": False, "score": 0.0, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
-    given: dict[str, Any] = {"vars": context.get("vars") or {}, "output": output, "context": context}
-    return _grading(judge, judge.evaluate(lambda: case_of(**given)))
+    roots: dict[str, Any] = {"vars": context.get("vars") or {}, "output": output, "context": context}
+    verdict = judge.evaluate(lambda: case_of(**roots))
+    return _grading_result(judge, verdict)
 
 
-def _configured(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
+def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
     """The judge, and the function from vars, output and context to the case.
 
     Raises:
@@ -74,32 +75,40 @@ def _configured(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
     if not is_mapping(config) or not config.get("judge"):
         message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
         raise TypeError(message)
-    options = {**config}
+    options = dict(config)
     fields = options.pop("fields", None)
     judge = as_judge(**options)
-    return judge, judge.cases(fields, ROOTS, _case)
+    return judge, judge.cases(fields, ROOTS, _case_of_assertion)
 
 
-def _case(fields: Fields, **given: Any) -> CaseLike:  # noqa: ANN401
-    return fields.in_row({"inputs": given["vars"], "outputs": given["output"]}, given)
+def _case_of_assertion(fields: Fields, **roots: Any) -> CaseLike:  # noqa: ANN401
+    """From vars, output and context to the case: the vars are its inputs, the output its response."""
+    return fields.in_row({"inputs": roots["vars"], "outputs": roots["output"]}, roots)
 
 
-def _grading(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:
+def _grading_result(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:
+    """The verdict as promptfoo's GradingResult."""
     passed, score = NO_SCORE.get(verdict.status, (verdict.passed, verdict.score))
+    reason = verdict.explanation
+    metadata: dict[str, Any] = {"groundjudge": verdict.model_dump(mode="json", exclude_none=True)}
+    if verdict.error:
+        reason = f"Not judged: {verdict.explanation}"
+        metadata.update(GRADER_ERROR)
+    named_scores: dict[str, float] = {}
+    for named_score in judge.scores(verdict):
+        if named_score.score is not None:
+            named_scores[named_score.name] = named_score.score
     usage = verdict.usage or Usage()
     return {
         "pass": passed,
         "score": score,
-        "reason": f"Not judged: {verdict.explanation}" if verdict.error else verdict.explanation,
-        "namedScores": {one.name: one.score for one in judge.scores(verdict) if one.score is not None},
+        "reason": reason,
+        "namedScores": named_scores,
         "tokensUsed": {
             "total": usage.total_tokens,
             "prompt": usage.prompt_tokens,
             "completion": usage.completion_tokens,
             "numRequests": verdict.attempts,
         },
-        "metadata": {
-            "groundjudge": verdict.model_dump(mode="json", exclude_none=True),
-            **(GRADER_ERROR if verdict.error else {}),
-        },
+        "metadata": metadata,
     }
