@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
@@ -26,17 +25,17 @@ from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_
 from groundjudge.models.loop_thread import enter_context
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"):
-    from langchain_core.callbacks import CallbackManagerForLLMRun
     from langchain_core.exceptions import OutputParserException
     from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.outputs import ChatGeneration, Generation, LLMResult
     from langchain_core.prompt_values import ChatPromptValue
-    from langchain_core.runnables import Runnable, RunnableLambda
+    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.runnables import config as configs
 
 __all__ = ["parser", "prompt", "runnable"]
@@ -94,19 +93,25 @@ def runnable(  # noqa: PLR0913  one per option
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    case_of = loaded.cases(fields, ["input"], _case)
+    case_of = loaded.cases(fields, ["input"], _case_of_input)
+    evaluate = loaded.ajudge if on_error == "raise" else loaded.aevaluate
 
-    async def judged(given: CaseLike, ask: Ask = call) -> Any:  # noqa: ANN401  a verdict, alone or in a mapping
-        judging = loaded.ajudge if on_error == "raise" else loaded.aevaluate
-        verdict = await judging(lambda: case_of(given), _traced, ask)
-        return {output: verdict} if output else verdict
+    async def ainvoke(row: CaseLike, ask: Ask = call) -> Any:  # noqa: ANN401  a verdict, alone or in a mapping
+        verdict = await evaluate(lambda: case_of(row), _trace_step, ask)
+        if output:
+            return {output: verdict}
+        return verdict
 
-    def invoke(given: CaseLike) -> Any:  # noqa: ANN401
-        return without_waiting(judged(given, call_and_block))
+    def invoke(row: CaseLike) -> Any:  # noqa: ANN401
+        return without_waiting(ainvoke(row, call_and_block))
 
-    step = RunnableLambda(invoke, judged, name=loaded.name)
-    input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
-    typed = step.with_types(input_type=input_type, output_type=dict[str, Verdict] if output else Verdict)
+    # With `fields` the input has whatever shape the application gives it.
+    input_type: Any = Any
+    if fields is None:
+        input_type = _input_schema(loaded.name, loaded.inputs)
+    output_type: Any = dict[str, Verdict] if output else Verdict
+    step = RunnableLambda(invoke, ainvoke, name=loaded.name)
+    typed = step.with_types(input_type=input_type, output_type=output_type)
     return typed.with_config(max_concurrency=16)  # LangChain's own default for `abatch` is all at once
 
 
@@ -118,22 +123,24 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
         CaseError, with the verdict in the attribute `verdict`: also on a blank response that
         `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
-    rubric = _rubric(judge)
+    rubric = _rubric_of(judge)
 
-    def render(given: CaseLike) -> ChatPromptValue:
-        row, blank = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id), None
+    def render(row: CaseLike) -> ChatPromptValue:
+        verdict = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
+        blank_response_verdict: Verdict | None = None
         try:
-            case = Case.of(given)
-            row = row.model_copy(update={"case_id": case.id})
-            blank = rubric.blank_response_verdict(case)
+            case = Case.of(row)
+            verdict = verdict.model_copy(update={"case_id": case.id})
+            blank_response_verdict = rubric.blank_response_verdict(case)
+            # Whatever the rubric makes of a blank response: here it is an error.
             rubric.with_options(empty_response="error").blank_response_verdict(case)
             return _prompt_value(rubric.ask(case))
         except CaseError as error:
-            error.verdict = blank or with_error(row, error)
+            error.verdict = blank_response_verdict or with_error(verdict, error)
             raise
 
     step = RunnableLambda(render, name="groundjudge.prompt")
-    return step.with_types(input_type=_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
+    return step.with_types(input_type=_input_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
 
 
 def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputParser[Verdict]:
@@ -150,7 +157,8 @@ def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputPar
     Raises:
         CaseError: `case` is a mapping that cannot become a case.
     """
-    return Parser(rubric=_rubric(judge), case=None if case is None else Case.of(case))
+    known_case = None if case is None else Case.of(case)
+    return Parser(rubric=_rubric_of(judge), case=known_case)
 
 
 class Parser(BaseOutputParser[Verdict]):
@@ -161,7 +169,10 @@ class Parser(BaseOutputParser[Verdict]):
 
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Verdict:  # noqa: ARG002  required by LangChain
         """Read a message with its usage and finish reason, or a string, which has neither."""
-        answer = result[0].message if isinstance(result[0], ChatGeneration) else result[0].text
+        generation = result[0]
+        answer: AIMessage | str = generation.text
+        if isinstance(generation, ChatGeneration):
+            answer = cast("AIMessage", generation.message)
         try:
             return self.rubric.read(reply_of(answer), self.case)
         except ReplyError as error:
@@ -176,71 +187,112 @@ class Parser(BaseOutputParser[Verdict]):
         return "groundjudge"
 
 
-def _case(fields: Fields, given: CaseLike) -> CaseLike:
-    return fields.in_row(given, {"input": given}) if fields.paths else given
+def _case_of_input(fields: Fields, row: CaseLike) -> CaseLike:
+    """From the input of a runnable to the case: it is one, or its fields stand at paths."""
+    if fields.paths:
+        return fields.in_row(row, {"input": row})
+    return row
 
 
-def _rubric(judge: Judge | Rubric) -> Rubric:
-    if not isinstance(judge, Judge | Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
+def _rubric_of(judge: Judge | Rubric) -> Rubric:
+    if isinstance(judge, Judge):
+        return judge.rubric
+    if not isinstance(judge, Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = f"prompt and parser need a judge or a rubric, not {type(judge).__name__}"
         raise PromptError("bad_panel", f"{message}: use runnable for a panel")
-    return judge.rubric if isinstance(judge, Judge) else judge
+    return judge
 
 
 @contextmanager
-def _traced(step: Step) -> Generator[Callable[[Any], object]]:
-    """Trace a step as a child run, inside which the runs of its model nest; or as an llm run without any."""
-    config, given, results = configs.ensure_config(), cast("Any", _traceable(step.argument)), list[Any]()
+def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
+    """Trace a step of a conversation: the call of a model that leaves no trace itself, or any other step."""
     if step.model and not may_trace_itself(step.model):
-        tags, metadata = config["tags"] + UNSTREAMED["tags"], config["metadata"] | call_metadata(step.model)
-        manager = configs.get_callback_manager_for_config({**config, "tags": tags, "metadata": metadata})
-        (call_run,) = manager.on_chat_model_start({}, [given.to_messages()], name=step.name)
-        child, failed = config, cast("Callable[..., object]", call_run.on_llm_error)
-        end: Callable[[Any], object] = partial(_end_call, call_run)
+        with _trace_call(step, step.model) as note:
+            yield note
     else:
-        run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
-        child = configs.patch_config(config, callbacks=run.get_child())
-        failed, end = run.on_chain_error, cast("Any", run.on_chain_end)
+        with _trace_as_chain(step) as note:
+            yield note
+
+
+@contextmanager
+def _trace_call(step: Step, model: Model) -> Generator[Callable[[Any], object]]:
+    """Trace the call of a model as an llm run with its messages and tokens."""
+    config = configs.ensure_config()
+    call_config: RunnableConfig = {
+        **config,
+        "tags": config["tags"] + UNSTREAMED["tags"],
+        "metadata": config["metadata"] | call_metadata(model),
+    }
+    messages = _prompt_value(step.argument).to_messages()
+    manager = configs.get_callback_manager_for_config(call_config)
+    (run,) = manager.on_chat_model_start({}, [messages], name=step.name)
+    replies: list[Reply] = []
     try:
-        with configs.set_config_context(child) as context, enter_context(context):
+        with configs.set_config_context(config) as context, enter_context(context):
+            yield replies.append
+    except BaseException as error:
+        run.on_llm_error(error)
+        raise
+    generation = ChatGeneration(message=_message_of_reply(replies[0]))
+    run.on_llm_end(LLMResult(generations=[[generation]]))
+
+
+@contextmanager
+def _trace_as_chain(step: Step) -> Generator[Callable[[Any], object]]:
+    """Trace a step as a child run, inside which the runs of its model nest."""
+    config = configs.ensure_config()
+    manager = configs.get_callback_manager_for_config(config)
+    run = manager.on_chain_start(None, cast("Any", _traceable(step.argument)), name=step.name)
+    child_config = configs.patch_config(config, callbacks=run.get_child())
+    results: list[object] = []
+    try:
+        with configs.set_config_context(child_config) as context, enter_context(context):
             yield results.append
     except BaseException as error:
-        failed(error)
+        run.on_chain_error(error)
         raise
-    else:
-        end(_traceable(results[0]))
-
-
-def _end_call(run: CallbackManagerForLLMRun, reply: AIMessage) -> None:
-    run.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]))
+    run.on_chain_end(cast("Any", _traceable(results[0])))
 
 
 def _traceable(value: object) -> object:
     """The input or output of a step as an object that LangChain's traces display."""
     if isinstance(value, Request):
         return _prompt_value(value)
-    if not isinstance(value, Reply):
-        return value
+    if isinstance(value, Reply):
+        return _message_of_reply(value)
+    return value
+
+
+def _message_of_reply(reply: Reply) -> AIMessage:
+    additional: dict[str, str] = {}
+    if reply.refusal:
+        additional["refusal"] = reply.refusal
+    usage: UsageMetadata | None = None
+    if reply.usage:
+        usage = cast("UsageMetadata", reply.usage.counts)
     return AIMessage(
-        value.text,
-        response_metadata={"finish_reason": value.finish_reason, "model_name": value.model},
-        additional_kwargs={"refusal": value.refusal} if value.refusal else {},
-        usage_metadata=cast("UsageMetadata", value.usage.counts) if value.usage else None,
+        reply.text,
+        response_metadata={"finish_reason": reply.finish_reason, "model_name": reply.model},
+        additional_kwargs=additional,
+        usage_metadata=usage,
     )
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
-    return ChatPromptValue(messages=convert_to_messages([*map(dict, request.messages)]))
+    messages = [dict(message) for message in request.messages]
+    return ChatPromptValue(messages=convert_to_messages(messages))
 
 
-def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not
+def _input_schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not
     """The input schema: what the prompt of the judge of that name shows of a case."""
-    fields: Any = dict(map(_schema_field, inputs))
+    fields: dict[str, Any] = {}
+    for prompt_input in inputs:
+        field_name = prompt_input.field
+        if hasattr(BaseModel, field_name):
+            field_name += "_"  # pydantic uses the name itself, such as "json": here it is an alias
+        field_type = TYPES[prompt_input.type]
+        if prompt_input.required:
+            fields[field_name] = (field_type, Field(alias=prompt_input.field))
+        else:
+            fields[field_name] = (field_type | None, Field(None, alias=prompt_input.field))
     return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
-
-
-def _schema_field(shown: Input) -> tuple[str, Any]:
-    """The name, type and default of an input; one that pydantic uses itself, such as "json", is an alias."""
-    name = f"{shown.field}_" if hasattr(BaseModel, shown.field) else shown.field
-    type_, default = TYPES[shown.type], ... if shown.required else None
-    return name, (type_ if shown.required else type_ | None, Field(default, alias=shown.field))
