@@ -22,12 +22,14 @@ from groundjudge.case.fields import ALIASES, Fields, FieldsLike
 from groundjudge.errors import requires
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import FunctionModel, ModelLike
-from groundjudge.replies.reply import Reply, tokens_of, usage_of
+from groundjudge.replies.reply import Reply, Token, tokens_of, usage_of
 from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Usage, Verdict
 
 with requires("groundjudge.adapters.inspect needs Inspect AI", "inspect"):
-    from inspect_ai.model import ChatMessage, GenerateConfig, Model, get_model
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, get_model
     from inspect_ai.model._generate_config import active_generate_config
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
@@ -44,7 +46,7 @@ __all__ = [
 ROOTS = ("input", "output", "target", "messages", "metadata", "store")
 """What a path to a field can begin with."""
 
-CONTEXT_NAMES = ("context", *(name for name in ALIASES["context"] if name not in {"source", "premise"}))
+CONTEXT_NAMES = [name for name in ("context", *ALIASES["context"]) if name not in {"source", "premise"}]
 IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers")
 """The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
 
@@ -57,7 +59,7 @@ has a limit: without one, Inspect asks an endpoint that always fails for ever.""
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
 """Parameters of a request that have another name in Inspect's configuration."""
 
-SHOWN = {"status", "label", "value", "passed", "parts", "warnings", "signature", "key"}
+IN_SCORE = {"status", "label", "value", "passed", "parts", "warnings", "signature", "key"}
 """What the metadata of a score shows of a verdict, besides the whole of it."""
 
 
@@ -132,93 +134,156 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
 
 def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[ScorerOptions]) -> Scorer:
     """A scorer that looks up a model of Inspect's for each sample: by then the roles have their models."""
-    given: dict[str, Any] = {"model": None, "model_role": "grader", "fields": None, **options}
-    model, role, fields = (given.pop(name) for name in ("model", "model_role", "fields"))
-    is_inspects = isinstance(model, Model) or (isinstance(model, str) and "/" in model.partition(":")[0])
+    judge_options: dict[str, Any] = dict(options)
+    model = judge_options.pop("model", None)
+    role = judge_options.pop("model_role", "grader")
+    fields = judge_options.pop("fields", None)
+    # "openai/gpt-4o-mini" is Inspect's way to name a model, and "openai:gpt-4o-mini" this library's.
+    is_model_of_inspect = isinstance(model, Model)
+    if isinstance(model, str):
+        is_model_of_inspect = "/" in model.partition(":")[0]
     by_role = model is None and not isinstance(judge, BaseJudge)
-    own: Any = "offline" if is_inspects or by_role else model
-    made = as_judge(judge, own, **given)
-    case_of = made.cases(fields, ROOTS, _case)
-    down = set[str]()
+    needs_inspect = is_model_of_inspect or by_role
+    loaded = as_judge(judge, "offline" if needs_inspect else model, **judge_options)
+    case_of = loaded.cases(fields, ROOTS, _case_of_sample)
+    models_down: set[str] = set()
 
     async def score(state: TaskState, target: Target) -> Score:
-        judging = made
-        if is_inspects or by_role:
-            llm = get_model(model, role=role if by_role else None)
-            judging = as_judge(made, FunctionModel(partial(_ask, llm, down), str(llm)))
-        verdict = await judging.aevaluate(lambda: case_of(state, target))
-        # NaN is how Inspect marks what is not scored.
-        values = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
-        code = verdict.error.code if verdict.error else verdict.status
-        shown = verdict.model_dump(mode="json", include=SHOWN, exclude_defaults=True)
-        return Score(
-            value=values if by_name and verdict.score is not None else values[judging.name],
-            answer=state.output.completion,
-            explanation=verdict.explanation,
-            metadata={**shown, "groundjudge": verdict.model_dump(mode="json")},
-            reason=None if verdict.status == "ok" else code,
-        )
+        sample_judge = loaded
+        if needs_inspect:
+            model_of_inspect = get_model(model, role=role if by_role else None)
+            ask = partial(_ask_model, model_of_inspect, models_down)
+            sample_judge = as_judge(loaded, FunctionModel(ask, str(model_of_inspect)))
+        verdict = await sample_judge.aevaluate(lambda: case_of(state, target))
+        return _score_of(verdict, sample_judge, state, by_name=by_name)
 
     return score
 
 
-def _case(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]:
+def _score_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:
+    """The verdict as a score: a mapping with `by_name`, else the headline's number."""
+    values: dict[str, float] = {}
+    for named_score in judge.scores(verdict):
+        # NaN is how Inspect marks what is not scored.
+        values[named_score.name] = nan if named_score.score is None else named_score.score
+    reason: str | None = None
+    if verdict.error:
+        reason = verdict.error.code
+    elif verdict.status != "ok":
+        reason = verdict.status
+    metadata = verdict.model_dump(mode="json", include=IN_SCORE, exclude_defaults=True)
+    metadata["groundjudge"] = verdict.model_dump(mode="json")
+    return Score(
+        value=values if by_name and verdict.score is not None else values[judge.name],
+        answer=state.output.completion,
+        explanation=verdict.explanation,
+        metadata=metadata,
+        reason=reason,
+    )
+
+
+def _case_of_sample(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]:
     """What the sample and its transcript give."""
+    row: dict[str, Any] = {
+        "id": state.sample_id,
+        "query": _query_of(state),
+        "response": _response_of(state),
+        "messages": None,
+        "reference": list(target) if target.text else None,
+        "metadata": state.metadata,
+    }
     # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
     roles = [message.role for message in state.messages]
-    is_thread = bool(state.tools) or "tool" in roles or roles.count("user") > 1
-    asked = () if isinstance(state.input, str) else [each for each in state.input if each.role == "user"]
-    answered = state.output.message if state.output.choices else None
-    row = {
-        "id": state.sample_id,
-        "query": _said(asked[-1]) if asked else state.input_text,
-        # An agent that calls a tool in its last message was cut off: it did not answer.
-        "response": None if answered is None or answered.tool_calls else _said(answered),
-        "messages": state.messages if is_thread else None,
-        "reference": [*target] if target.text else None,
-        "metadata": state.metadata,
-        **{name: state.metadata[name] for name in IN_METADATA if name in state.metadata},
-    }
-    return fields.in_row(row, {**{name: getattr(state, name) for name in ROOTS}, "target": [*target]})
+    if state.tools or "tool" in roles or roles.count("user") > 1:
+        row["messages"] = state.messages
+    for name in IN_METADATA:
+        if name in state.metadata:
+            row[name] = state.metadata[name]
+    roots: dict[str, Any] = {root: getattr(state, root) for root in ROOTS}
+    roots["target"] = list(target)
+    return fields.in_row(row, roots)
 
 
-def _said(message: ChatMessage) -> object:
+def _query_of(state: TaskState) -> object:
+    """The last thing that the sample's user asked."""
+    if not isinstance(state.input, str):
+        questions = [message for message in state.input if message.role == "user"]
+        if questions:
+            return _text_or_message(questions[-1])
+    return state.input_text
+
+
+def _response_of(state: TaskState) -> object:
+    """The answer; None without one."""
+    if not state.output.choices:
+        return None
+    message = state.output.message
+    if message.tool_calls:  # an agent that calls a tool in its last message was cut off: it did not answer
+        return None
+    return _text_or_message(message)
+
+
+def _text_or_message(message: ChatMessage) -> object:
     """The text of a message, or the message if it holds more than text."""
-    parts = () if isinstance(message.content, str) else message.content
-    return message.text if {part.type for part in parts} <= {"text", "reasoning"} else [message]
+    if not isinstance(message.content, str):
+        for part in message.content:
+            if part.type not in {"text", "reasoning"}:
+                return [message]
+    return message.text
 
 
-async def _ask(llm: Model, down: set[str], request: Request) -> Reply:
+async def _ask_model(model: Model, models_down: set[str], request: Request) -> Reply:
     """The reply of a model of Inspect's, whose own settings come before the judge's parameters.
 
     Args:
-        llm: the model.
-        down: the models whose last call was given up: the next one is tried once, or a thousand samples
-            would each wait in vain.
+        model: the model.
+        models_down: the models whose last call was given up: the next one is tried once, or a thousand
+            samples would each wait in vain.
         request: what it is asked.
     """
-    parameters = {CONFIG_NAMES.get(name, name): value for name, value in request.parameters.items()}
-    own, run = llm.config, active_generate_config()
-    unset = {name: value for name, value in parameters.items() if getattr(own, name, ...) is None}
-    if all(each is None for each in (own.timeout, own.max_retries, run.timeout, run.max_retries)):
-        unset["timeout"] = 0 if str(llm) in down else PATIENCE
-    messages = MESSAGES.validate_python([*map(dict, request.messages)])
+    settings: dict[str, Any] = {}
+    for name, value in request.parameters.items():
+        config_name = CONFIG_NAMES.get(name, name)
+        if getattr(model.config, config_name, ...) is None:
+            settings[config_name] = value
+    evaluation = active_generate_config()
+    limits = (model.config.timeout, model.config.max_retries, evaluation.timeout, evaluation.max_retries)
+    if all(limit is None for limit in limits):
+        settings["timeout"] = 0 if str(model) in models_down else PATIENCE
+    messages = MESSAGES.validate_python([dict(message) for message in request.messages])
     try:
-        output = await llm.generate(messages, config=GenerateConfig(**unset))
+        output = await model.generate(messages, config=GenerateConfig(**settings))
     except Exception:
-        down.add(str(llm))
+        models_down.add(str(model))
         raise
-    down.discard(str(llm))
-    first, used = output.choices[0] if output.choices else None, output.usage
-    # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
-    prompt = (used.input_tokens, used.input_tokens_cache_read, used.input_tokens_cache_write) if used else ()
-    n_prompt = sum(filter(None, prompt))
+    models_down.discard(str(model))
+    return _reply_of(output)
+
+
+def _reply_of(output: ModelOutput) -> Reply:
+    """What a model of Inspect's answered, as a reply."""
+    finish_reason: str | None = None
+    tokens: tuple[Token, ...] | None = None
+    if output.choices:
+        choice = output.choices[0]
+        finish_reason = choice.stop_reason
+        if choice.logprobs:
+            tokens = tokens_of(choice.logprobs.model_dump())
+    usage: Usage | None = None
+    cost: float | None = None
+    if output.usage:
+        # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
+        prompt_tokens = output.usage.input_tokens
+        prompt_tokens += output.usage.input_tokens_cache_read or 0
+        prompt_tokens += output.usage.input_tokens_cache_write or 0
+        usage = usage_of(prompt_tokens, output.usage.output_tokens)
+        cost = output.usage.total_cost
     return Reply(
         output.completion,
-        finish_reason=first.stop_reason if first else None,
-        usage=usage_of(n_prompt, used.output_tokens) if used else None,
+        finish_reason=finish_reason,
+        usage=usage,
         model=output.model or None,
         refusal=output.error,
-        tokens=tokens_of(first.logprobs.model_dump()) if first and first.logprobs else None,
-        cost=used.total_cost if used else None,
+        tokens=tokens,
+        cost=cost,
     )

@@ -30,12 +30,13 @@ with requires("groundjudge.adapters.langchain_agents needs langchain", "langchai
     from langchain_core.runnables.base import Runnable, RunnableLambda, coerce_to_runnable
     from langgraph.types import Command
 
-__all__ = ["GroundingMiddleware", "guarded"]
+__all__ = ["GroundingMiddleware", "add_guard"]
 
 Call: TypeAlias = Callable[..., Any]
 
-OWN = ("groundjudge-draft", "groundjudge-note")
-"""The ids of the messages that ask a chain again."""
+DRAFT_ID = "groundjudge-draft"
+NOTE_ID = "groundjudge-note"
+"""The ids of the two messages that ask a chain again."""
 
 GRAPH_CHANNELS = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
@@ -78,22 +79,32 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails."""
-        with _held(self.guard, request) as held:
-            return _response(*self.guard.answer(handler, held, self._case, _retried))
+        with _hold_back(self.guard, request) as held_request:
+            response, outcome = self.guard.answer(handler, held_request, self._case_of_draft, _retry_request)
+        return _judged_response(response, outcome)
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails, without blocking the event loop."""
-        with _held(self.guard, request) as held:
-            return _response(*await self.guard.aanswer(handler, held, self._case, _retried))
+        with _hold_back(self.guard, request) as held_request:
+            response, outcome = await self.guard.aanswer(
+                handler, held_request, self._case_of_draft, _retry_request
+            )
+        return _judged_response(response, outcome)
 
-    def _case(self, request: ModelRequest[Any], reply: ModelResponse[Any]) -> DraftCase:
-        # The call of a tool that gives a structured response is followed by what that tool returned.
-        said = [each for each in reply.result if isinstance(each, AIMessage)]
-        answer = _said(said if reply.structured_response is None else as_json(reply.structured_response))
-        return None if answer.tool_calls else partial(self.guard.case, request.state, {"messages": [answer]})
+    def _case_of_draft(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
+        """From a request and the model's response to the case; None if the response calls tools."""
+        if response.structured_response is not None:
+            answer = _answer_message(as_json(response.structured_response))
+        else:
+            # The call of a tool that gives a structured response is followed by what that tool returned.
+            messages = [message for message in response.result if isinstance(message, AIMessage)]
+            answer = _answer_message(messages)
+        if answer.tool_calls:
+            return None
+        return partial(self.guard.case, request.state, {"messages": [answer]})
 
 
-def guarded(
+def add_guard(
     chain: Runnable[Any, Any] | Call,
     guard: GuardLike,
     *,
@@ -119,49 +130,64 @@ def guarded(
     Raises:
         GroundjudgeError, TypeError, ValueError: as for `as_guard`.
     """
-    own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
+    settings = as_guard(guard, **options)
+    step = coerce_to_runnable(chain)
+    next_input = retry_input or _with_note
 
-    def case_of(given: Any, output: Any) -> DraftCase:  # noqa: ANN401  the chain's
-        return None if _said(output).tool_calls else partial(own.case, given, output)
+    def case_of(chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401  the chain's
+        if _answer_message(output).tool_calls:
+            return None
+        return partial(settings.case, chain_input, output)
 
-    def invoke(given: Any) -> Any:  # noqa: ANN401
-        with _held(own, given):
-            return _sent(*own.answer(lambda each: _without_note(step.invoke(each)), given, case_of, retried))
+    def invoke(chain_input: Any) -> Any:  # noqa: ANN401
+        def ask(one_input: Any) -> Any:  # noqa: ANN401
+            return _without_notes(step.invoke(one_input))
 
-    async def ainvoke(given: Any) -> Any:  # noqa: ANN401
-        async def ask(given: Any) -> Any:  # noqa: ANN401
-            return _without_note(await step.ainvoke(given))
+        with _hold_back(settings, chain_input) as held_input:
+            output, outcome = settings.answer(ask, held_input, case_of, next_input)
+        return _judged_output(output, outcome)
 
-        with _held(own, given):
-            return _sent(*await own.aanswer(ask, given, case_of, retried))
+    async def ainvoke(chain_input: Any) -> Any:  # noqa: ANN401
+        async def ask(one_input: Any) -> Any:  # noqa: ANN401
+            return _without_notes(await step.ainvoke(one_input))
+
+        with _hold_back(settings, chain_input) as held_input:
+            output, outcome = await settings.aanswer(ask, held_input, case_of, next_input)
+        return _judged_output(output, outcome)
 
     return RunnableLambda(invoke, ainvoke, name="guarded")
 
 
 @contextmanager
-def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a request, or what a chain is given
+def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a ModelRequest, or a chain's input
     """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
     config: Any = configs.ensure_config()
     if guard.mode == "enforce":
         manager = configs.get_callback_manager_for_config(config)
-        for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
-            manager.remove_handler(handler)
-        kept = {name: value for name, value in config["configurable"].items() if name not in GRAPH_CHANNELS}
-        if RUNTIME in kept:
-            kept[RUNTIME] = kept[RUNTIME].override(stream_writer=_unwritten)
-        if hasattr(asked, "override"):  # a ModelRequest, which hands it on to inner middleware
-            asked = asked.override(runtime=kept[RUNTIME])
-        config = {**config, "callbacks": manager, "configurable": kept}
+        for handler in list(manager.handlers):
+            if hasattr(handler, "tap_output_iter"):  # what streams tokens
+                manager.remove_handler(handler)
+        configurable = dict(config["configurable"])
+        for channel in GRAPH_CHANNELS:
+            configurable.pop(channel, None)
+        if RUNTIME in configurable:
+            configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
+        if hasattr(request, "override"):  # a ModelRequest, which hands it on to inner middleware
+            request = request.override(runtime=configurable[RUNTIME])
+        config = {**config, "callbacks": manager, "configurable": configurable}
     with configs.set_config_context(config) as context, enter_context(context):
-        yield asked
+        yield request
 
 
-def _unwritten(_: object) -> None:
-    """Write nothing to the stream: what is written while an answer is held may be of a draft."""
+def _write_nothing(_: object) -> None:
+    """Write nothing to the stream: what is written while an answer is held back may be of a draft."""
 
 
-def _response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
-    update: dict[str, Any] = {"verdict": outcome.summary} if outcome else {}
+def _judged_response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
+    """What the middleware returns: the model's response or the fallback, and the decision for the state."""
+    update: dict[str, Any] = {}
+    if outcome:
+        update["verdict"] = outcome.summary
     if outcome and outcome.replaced:
         structured = None if isinstance(outcome.response, str) else outcome.response
         response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
@@ -170,47 +196,74 @@ def _response(response: ModelResponse[Any], outcome: Outcome | None) -> Extended
     return ExtendedModelResponse(response, Command(update=update))
 
 
-def _sent(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
-    return _in_form(output, outcome.response) if outcome and outcome.replaced else output
+def _judged_output(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401  the chain's
+    if outcome and outcome.replaced:
+        return _in_form_of(output, outcome.response)
+    return output
 
 
-def _retried(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
-    return request.override(messages=[*request.messages, *response.result, HumanMessage(note, id=OWN[1])])
+def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
+    note_message = HumanMessage(note, id=NOTE_ID)
+    return request.override(messages=[*request.messages, *response.result, note_message])
 
 
-def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
+def _with_note(chain_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
     """The same messages with the answer and the note, or the query with the note."""
-    if isinstance(given, str):
-        return f"{given}\n\n{note}"
-    if is_mapping(given):
-        name = [*keys_of(given, "messages"), *keys_of(given, "query"), "messages"][0]
-        said = output.get("messages", ()) if is_mapping(output) and name == "messages" else ()
-        # A graph returns what it was asked too, and what its tools returned.
-        thread = said[:-1] if any(isinstance(each, HumanMessage) for each in said) else given.get(name, ())
-        return {**given, name: _with_note(thread, output, note)}
-    answer = _said(output).model_copy(update={"id": OWN[0]})
-    return [*convert_to_messages(given), answer, HumanMessage(note, id=OWN[1])]
+    if isinstance(chain_input, str):
+        return f"{chain_input}\n\n{note}"
+    if not is_mapping(chain_input):
+        answer = _answer_message(output).model_copy(update={"id": DRAFT_ID})
+        return [*convert_to_messages(chain_input), answer, HumanMessage(note, id=NOTE_ID)]
+    keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
+    key = keys[0] if keys else "messages"
+    thread = chain_input.get(key, ())
+    if key == "messages" and is_mapping(output):
+        messages = output.get("messages", ())
+        # A graph returns what it was asked too, and what its tools returned: all but the last is the thread.
+        if any(isinstance(message, HumanMessage) for message in messages):
+            thread = messages[:-1]
+    return {**chain_input, key: _with_note(thread, output, note)}
 
 
-def _without_note(output: Any) -> Any:  # noqa: ANN401  the chain's
+def _without_notes(output: Any) -> Any:  # noqa: ANN401  the chain's
     """What a graph that returns all of its messages returns, without those that asked it again."""
-    if not is_mapping(output) or not is_list(messages := output.get("messages")):
+    if not is_mapping(output):
         return output
-    return {**output, "messages": [each for each in messages if getattr(each, "id", None) not in OWN]}
+    messages = output.get("messages")
+    if not is_list(messages):
+        return output
+    thread: list[Any] = []
+    for message in messages:
+        if getattr(message, "id", None) not in {DRAFT_ID, NOTE_ID}:
+            thread.append(message)
+    return {**output, "messages": thread}
 
 
-def _said(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
+def _answer_message(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
     """An answer as a message; with all that it holds, if it is not known where in it the text is."""
-    if is_mapping(output) and (places := keys_of(output, "messages", "response")):
-        return _said(output[places[0]])
-    last = output[-1] if is_list(output) and output else output
-    return last if isinstance(last, AIMessage) else AIMessage(content_text(getattr(last, "content", last)))
+    if is_mapping(output):
+        keys = keys_of(output, "messages", "response")
+        if keys:
+            return _answer_message(output[keys[0]])
+    answer = output
+    if is_list(output) and output:
+        answer = output[-1]
+    if isinstance(answer, AIMessage):
+        return answer
+    return AIMessage(content_text(getattr(answer, "content", answer)))
 
 
-def _in_form(output: Any, answer: Any) -> Any:  # noqa: ANN401  the chain's
+def _in_form_of(output: Any, fallback: Any) -> Any:  # noqa: ANN401  the chain's
     """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
-    if is_mapping(output) and (places := keys_of(output, "messages", "response")):
-        return {**output, **{name: _in_form(output[name], answer) for name in places}}
+    if is_mapping(output):
+        keys = keys_of(output, "messages", "response")
+        if keys:
+            replaced = dict(output)
+            for key in keys:
+                replaced[key] = _in_form_of(output[key], fallback)
+            return replaced
     if is_list(output):
-        return [*output[:-1], _in_form(AIMessage(""), answer)]
-    return AIMessage(content_text(answer)) if isinstance(output, BaseMessage) else answer
+        return [*output[:-1], _in_form_of(AIMessage(""), fallback)]
+    if isinstance(output, BaseMessage):
+        return AIMessage(content_text(fallback))
+    return fallback

@@ -1,8 +1,8 @@
 """LangSmith's annotation queues: people label a drawn sample, and their labels come back as feedback.
 
-queue_sample(sample, "grounded in October", load_rubric("groundedness"))
-labels = queue_labels(sample)  # once people have labelled
-rate(verdicts, labels, sample)
+    queue_sample(sample, "grounded in October", load_rubric("groundedness"))
+    labels = queue_labels(sample)  # once people have labelled
+    rate(verdicts, labels, sample)
 
 The ids of the cases must be those of traced runs. LangSmith shows people what else is on a run: hide the
 judge's feedback there, because people who see a verdict agree with it more often.
@@ -52,7 +52,7 @@ def queue_sample(
         LabelError: `bad_option`: an id is not that of a run.
         LangSmithError: the API refuses.
     """
-    runs = [str(_run(case_id)) for case_id in sample.ids]
+    run_ids = [str(_run_id(case_id)) for case_id in sample.ids]
     client = client or Client()
     question = rubric.prompt.description or rubric.name
     item = AnnotationQueueRubricItem(
@@ -61,7 +61,7 @@ def queue_sample(
     queue = client.create_annotation_queue(name=name, description=question, rubric_items=[item])
     # The client's own method for this is deprecated, and the one that follows it is not in older clients.
     untyped: Any = client
-    untyped.request_with_retries("POST", f"/annotation-queues/{queue.id}/runs", json=runs)
+    untyped.request_with_retries("POST", f"/annotation-queues/{queue.id}/runs", json=run_ids)
     return str(queue.id)
 
 
@@ -77,27 +77,38 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
         LabelError: `no_labels`: nobody has labelled a row.
         LangSmithError: the API refuses.
     """
-    given: dict[tuple[str, str], float | None] = {}
-    for feedback in sorted(_feedback(client or Client(), sample, key), key=lambda each: each.created_at):
+    feedbacks = sorted(
+        _feedback_on(sample, key, client or Client()), key=lambda feedback: feedback.created_at
+    )
+    labels: dict[tuple[str, str], float | None] = {}
+    for feedback in feedbacks:
         source = feedback.feedback_source
         if source and source.type in MACHINES:
             continue
-        person = str((source and (source.user_name or source.user_id)) or "")
-        given[str(feedback.run_id), person] = None if feedback.score is None else float(feedback.score)
-    rows = (
-        {"id": run, "label": label, "annotator": person, "sample": sample.id}
-        for (run, person), label in given.items()
-    )
+        person = ""
+        if source:
+            person = str(source.user_name or source.user_id or "")
+        # By run and person: what a person gave later takes the place of what they gave before.
+        labels[str(feedback.run_id), person] = None if feedback.score is None else float(feedback.score)
+    rows: list[dict[str, object]] = []
+    for (run_id, person), label in labels.items():
+        rows.append({"id": run_id, "label": label, "annotator": person, "sample": sample.id})
     return read_labels(f"the feedback {key!r} in LangSmith", rows=rows)
 
 
-def _feedback(client: Client, sample: LabelSample, key: str) -> Iterator[Feedback]:
+def _feedback_on(sample: LabelSample, key: str, client: Client) -> Iterator[Feedback]:
     for start in range(0, len(sample.ids), RUNS_PER_REQUEST):
-        runs = [_run(case_id) for case_id in sample.ids[start : start + RUNS_PER_REQUEST]]
-        yield from client.list_feedback(run_ids=runs, feedback_key=[key])
+        some_ids = sample.ids[start : start + RUNS_PER_REQUEST]
+        run_ids = [_run_id(case_id) for case_id in some_ids]
+        yield from client.list_feedback(run_ids=run_ids, feedback_key=[key])
 
 
-def _run(case_id: str) -> UUID:
+def _run_id(case_id: str) -> UUID:
+    """The id of the run that a case was made of.
+
+    Raises:
+        LabelError: `bad_option`: the case's id is not that of a run.
+    """
     try:
         return UUID(case_id)
     except ValueError as error:

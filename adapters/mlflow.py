@@ -22,7 +22,7 @@ from pydantic import PrivateAttr
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.data import is_absent
-from groundjudge.case.fields import SIDES, Fields, FieldsLike
+from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -74,8 +74,9 @@ def scorer(
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
-    made = as_judge(judge, model, **options)
-    return JudgeScorer(made, name or made.name, made.cases(fields, ROOTS, _case))
+    loaded = as_judge(judge, model, **options)
+    case_of = loaded.cases(fields, ROOTS, _case_of_row)
+    return JudgeScorer(loaded, name or loaded.name, case_of)
 
 
 def documents(trace: Trace) -> tuple[Document, ...] | None:
@@ -83,13 +84,20 @@ def documents(trace: Trace) -> tuple[Document, ...] | None:
     children = defaultdict[str | None, list[Span]](list)
     for span in sorted(trace.data.spans, key=lambda span: span.start_time_ns):
         children[span.parent_id].append(span)
-    below = [span for root in children[None] for span in children[root.span_id]]
-    return traced_documents(below, lambda span: children[span.span_id], _source)
+    below_root: list[Span] = []
+    for root in children[None]:
+        below_root.extend(children[root.span_id])
+    return traced_documents(below_root, lambda span: children[span.span_id], _source_of)
 
 
-def _source(span: Span) -> tuple[str, str, object]:
-    kinds = {SpanType.RETRIEVER: "retriever", SpanType.TOOL: "tool"}
-    return kinds.get(span.span_type or "", ""), span.name, span.outputs
+def _source_of(span: Span) -> tuple[str, str, object]:
+    """A span's kind, name and outputs, as `traced_documents` wants them."""
+    kind = ""
+    if span.span_type == SpanType.RETRIEVER:
+        kind = "retriever"
+    elif span.span_type == SpanType.TOOL:
+        kind = "tool"
+    return kind, span.name, span.outputs
 
 
 class JudgeScorer(Scorer):
@@ -105,7 +113,9 @@ class JudgeScorer(Scorer):
 
     def __init__(self, judge: AnyJudge, name: str, case_of: Callable[..., CaseLike]) -> None:
         super().__init__(name=name)
-        self.identity, self._judge, self._case_of = judge.identity, judge, case_of
+        self.identity = judge.identity
+        self._judge = judge
+        self._case_of = case_of
 
     def __call__(
         self,
@@ -117,57 +127,81 @@ class JudgeScorer(Scorer):
         session: list[Trace] | None = None,  # noqa: ARG002  MLflow has it for scorers of conversations
     ) -> Feedback | list[Feedback]:
         """Judge a row; a judge with several scores gives as many pieces of feedback."""
-        row: Any = dict(zip(ROOTS, (inputs, outputs, expectations, trace), strict=True))
-        verdict = self._judge.evaluate(lambda: self._case_of(**row))
-        first, *others = (_feedback(score, verdict) for score in self._judge.scores(verdict, self.name))
-        return [first, *others] if others and not verdict.error else first
+        roots = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
+        verdict = self._judge.evaluate(lambda: self._case_of(**roots))
+        scores = self._judge.scores(verdict, self.name)
+        feedback = [_feedback_of(score, verdict) for score in scores]
+        if len(feedback) == 1 or verdict.error:  # MLflow takes no list for a failure
+            return feedback[0]
+        return feedback
 
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
         """What `EvaluationResult.passed` asks of a value; None for a panel, whose majority decides."""
         judge = self._judge
-        return None if isinstance(judge, Panel) else lambda value: passes(value, judge.threshold)
+        if isinstance(judge, Panel):
+            return None
+        return lambda value: passes(value, judge.threshold)
 
 
-def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
+def _case_of_row(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
     """The fields of a row; the context, if it has none, from the trace.
+
+    Args:
+        fields: where the caller finds fields with other names.
+        roots: what MLflow gives a scorer, by `ROOTS`.
 
     Raises:
         CaseError: `no_response` if the application failed; otherwise as for `Fields.in_row`.
     """
-    *sides, trace = (None if is_absent(value) else value for value in row.values())
-    if trace and trace.info.state == TraceState.ERROR:
+    sides: dict[str, Any] = {}
+    for side, root in (("inputs", "inputs"), ("outputs", "outputs"), ("reference_outputs", "expectations")):
+        # MLflow makes a table of the rows: what a row lacks is NaN there.
+        sides[side] = None if is_absent(roots[root]) else roots[root]
+    trace = None if is_absent(roots["trace"]) else roots["trace"]
+    if not trace:
+        return fields.in_row(sides, roots)
+    if trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
-    retrieved = partial(documents, trace) if trace else None
-    return fields.in_row(dict(zip(SIDES, sides, strict=True)), row, retrieved)
+    return fields.in_row(sides, roots, partial(documents, trace))
 
 
-def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:
+def _feedback_of(score: NamedScore, verdict: Verdict) -> Feedback:
     """A score as feedback. Its label is in the metadata, since MLflow averages numbers only."""
-    error, said = verdict.error, _metadata(score, verdict).items()
+    error: AssessmentError | None = None
+    if verdict.error:
+        error = AssessmentError(verdict.error.code, verdict.error.message)
+    metadata: dict[str, str] = {}
+    for key, value in _metadata_of(score, verdict).items():
+        if value not in {None, ""}:
+            metadata[key] = str(value)
     return Feedback(
         name=score.name,
         value=score.score,
-        error=AssessmentError(error.code, error.message) if error else None,
+        error=error,
         rationale=score.explanation,
         source=AssessmentSource("LLM_JUDGE", verdict.model),
-        metadata={key: str(value) for key, value in said if value not in {None, ""}},
+        metadata=metadata,
     )
 
 
-def _metadata(score: NamedScore, verdict: Verdict) -> dict[str, Any]:
+def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, Any]:
     """What a verdict says besides the score; the headline has all of it, and the tokens that it took."""
-    shown = {"status": verdict.status, "signature": verdict.signature, "key": verdict.key}
-    if score.part:
-        return shown | {"label" if isinstance(score.value, str) else "value": score.value}
-    usage = verdict.usage
-    return shown | {
-        "label": verdict.label,
-        "value": verdict.value,
-        "passed": verdict.passed,
-        "warnings": ", ".join(verdict.warnings),
-        "groundjudge": verdict.model_dump_json(),
-        "mlflow.assessment.judgeInputTokens": usage and usage.prompt_tokens,
-        "mlflow.assessment.judgeOutputTokens": usage and usage.completion_tokens,
+    metadata: dict[str, Any] = {
+        "status": verdict.status,
+        "signature": verdict.signature,
+        "key": verdict.key,
     }
+    if score.part:
+        metadata["label" if isinstance(score.value, str) else "value"] = score.value
+        return metadata
+    metadata["label"] = verdict.label
+    metadata["value"] = verdict.value
+    metadata["passed"] = verdict.passed
+    metadata["warnings"] = ", ".join(verdict.warnings)
+    metadata["groundjudge"] = verdict.model_dump_json()
+    if verdict.usage:
+        metadata["mlflow.assessment.judgeInputTokens"] = verdict.usage.prompt_tokens
+        metadata["mlflow.assessment.judgeOutputTokens"] = verdict.usage.completion_tokens
+    return metadata

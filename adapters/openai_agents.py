@@ -62,7 +62,7 @@ class GroundingHooks(RunHooks[Any]):
         options["fallback"] = ""
         self.guard = as_guard(guard, **options)
         self.guardrail = OutputGuardrail[Any](self._guardrail, name="groundjudge")
-        self._seen: WeakKeyDictionary[RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
+        self._model_inputs: WeakKeyDictionary[RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
 
     async def on_llm_start(
         self,
@@ -72,14 +72,16 @@ class GroundingHooks(RunHooks[Any]):
         input_items: list[TResponseInputItem],
     ) -> None:
         """Keep what the model is shown."""
-        self._seen[context] = [*input_items]
+        self._model_inputs[context] = list(input_items)
 
     async def _guardrail(
         self, context: RunContextWrapper[Any], _: Agent[Any], output: object
     ) -> GuardrailFunctionOutput:
-        seen = self._seen.get(context)
-        unseen = {"response": content_text(output)}
-        outcome = await self.guard.arun(unseen if seen is None else partial(_case, self.guard, seen, output))
+        items = self._model_inputs.get(context)
+        if items is None:  # the hooks were not passed to the run: there is no source to compare with
+            outcome = await self.guard.arun({"response": content_text(output)})
+        else:
+            outcome = await self.guard.arun(partial(_case_of_answer, self.guard, items, output))
         return GuardrailFunctionOutput(output_info=outcome.verdict, tripwire_triggered=outcome.replaced)
 
 
@@ -122,27 +124,37 @@ async def guarded_run(
         GuardError: no answer may go out, and there is no fallback.
         GroundjudgeError, TypeError, ValueError: as for `as_guard`; ValueError also for a session.
     """
-    if keeping := KEEP_DRAFTS & (run or {}).keys():
-        message = f"{', '.join(keeping)} would keep rejected drafts: begin the next turn with `input_list`"
+    run_arguments = dict(run or {})
+    drafts_kept_by = KEEP_DRAFTS & run_arguments.keys()
+    if drafts_kept_by:
+        message = (
+            f"{', '.join(drafts_kept_by)} would keep rejected drafts: begin the next turn with `input_list`"
+        )
         raise ValueError(message)
-    own, asked = as_guard(guard, **options), ItemHelpers.input_to_new_input_list(input)
+    settings = as_guard(guard, **options)
+    first_input = ItemHelpers.input_to_new_input_list(input)
 
-    async def ask(given: list[TResponseInputItem]) -> RunResult:
-        return await Runner.run(agent, given, **(run or {}))
+    async def ask(items: list[TResponseInputItem]) -> RunResult:
+        return await Runner.run(agent, items, **run_arguments)
 
-    def thread(result: RunResult) -> list[TResponseInputItem]:
-        return [*asked, *_of_tools(result.to_input_list()[len(asked) :])]
+    def thread_of(result: RunResult) -> list[TResponseInputItem]:
+        added = result.to_input_list()[len(first_input) :]
+        return first_input + _without_messages(added)
 
     def case_of(_: object, result: RunResult) -> DraftCase:
-        return None if result.interruptions else partial(_case, own, thread(result), result.final_output)
+        if result.interruptions:  # it waits for the approval of a tool
+            return None
+        return partial(_case_of_answer, settings, thread_of(result), result.final_output)
 
-    def retried(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
+    def next_input(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
         return [*result.to_input_list(), {"role": "user", "content": note}]
 
-    result, outcome = await own.aanswer(ask, asked, case_of, retried)
-    output = outcome.response if outcome and outcome.replaced else result.final_output
+    result, outcome = await settings.aanswer(ask, first_input, case_of, next_input)
+    output = result.final_output
+    if outcome and outcome.replaced:
+        output = outcome.response
     answer: TResponseInputItem = {"role": "assistant", "content": content_text(output)}
-    return GuardedRun(output, outcome, result, [*thread(result), answer])
+    return GuardedRun(output, outcome, result, [*thread_of(result), answer])
 
 
 def guarded_run_sync(
@@ -156,26 +168,32 @@ def guarded_run_sync(
     return shared_loop().run(guarded_run, agent, input, guard, run, **options)
 
 
-def _of_tools(items: Iterable[TResponseInputItem]) -> list[TResponseInputItem]:
+def _without_messages(items: Iterable[TResponseInputItem]) -> list[TResponseInputItem]:
     """What a run added without its messages, drafts and notes, and without the reasoning before each."""
-    kept: list[TResponseInputItem] = []
+    tool_items: list[TResponseInputItem] = []
     for item in items:
         if "role" not in item:
-            kept.append(item)
+            tool_items.append(item)
             continue
-        while kept and kept[-1].get("type") == "reasoning":
-            kept.pop()
-    return kept
+        while tool_items and tool_items[-1].get("type") == "reasoning":
+            tool_items.pop()
+    return tool_items
 
 
-def _case(guard: Guard, items: Iterable[Any], output: object) -> Case:
+def _case_of_answer(guard: Guard, items: Iterable[Any], output: object) -> Case:
     """The case of what a model was shown, its tools' results too, and of what it answered."""
-    thread = [each if "role" in each else _tool_result(each) for each in items]
+    thread: list[Any] = []
+    for item in items:
+        message = item if "role" in item else _tool_message(item)
+        if message:
+            thread.append(message)
     answer = {"role": "assistant", "content": content_text(output)}
-    return guard.case({"messages": [each for each in thread if each]}, {"messages": [answer]})
+    return guard.case({"messages": thread}, {"messages": [answer]})
 
 
-def _tool_result(item: Mapping[str, Any]) -> dict[str, str] | None:
+def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
     """What a tool returned, here or at the provider, as a message; None for other items."""
     result = item.get("output", item.get("results"))
-    return None if result is None else {"role": "tool", "content": content_text(result)}
+    if result is None:
+        return None
+    return {"role": "tool", "content": content_text(result)}

@@ -1,7 +1,8 @@
 """pydantic-ai: an agent's answer is judged before it goes out, by an output validator.
 
     agent = Agent("openai:gpt-4o", tools=[search])
-    agent.output_validator(grounded("groundedness", model="openai:gpt-4o-mini", fallback="I do not know."))
+    validate = grounding_validator("groundedness", model="openai:gpt-4o-mini", fallback="I do not know.")
+    agent.output_validator(validate)
 
 An answer that fails is written again by pydantic-ai's own retries, and else replaced by the fallback.
 Streamed text has gone out before the validator sees it: where that matters use `agent.run`, not `run_stream`.
@@ -34,7 +35,7 @@ with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai
         UserPromptPart,
     )
 
-__all__ = ["grounded"]
+__all__ = ["grounding_validator"]
 
 Validator: TypeAlias = Callable[[RunContext[Any], Any], Awaitable[Any]]
 
@@ -42,7 +43,7 @@ MOST_UNFINISHED = 1000
 """How many runs may have drafts and no decision; the oldest of more were abandoned, after an error mostly."""
 
 
-def grounded(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
+def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
     """Make an output validator that judges an agent's answers before they go out.
 
     The sources are the results of the tools in the run's messages. Once an answer goes out, the drafts before
@@ -63,22 +64,27 @@ def grounded(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
     Raises:
         GroundjudgeError, TypeError, ValueError: as for `as_guard`.
     """
-    own, unfinished = as_guard(guard, **options), dict[str | None, Progress]()
+    settings = as_guard(guard, **options)
+    progress_of_runs: dict[str | None, Progress] = {}
 
     async def validate(ctx: RunContext[Any], output: Any) -> Any:  # noqa: ANN401  the agent's
         if ctx.partial_output:
             return output
-        progress = unfinished.pop(ctx.run_id, None) or Progress()
+        progress = progress_of_runs.pop(ctx.run_id, None) or Progress()
 
-        async def again(note: str, _: Verdict) -> str:
-            unfinished[ctx.run_id] = progress
-            if len(unfinished) > MOST_UNFINISHED:
-                del unfinished[next(iter(unfinished))]
+        async def ask_again(note: str, _: Verdict) -> str:
+            progress_of_runs[ctx.run_id] = progress
+            if len(progress_of_runs) > MOST_UNFINISHED:
+                oldest = next(iter(progress_of_runs))
+                del progress_of_runs[oldest]
             raise ModelRetry(note)
 
-        sides = [{"messages": [*said]} for said in (_thread(ctx.messages), [_message("assistant", output)])]
+        inputs = {"messages": list(_thread(ctx.messages))}
+        outputs = {"messages": [_message("assistant", output)]}
         may_retry = ctx.retry < ctx.max_retries
-        outcome = await own.arun(partial(own.case, *sides), again if may_retry else None, progress)
+        outcome = await settings.arun(
+            partial(settings.case, inputs, outputs), ask_again if may_retry else None, progress
+        )
         ctx.messages[:] = _without_drafts(ctx.messages)
         if not outcome.replaced:
             return output
@@ -97,40 +103,49 @@ def _thread(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
 
     What asks for a call again is no result of its tool: it is our note, or names a fault of the call.
     """
-    asked = max((number for number, each in enumerate(messages) if _asks(each)), default=0)
+    last_question = 0
+    for number, message in enumerate(messages):
+        if any(isinstance(part, UserPromptPart) for part in message.parts):
+            last_question = number
     for number, message in enumerate(messages):
         for part in message.parts:
             if isinstance(part, UserPromptPart):
                 yield _message("user", part.content)
             elif isinstance(part, ToolReturnPart) and part.outcome != "retried":
                 yield _message("tool", part.model_response_str()) | {"name": part.tool_name}
-            elif isinstance(part, TextPart) and number < asked:
+            elif isinstance(part, TextPart) and number < last_question:
                 yield _message("assistant", part.content)
-
-
-def _asks(message: ModelMessage) -> bool:
-    return any(isinstance(part, UserPromptPart) for part in message.parts)
 
 
 def _without_drafts(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages without the notes, and without the draft before each of them."""
-    notes = {number for number, message in enumerate(messages) for part in message.parts if _is_note(part)}
-    return [each for number, each in enumerate(messages) if not {number, number + 1} & notes]
+    dropped: set[int] = set()
+    for number, message in enumerate(messages):
+        if any(_is_note(part) for part in message.parts):
+            dropped.update((number - 1, number))
+    return [message for number, message in enumerate(messages) if number not in dropped]
 
 
 def _is_note(part: object) -> bool:
-    content = part.content if isinstance(part, RetryFeedbackPart | ToolReturnPart) else None
-    return isinstance(content, str) and content.startswith(NOTE)
+    if not isinstance(part, RetryFeedbackPart | ToolReturnPart):
+        return False
+    return isinstance(part.content, str) and part.content.startswith(NOTE)
 
 
-def _with_answer(message: ModelMessage, call: str | None, answer: object) -> ModelMessage:
+def _with_answer(message: ModelMessage, call_id: str | None, answer: object) -> ModelMessage:
     """The model's last message with another answer: in its call of the output tool, or as its text."""
     if not isinstance(message, ModelResponse):
         return message
     data: Any = to_jsonable_python(answer)
-    if call is None:
+    if call_id is None:
         return replace(message, parts=[TextPart(content_text(data))])
     arguments: Any = data if is_mapping(data) else {"response": data}
-    calls: list[Any] = [each for each in message.parts if isinstance(each, ToolCallPart)]
-    parts = [replace(each, args=arguments) if each.tool_call_id == call else each for each in calls]
-    return replace(message, parts=parts)
+    calls: list[Any] = []
+    for part in message.parts:
+        if not isinstance(part, ToolCallPart):
+            continue
+        if part.tool_call_id == call_id:
+            calls.append(replace(part, args=arguments))
+        else:
+            calls.append(part)
+    return replace(message, parts=calls)

@@ -90,30 +90,43 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         self.case_of  # noqa: B018  checked at once
 
     @cached_property
-    def loaded(self) -> AnyJudge:
+    def loaded_judge(self) -> AnyJudge:
         """The judge with its model and options."""
-        own = PanelOptions.__annotations__.keys() & vars(self).keys()
-        options: Any = {name: getattr(self, name) for name in own}
+        options: Any = {}
+        for option in PanelOptions.__annotations__:
+            if option in vars(self):
+                options[option] = getattr(self, option)
         return as_judge(self.judge, self.model, **options)
 
     @cached_property
     def case_of(self) -> Callable[..., CaseLike]:
         """From the context of an evaluation to the case."""
-        return self.loaded.cases(self.fields, ROOTS, _case)
+        return self.loaded_judge.cases(self.fields, ROOTS, _case_of_context)
 
     def get_default_evaluation_name(self) -> str:
         """The name of the headline score, and of failures."""
-        return self.name or self.loaded.name
+        return self.name or self.loaded_judge.name
 
     def get_evaluator_version(self) -> str:
         """The hash of the prompt."""
-        return self.loaded.prompt_id.sha256
+        return self.loaded_judge.prompt_id.sha256
 
     def build_serialization_arguments(self) -> dict[str, Any]:
         """The arguments as data, with names instead of what a file cannot hold."""
-        names = {"judge": self.loaded.name, "model": self.loaded.model_name, "fields": "(a function)"}
-        given = super().build_serialization_arguments()
-        return {name: _as_data(value, names.get(name)) for name, value in given.items()}
+        names = {
+            "judge": self.loaded_judge.name,
+            "model": self.loaded_judge.model_name,
+            "fields": "(a function)",
+        }
+        arguments: dict[str, Any] = {}
+        for name, value in super().build_serialization_arguments().items():
+            if isinstance(value, Path):
+                arguments[name] = str(value)
+            elif isinstance(value, str | int | float) or is_mapping(value):
+                arguments[name] = value
+            else:
+                arguments[name] = names.get(name)
+        return arguments
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Judge one case.
@@ -122,28 +135,31 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             GroundjudgeError: there is no verdict; pydantic-evals makes it an EvaluatorFailure.
         """
         name = self.get_default_evaluation_name()
-        verdict = await self.loaded.aevaluate(lambda: self.case_of(ctx))
+        verdict = await self.loaded_judge.aevaluate(lambda: self.case_of(ctx))
         ctx.attributes.setdefault("groundjudge", {})[name] = verdict.model_dump(mode="json")
         if verdict.error:
             raise GroundjudgeError(verdict.error.code, verdict.error.message)
         if verdict.status == "not_applicable":
             return {}
-        results: list[tuple[str, float | str | bool | None, str]] = [
-            *((one.name, one.score, one.explanation) for one in self.loaded.scores(verdict, name)),
-            (f"{name}_label", verdict.label, verdict.explanation),
-            (f"{name}_pass", verdict.passed, verdict.explanation),
-        ]
-        return {key: EvaluationReason(value, reason) for key, value, reason in results if value is not None}
+        results: dict[str, EvaluationReason] = {}
+        for score in self.loaded_judge.scores(verdict, name):
+            if score.score is not None:
+                results[score.name] = EvaluationReason(score.score, score.explanation)
+        if verdict.label is not None:
+            results[f"{name}_label"] = EvaluationReason(verdict.label, verdict.explanation)
+        if verdict.passed is not None:
+            results[f"{name}_pass"] = EvaluationReason(verdict.passed, verdict.explanation)
+        return results
 
 
-def _case(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
-    roots = {name: getattr(ctx, name) for name in ROOTS}
-    sides = {"inputs": ctx.inputs, "outputs": ctx.output, "reference_outputs": ctx.expected_output}
-    return fields.in_row({**sides, "id": ctx.name, "metadata": ctx.metadata}, roots)
-
-
-def _as_data(value: Any, name: str | None) -> Any:  # noqa: ANN401  whatever YAML can hold
-    """An argument as YAML can hold it: itself, a path as a string, any other object by its name."""
-    if isinstance(value, Path):
-        return str(value)
-    return value if isinstance(value, str | int | float) or is_mapping(value) else name
+def _case_of_context(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
+    """From the context of an evaluation to the fields of its case."""
+    row = {
+        "inputs": ctx.inputs,
+        "outputs": ctx.output,
+        "reference_outputs": ctx.expected_output,
+        "id": ctx.name,
+        "metadata": ctx.metadata,
+    }
+    roots = {root: getattr(ctx, root) for root in ROOTS}
+    return fields.in_row(row, roots)

@@ -1,6 +1,6 @@
 """Spark: a DataFrame of cases becomes a DataFrame of verdicts, judged in the Python workers.
 
-    verdicts = judged(df, load("groundedness", model="gpt-4o-mini"))
+    verdicts = judge_dataframe(df, load("groundedness", model="gpt-4o-mini"))
     verdicts.write.parquet("verdicts")
 
 Each task judges its partition with `groundjudge.runs.arrow.judge_batches`. Works with Spark Connect too.
@@ -34,10 +34,10 @@ TYPES = {"string": StringType(), "double": DoubleType(), "bool": BooleanType()}
 VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in arrow.VERDICT_SCHEMA]
 """The columns of a verdict."""
 
-__all__ = ["judged", "keyed"]
+__all__ = ["add_keys", "judge_dataframe"]
 
 
-def judged(
+def judge_dataframe(
     df: DataFrame,
     judges: AnyJudge | Sequence[AnyJudge],
     *,
@@ -65,18 +65,20 @@ def judged(
         TypeError, ValueError: as for `judge_batches`.
         PicklingError: a judge cannot be sent to the workers.
     """
-    kept = arrow.kept_columns(df.columns, columns)
-    work = partial(
+    kept_columns = arrow.kept_columns(df.columns, columns)
+    judge_partition = partial(
         arrow.judge_batches,
         judges=check_judges(judges, concurrency),
         concurrency=concurrency,
-        columns=kept,
-        ledger=ledger and Path(ledger).absolute(),
+        columns=kept_columns,
+        # The workers have a working folder of their own.
+        ledger=None if ledger is None else Path(ledger).absolute(),
     )
-    return _mapped(df, work, [*(df.schema[name] for name in kept), *VERDICT])
+    kept_fields = [df.schema[name] for name in kept_columns]
+    return _map_batches(df, judge_partition, kept_fields + VERDICT)
 
 
-def keyed(df: DataFrame, judge: AnyJudge) -> DataFrame:
+def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
     """Add a column `key`, the key that the judge's verdict on the row has, to find what is judged already.
 
     Raises:
@@ -85,10 +87,11 @@ def keyed(df: DataFrame, judge: AnyJudge) -> DataFrame:
         PicklingError: the judge cannot be sent to the workers.
     """
     arrow.check_keyed(df.columns)
-    work = partial(arrow.add_keys, judge=check_judges([judge], 1)[0])
-    return _mapped(df, work, [*df.schema, StructField("key", StringType())])
+    (checked_judge,) = check_judges([judge], concurrency=1)
+    add_keys_to_partition = partial(arrow.add_keys, judge=checked_judge)
+    return _map_batches(df, add_keys_to_partition, [*df.schema, StructField("key", StringType())])
 
 
-def _mapped(df: DataFrame, work: Callable[[Any], Any], fields: list[StructField]) -> DataFrame:
+def _map_batches(df: DataFrame, work: Callable[[Any], Any], fields: list[StructField]) -> DataFrame:
     dumps(work)  # Spark Connect would report what cannot be pickled only at the first action
     return df.mapInArrow(work, StructType(fields))

@@ -25,7 +25,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 from groundjudge import GuardError, Reply
-from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
 from groundjudge.types import Request
 
 REJECTED = re.compile(rf"\bbad\b|{WORD}|not sent|Keep what|sources say")
@@ -157,7 +157,7 @@ NODES = [
 def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str) -> None:
     for drafts in DRAFTS:
         saver = InMemorySaver()
-        step = guarded(chain(drafts), "groundedness", model=MODELS[model](), fallback=FALLBACK)
+        step = add_guard(chain(drafts), "groundedness", model=MODELS[model](), fallback=FALLBACK)
         check(node(name, step, saver), saver, drafts, how)
 
 

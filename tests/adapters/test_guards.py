@@ -29,9 +29,9 @@ from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.models.function import FunctionModel as PydanticModel
 
 from groundjudge import GroundjudgeError, GuardError, Reply
-from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
 from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
-from groundjudge.adapters.pydantic_ai import grounded
+from groundjudge.adapters.pydantic_ai import grounding_validator
 from groundjudge.judging.guard import NOTE, as_guard
 from groundjudge.types import Request
 
@@ -120,13 +120,13 @@ def chain(row: Row, seen: Seen, how: str) -> object:
         ASKED.append(str(asked))
         return next(drafts)
 
-    runnable = guarded(RunnableLambda(answer), JUDGE, **seen.options(row))
+    runnable = add_guard(RunnableLambda(answer), JUDGE, **seen.options(row))
     given = {"query": QUERY, "context": [SOURCE] * row.uses_tool}
     return run_agent(runnable, given, how)
 
 
 def graph(row: Row, seen: Seen, how: str) -> object:
-    agent = guarded(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))  # pyright: ignore[reportUnknownArgumentType]
+    agent = add_guard(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))  # pyright: ignore[reportUnknownArgumentType]
     state = run_agent(agent, question(row), how)
     said: list[BaseMessage] = state["messages"]
     assert len([each for each in said if each.type == "human"]) == 1 + len(row.turns) // 2
@@ -150,7 +150,7 @@ def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
     def _() -> str:
         return SOURCE
 
-    agent.output_validator(grounded(JUDGE, **seen.options(row)))
+    agent.output_validator(grounding_validator(JUDGE, **seen.options(row)))
     said = {"user": pydantic_messages.UserPromptPart, "assistant": pydantic_messages.TextPart}
     history: list[Any] = [
         (pydantic_messages.ModelRequest if role == "user" else pydantic_messages.ModelResponse)(
@@ -240,7 +240,7 @@ def test_chain_is_asked_again_with_its_draft_and_the_note() -> None:
     for given in (user, {"messages": user}):
         asked, drafts = list[Any](), iter(row.drafts)
         options: Any = {**Seen().options(row), "optional": ["context"]}
-        guarded(RunnableLambda(written), JUDGE, **options).invoke(given)
+        add_guard(RunnableLambda(written), JUDGE, **options).invoke(given)
         again = asked[1]
         assert [each.content for each in again[:2]] == [QUERY, "bad one"]
         assert [each.content.startswith(NOTE) for each in again] == [False, False, True]
@@ -313,7 +313,7 @@ def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any =
         return pydantic_messages.ModelResponse(parts=[part])
 
     agent: Any = PydanticAgent(PydanticModel(answer), output_type=output_type, retries={"output": 2})
-    agent.output_validator(grounded(JUDGE, **seen.options(row)))
+    agent.output_validator(grounding_validator(JUDGE, **seen.options(row)))
     result = asyncio.run(agent.run(QUERY)) if how == "async" else agent.run_sync(QUERY)
     check_shown(row, result.all_messages())
     (part,) = [each for each in result.all_messages() if each.kind == "response"][-1].parts

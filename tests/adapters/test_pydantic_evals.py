@@ -69,7 +69,7 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
     assert read.evaluators == evaluators
     for one, other in zip(read.evaluators, evaluators, strict=True):
         assert isinstance(one, JudgeEvaluator)
-        assert one.loaded.identity == other.loaded.identity
+        assert one.loaded_judge.identity == other.loaded_judge.identity
     schema = json.loads((tmp_path / "data_schema.json").read_text(encoding="utf-8"))
     shown = schema["$defs"]["spec_params_JudgeEvaluator"]["properties"]
     assert shown.keys() == {"judge", "model", "name", "fields", *OPTIONS}

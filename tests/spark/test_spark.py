@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from standin_openai import StandIn, Status
 
 from groundjudge import Verdict, load
-from groundjudge.adapters.spark import judged, keyed
+from groundjudge.adapters.spark import add_keys, judge_dataframe
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Judge
 
@@ -55,13 +55,13 @@ def on(server: StandIn) -> Judge:
 
 @pytest.mark.parametrize("name", JUDGES)
 def test_verdicts_are_those_of_judge(spark: SparkSession, name: str) -> None:
-    found = verdicts(judged(frame(spark, cases_in_runs(name)), judge_of(name)))
+    found = verdicts(judge_dataframe(frame(spark, cases_in_runs(name)), judge_of(name)))
     assert [fields_of(verdict) for verdict in found] == expected_of_runs(name)
 
 
 def test_nothing_is_judged_before_an_action(spark: SparkSession) -> None:
     with StandIn([GOOD]) as server:
-        df = judged(frame(spark, rows(4)), on(server), columns="*")
+        df = judge_dataframe(frame(spark, rows(4)), on(server), columns="*")
         assert df.columns[:4] == ["id", "query", "context", "response"]
         assert df.schema["score"].dataType.typeName() == "double"
         assert not server.requests
@@ -83,7 +83,7 @@ def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
     )
     df = spark.createDataFrame(both.collect() * 2, types)
     judges = [load(name, model="offline") for name in ("groundedness", "confidence_grounding")]
-    found = judged(df, judges, columns="*")
+    found = judge_dataframe(df, judges, columns="*")
     assert found.schema.fields[: len(df.columns)] == df.schema.fields
     listed = found.collect()
     assert [row["judge"] for row in listed] == ["groundedness", "confidence_grounding"] * 2
@@ -105,12 +105,12 @@ def test_mistakes_are_reported_at_once(
     df: Any = frame(spark, [{**rows(1)[0], "status": "new"}])
     judges = options.pop("judges", None)
     with pytest.raises(error, match=message):
-        judged(df, load("groundedness", model="offline") if judges is None else judges, **options)
+        judge_dataframe(df, load("groundedness", model="offline") if judges is None else judges, **options)
 
 
 def test_key_in_a_judge_is_refused_at_once(spark: SparkSession) -> None:
     judge = load("groundedness", model=OpenAIModel("m", api_key="sk-secret"))
-    for adapter in (judged, keyed):
+    for adapter in (judge_dataframe, add_keys):
         with pytest.raises(Exception, match="set OPENAI_API_KEY and") as raised:
             adapter(frame(spark, rows(1)), judge)
         assert "sk-secret" not in str(raised.value)
@@ -120,9 +120,9 @@ def test_what_is_written_is_not_judged_again(spark: SparkSession, tmp_path: Path
     df, written = frame(spark, rows(30), 3), str(tmp_path / "verdicts")
     with StandIn([GOOD]) as server:
         judge = on(server)
-        judged(df.where("id < 10"), judge).write.parquet(written)
-        left = keyed(df, judge).join(spark.read.parquet(written), "key", "left_anti")
-        judged(left, judge).write.mode("append").parquet(written)
+        judge_dataframe(df.where("id < 10"), judge).write.parquet(written)
+        left = add_keys(df, judge).join(spark.read.parquet(written), "key", "left_anti")
+        judge_dataframe(left, judge).write.mode("append").parquet(written)
         assert len(server.requests) == 30
     found = spark.read.parquet(written)
     assert sorted(int(row["id"]) for row in found.select("id").collect()) == list(range(30))
@@ -133,7 +133,7 @@ def test_fatal_error_fails_the_task(spark: SparkSession) -> None:
         StandIn([Status(401, "wrong key")]) as server,
         pytest.raises(Exception, match=r"ModelError.*wrong key"),
     ):
-        judged(frame(spark, rows(3)), on(server)).collect()
+        judge_dataframe(frame(spark, rows(3)), on(server)).collect()
 
 
 def test_key_and_endpoint_are_those_of_the_workers(
@@ -141,7 +141,7 @@ def test_key_and_endpoint_are_those_of_the_workers(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    (verdict,) = verdicts(judged(frame(spark, rows(1)), load("groundedness", model="openai:m")))
+    (verdict,) = verdicts(judge_dataframe(frame(spark, rows(1)), load("groundedness", model="openai:m")))
     assert verdict.status == "ok"
     assert endpoint.requests[-1].headers["Authorization"] == "Bearer sk-of-the-workers"
 
@@ -190,7 +190,9 @@ def test_killed_workers_repeat_with_a_ledger_what_was_in_flight(spark: SparkSess
     endpoint = Killing(n_rows * nth // (n_kills + 1) for nth in range(1, n_kills + 1))
     with StandIn(endpoint, latency=0.05) as server:
         endpoint.port = server.port
-        found = judged(frame(spark, rows(n_rows), 20), on(server), concurrency=16, ledger=tmp_path / "ledger")
+        found = judge_dataframe(
+            frame(spark, rows(n_rows), 20), on(server), concurrency=16, ledger=tmp_path / "ledger"
+        )
         found.write.parquet(written)
         n_asked = endpoint.asked.total()
         assert found.where("passed").count() == n_rows  # all over again
@@ -206,7 +208,7 @@ import warnings
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 from groundjudge import load
-from groundjudge.adapters.spark import judged, keyed
+from groundjudge.adapters.spark import add_keys, judge_dataframe
 from groundjudge.models.openai import OpenAIModel
 
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
@@ -214,14 +216,14 @@ try:
     rows = [(str(n), "When?", ["At nine."], f"At nine. {n}") for n in range(20)]
     df = spark.createDataFrame(rows, "id string, query string, context array<string>, response string")
     judge = load("groundedness", model="offline")
-    found = judged(df, judge, columns=["id", "query"])
+    found = judge_dataframe(df, judge, columns=["id", "query"])
     print(type(found).__module__, found.columns[:3])
     listed = found.collect()
     print(len(listed), {row["status"] for row in listed})
-    left = keyed(df, judge).join(found.where("id < 5"), "key", "left_anti")
+    left = add_keys(df, judge).join(found.where("id < 5"), "key", "left_anti")
     print(left.count())
     try:
-        judged(df, load("groundedness", model=OpenAIModel("m", api_key="sk-secret")))
+        judge_dataframe(df, load("groundedness", model=OpenAIModel("m", api_key="sk-secret")))
     except Exception as error:
         print(type(error).__name__)
 finally:

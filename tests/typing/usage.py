@@ -53,7 +53,7 @@ from groundjudge import (
 )
 from groundjudge.adapters import deepeval, inspect
 from groundjudge.adapters.langchain import runnable
-from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langfuse import summary as langfuse_summary
 from groundjudge.adapters.langsmith import evaluator, summary
@@ -62,9 +62,9 @@ from groundjudge.adapters.mlflow import scorer as mlflow_scorer
 from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
 from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
-from groundjudge.adapters.pydantic_ai import grounded
+from groundjudge.adapters.pydantic_ai import grounding_validator
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
-from groundjudge.adapters.spark import add_keys, judged
+from groundjudge.adapters.spark import add_keys, judge_dataframe
 from groundjudge.judging.guard import Outcome, as_guard, note_on
 from groundjudge.lab.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
@@ -330,8 +330,8 @@ async def guarding(judge: Judge, case: Case) -> list[str]:
 async def guarded_agents(chain: Runnable[str, str], agent: OpenAIAgent[None]) -> RunResult:
     """The agents of the frameworks take what the adapters make."""
     GroundingMiddleware("groundedness", model="offline", fallback="none", fields={"query": "inputs.q"})
-    assert_type(guarded(chain, "groundedness", model="offline", repeats=3), Runnable[Any, Any])
-    PydanticAgent("test").output_validator(grounded("groundedness", model="offline", retries=2))
+    assert_type(add_guard(chain, "groundedness", model="offline", repeats=3), Runnable[Any, Any])
+    PydanticAgent("test").output_validator(grounding_validator("groundedness", model="offline", retries=2))
     GroundingHooks(as_guard("groundedness", model="offline"), mode="observe")
     guarded_run_sync(agent, "q", "groundedness", {"max_turns": 3}, model="offline", deadline=20)
     return (await guarded_run(agent, "q", "groundedness", model="offline", on_error="raise")).result
@@ -362,7 +362,7 @@ def tables(judge: Judge, table: Any, df: DataFrame) -> DataFrame:
     assert schema_of(table, "*") != next(verdicts).schema
     next(keyed_batches(table.to_batches(), judge))
     return assert_type(
-        judged(add_keys(df, judge), judge, columns="*", concurrency=64, ledger="l.db"), DataFrame
+        judge_dataframe(add_keys(df, judge), judge, columns="*", concurrency=64, ledger="l.db"), DataFrame
     )
 
 
@@ -397,8 +397,8 @@ async def misspelt_options_of_guards_are_found(judge: Judge, agent: OpenAIAgent[
     as_guard(judge, mode="silent")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     as_guard(judge, treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundingMiddleware(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    guarded(str, judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    grounded(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    add_guard(str, judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    grounding_validator(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundingHooks(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     guarded_run_sync(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     await guarded_run(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
