@@ -77,7 +77,7 @@ class Scale(Frozen):
         """The value as a score: 0 at the scale's worst end, 1 at its best. A label's value is its score."""
         return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
 
-    def named(self, text: str) -> str | None:
+    def find_choice(self, text: str) -> str | None:
         """The choice that a text is, all of it; None if it is not one."""
         return {fold_label(name): name for name in self.choices}.get(fold_label(text))
 
@@ -87,7 +87,7 @@ class Scale(Frozen):
         return min(scored, key=lambda name: (abs(scored[name] - score), scored[name])) if scored else ""
 
     @property
-    def wanted(self) -> str:
+    def expected_text(self) -> str:
         """What belongs in the place of a verdict, in words."""
         return f"one of {', '.join(self.choices)}" if self.choices else f"one number on {self}"
 

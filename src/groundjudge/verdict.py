@@ -101,7 +101,7 @@ class Part(Frozen):
     warnings: tuple[String, ...] = ()
 
     @property
-    def said(self) -> str:
+    def value_text(self) -> str:
         """The label, or the number on the judge's own scale, as text."""
         return self.label or ("no claim" if self.value is None else f"{self.value:g}")
 
@@ -342,4 +342,4 @@ def _score_of(part: Part) -> float:
 
 
 def _line_of(part: Part) -> str:
-    return f"{part.name} ({part.said}): {part.reason}".rstrip(": ")
+    return f"{part.name} ({part.value_text}): {part.reason}".rstrip(": ")

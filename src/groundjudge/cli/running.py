@@ -336,7 +336,7 @@ def _part_lines(part: Part, sources: Sequence[Document]) -> list[str]:
     score = "not applicable" if part.score is None else f"score {part.score:.4g}"
     quotes = (line for one in part.evidence for line in (f"    quote: {one.quote}", _source_of(one, sources)))
     reasons = [f"    reason: {part.reason}"] if part.reason else []
-    return [f"  {part.name}: {score}, value {part.said}", *reasons, *quotes]
+    return [f"  {part.name}: {score}, value {part.value_text}", *reasons, *quotes]
 
 
 def _source_of(found: Evidence, sources: Sequence[Document]) -> str:

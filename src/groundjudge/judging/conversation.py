@@ -220,7 +220,7 @@ def _complaint(request: Request, error: ReplyError) -> dict[str, Any]:
     reply_text = without_control_tokens(error.reply)
     if reply_text.strip():
         messages.append({"role": "assistant", "content": reply_text})
-    expected = rubric.scale.wanted if error.is_misplaced else ""
+    expected = rubric.scale.expected_text if error.is_misplaced else ""
     fenced = rubric.prompt.quoted(request.case, error.quotes)
     complaint = follow_up(error.code, error.numbers, expected, fenced)
     messages.append({"role": "user", "content": complaint})

@@ -117,7 +117,9 @@ def _is_template(block: Block, reader: Reader) -> bool:
 def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
     quotes = () if NOTHING.match(evidence.text) else (evidence.text,)
-    claims_nothing = fold_label(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
+    claims_nothing = fold_label(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.find_choice(
+        NO_CLAIM
+    )
     is_alone = not LETTER_OR_DIGIT.search(score.below)
     found = Reading(None) if claims_nothing and is_alone else verdict(reader, [score], sentence.text)[1]
     if found.value not in (None, reader.scale.worst) and not LETTER_OR_DIGIT.search(evidence.text):

@@ -56,7 +56,7 @@ class Reader:
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        fault = describe_fault(code, wanted=self.scale.wanted)
+        fault = describe_fault(code, wanted=self.scale.expected_text)
         quotes = tuple(filter(None, (of, quote[:LONGEST].strip())))
         return ReplyError(code, self.text.raw, fault, quotes, is_misplaced=True)
 
@@ -96,13 +96,13 @@ class Reader:
         text = self._bare(place)
         at = place.rfind(text)
         span = (at, at + len(text))
-        label = self.scale.named(text) if self.scale.choices else None
+        label = self.scale.find_choice(text) if self.scale.choices else None
         if label is not None:
             return Reading(self.scale.choices[label], label=label, span=span)
         found = self._number(text)
         if not isinstance(found, str):
             return Reading(found, span=span)
-        is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
+        is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.find_choice(place)
         return "no_verdict" if is_echo else found
 
     def may_differ(self, found: Reading, text: str) -> bool:
