@@ -44,7 +44,7 @@ def outcome(
     assert on
     levels = LEVELS if on == SCALES["tags"] else {}
     try:
-        reading = format_.read(Reply(text, finish_reason), on, Expectation(levels, response))
+        reading = format_.read_reply(Reply(text, finish_reason), on, Expectation(levels, response))
     except ReplyError as error:
         return error.code
     for each in reading.parts or (reading,):

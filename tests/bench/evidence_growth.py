@@ -217,7 +217,7 @@ def measure_replies() -> None:
 
 def refused(reply: str) -> None:
     try:
-        Json().read(Reply(reply), Scale(worst=0, best=1))
+        Json().read_reply(Reply(reply), Scale(worst=0, best=1))
     except ReplyError:
         return
     raise AssertionError(reply[:80])

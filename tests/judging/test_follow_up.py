@@ -16,7 +16,7 @@ from groundjudge import Case, Reply, ReplyError, Scale
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Format, Plain, Reading
-from groundjudge.replies.format import NOTHING_ELSE, Expectation
+from groundjudge.replies.format import NO_EXPECTATION, Expectation
 from groundjudge.types import Judge, Rubric
 
 PROMPT = Prompt.parse(
@@ -121,7 +121,7 @@ def test_reply_is_shown_without_control_tokens() -> None:
 class Talkative(Plain):
     """A format of one's own whose errors repeat the reply."""
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:  # noqa: ARG002
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:  # noqa: ARG002
         raise ReplyError("no_verdict", reply.text, f"found {reply.text}")
 
 

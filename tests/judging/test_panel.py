@@ -147,7 +147,7 @@ def voted(name: str, *votes: Any, options: Any = MappingProxyType({}), **setting
             return Reading(None, parts=tuple(map(PartReading, names, vote, names, [(one,) for one in names])))  # pyright: ignore[reportUnknownArgumentType]
         return Reading(vote, level=label_of(vote, rubric.levels) or "")
 
-    replies = [rubric.format.write(reading(vote), rubric.scale) for vote in votes]
+    replies = [rubric.format.write_reply(reading(vote), rubric.scale) for vote in votes]
     judges = [Judge(rubric, ScriptedModel(reply)) for reply in replies]
     return panel(judges, stop="never", **settings).evaluate(FULL)
 

@@ -99,7 +99,7 @@ def test_error_names_what_is_missing_and_what_is_foreign() -> None:
     blocks = [block("8", sentence=each) for each in ("It is open.", "There is a huge terrace.")]
     reply = Reply("\n\n".join(blocks))
     with pytest.raises(ReplyError) as caught:
-        READERS["scorecard"].read(
+        READERS["scorecard"].read_reply(
             reply, SCALES["scorecard"], Expectation({}, "It is open. The pool is closed.")
         )
     assert caught.value.quotes == ("the pool is closed", "There is a huge terrace.")

@@ -283,7 +283,7 @@ def test_only_a_known_natural_end_is_one(code: str | None, reasons: str) -> None
 
 def test_refusal_that_the_endpoint_reports_is_refused() -> None:
     with pytest.raises(ReplyError, match="refused"):
-        READERS["tags"].read(Reply("<S2>4</S2>", refusal="I must not judge this."), SCALES["tags"])
+        READERS["tags"].read_reply(Reply("<S2>4</S2>", refusal="I must not judge this."), SCALES["tags"])
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_reply_that_is_read_has_warnings(kind: str, text: str, warnings: tuple[s
     ],
 )
 def test_reason_is_the_models_own_text(kind: str, text: str, reason: str) -> None:
-    assert READERS[kind].read(Reply(text), SCALES[kind]).reason == reason
+    assert READERS[kind].read_reply(Reply(text), SCALES[kind]).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -328,13 +328,13 @@ def test_reason_is_the_models_own_text(kind: str, text: str, reason: str) -> Non
     ],
 )
 def test_parts_of_a_scorecard_have_sentence_and_quotes(evidence: str, quotes: tuple[str, ...]) -> None:
-    (part,) = Scorecard().read(Reply(block("0", evidence)), SCALES["scorecard"]).parts
+    (part,) = Scorecard().read_reply(Reply(block("0", evidence)), SCALES["scorecard"]).parts
     assert (part.name, part.quotes, part.reason) == ("A stands here.", quotes, evidence)
 
 
 def test_error_shows_what_was_expected_and_how_the_reply_begins() -> None:
     with pytest.raises(ReplyError) as caught:
-        Scorecard().read(Reply(block("N/A", sentence="B is new.")), SCALES["scorecard"])
+        Scorecard().read_reply(Reply(block("N/A", sentence="B is new.")), SCALES["scorecard"])
     error = caught.value
     shown = ("one number on 0..10", "'B is new.'", "'N/A'", "the reply begins")
     assert (error.code, [text in str(error) for text in shown]) == ("not_a_number", [True] * 4)

@@ -187,7 +187,7 @@ def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
     kind: str, text: str, finish_reason: str | None
 ) -> None:
     try:
-        reading = READERS[kind].read(Reply(text, finish_reason), SCALES[kind])
+        reading = READERS[kind].read_reply(Reply(text, finish_reason), SCALES[kind])
     except ReplyError as error:
         assert error.code in WHAT_IS_WRONG  # noqa: PT017  a reply may be read, too
         return
@@ -201,7 +201,9 @@ def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
 @given(st.dictionaries(st.text(), st.text() | st.none() | st.floats(allow_nan=False) | st.lists(st.text())))
 def test_valid_json_is_never_altered(fields: dict[str, Any]) -> None:
     others = {key: value for key, value in fields.items() if key.casefold() not in {"score", "reasoning"}}
-    reading = Json().read(Reply(json.dumps({**others, "reasoning": "a\nb", "score": 0.25})), SCALES["json"])
+    reading = Json().read_reply(
+        Reply(json.dumps({**others, "reasoning": "a\nb", "score": 0.25})), SCALES["json"]
+    )
     assert reading == Reading(0.25, "a\nb")
 
 
@@ -242,6 +244,6 @@ def test_line_reads_what_it_writes(
     name: str | tuple[str, ...], value: int, reason: str, *, brackets: bool
 ) -> None:
     format_ = Line(name, brackets)
-    written = format_.write(Reading(value, reason), SCALES["line"])
+    written = format_.write_reply(Reading(value, reason), SCALES["line"])
     allowed = (value, "ambiguous", "no_verdict") if "think" in reason else (value,)
     assert outcome(format_, written, SCALES["line"]) in allowed

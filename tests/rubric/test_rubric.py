@@ -40,7 +40,7 @@ class Stars:
     def parts_are_sentences(self) -> bool:
         return False
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = ASKED) -> Reading:  # noqa: ARG002
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = ASKED) -> Reading:  # noqa: ARG002
         self.reads.append(reply.text)
         counts = dict(item.split(": ") for item in reply.text.split(", ") if ": " in item)
         if counts.keys() != set(self.names) or not all(scale.holds(len(stars)) for stars in counts.values()):
@@ -48,7 +48,7 @@ class Stars:
         parts = (PartReading(name, len(counts[name]), "stars") for name in self.names)
         return Reading(None, parts=tuple(parts))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         return ", ".join(f"{part.name}: {'*' * round(part.value or 0)}" for part in reading.parts)
 
     def score(self, reading: Reading, scale: Scale) -> float:
@@ -91,10 +91,10 @@ def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
 class Derived(Format):
     """A custom format that takes what it does not need from the base: `***`."""
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = ASKED) -> Reading:  # noqa: ARG002
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = ASKED) -> Reading:  # noqa: ARG002
         return Reading(float(len(reply.text)))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the base
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the base
         return "*" * round(reading.value or 0)
 
 
@@ -103,14 +103,14 @@ def test_custom_format_that_derives_from_the_base_needs_to_read_and_to_write(sta
     judge = load(stars, model=ScriptedModel("****"), reply=Derived(), scale=scale, structured="always")
     assert (judge.judge(ROW).score, judge.score_names) == (0.75, ("stars",))
     assert load(stars, model="offline", reply=Derived(), scale=scale).judge(ROW).score == 1
-    with pytest.raises(TypeError, match="read"):
-        type("Unable", (Format,), {"write": Derived.write})()
+    with pytest.raises(TypeError, match="read_reply"):
+        type("Unable", (Format,), {"write_reply": Derived.write_reply})()
 
 
 class Incomplete:
     part_names = ()
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = ASKED) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = ASKED) -> Reading:
         raise NotImplementedError
 
 

@@ -224,10 +224,10 @@ async def never_raising(judge: Judge, case: Case) -> list[NamedScore]:
 
 
 def reader(format_: Format, scale: Scale) -> Reading:
-    reading = format_.read(Reply("{}"), scale)
+    reading = format_.read_reply(Reply("{}"), scale)
     assert_type(reading.parts, tuple[PartReading, ...])
     assert_type(format_.score(reading, scale), float | None)
-    assert_type(format_.write(reading, scale), str)
+    assert_type(format_.write_reply(reading, scale), str)
     return reading
 
 

@@ -55,7 +55,7 @@ class OfflineModel:
                 f"none of {', '.join(sorted(SOURCES))}: give it a language model"
             )
             raise ModelError("bad_request", message, self.name)
-        return Reply(rubric.format.write(_reading(rubric, request.case, shown), rubric.scale))
+        return Reply(rubric.format.write_reply(_reading(rubric, request.case, shown), rubric.scale))
 
 
 def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:

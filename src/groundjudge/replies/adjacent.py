@@ -11,7 +11,7 @@ from math import floor
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, PartReading, Reading
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import Field, label_pattern, labelled_fields, one_line, spelt, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
@@ -46,7 +46,7 @@ class Adjacent(Format):
         """The same as `names`."""
         return self.names
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply.
 
         Raises:
@@ -56,13 +56,13 @@ class Adjacent(Format):
                 number cannot be read.
         """
         labels = label_pattern(f"{name}_{step}" for name in self.names for step in STEPS)
-        reader, found = labelled_fields(reply, labels, scale, asked)
+        reader, found = labelled_fields(reply, labels, scale, expectation)
         if not found:
             raise reader.error("no_verdict")
         parts, warnings = zip(*(_part(name, found, reader) for name in self.names), strict=True)
         return Reading(None, parts=parts, warnings=tuple(dict.fromkeys(filter(None, warnings))))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write three lines for each part: the reasoning, the formula and its sum."""
         return "\n".join(map(_lines, reading.parts))
 

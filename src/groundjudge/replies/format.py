@@ -27,7 +27,7 @@ class Expectation(NamedTuple):
     response: str | None = None
 
 
-NOTHING_ELSE = Expectation()
+NO_EXPECTATION = Expectation()
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Reading:
 class Format(Protocol):
     """A reply format: reads replies, writes them and scores them. Nothing outside it knows their syntax.
 
-    A class that derives from it needs `read` and `write`; any other object needs all members. Use a frozen
-    dataclass: a judge's identity depends on the class and the attributes of its format.
+    A class that derives from it needs `read_reply` and `write_reply`; any other object needs all members. Use
+    a frozen dataclass: a judge's identity depends on the class and the attributes of its format.
     """
 
     @property
@@ -95,7 +95,7 @@ class Format(Protocol):
         return False
 
     @abstractmethod
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply to what was asked.
 
         Raises:
@@ -103,8 +103,8 @@ class Format(Protocol):
         """
 
     @abstractmethod
-    def write(self, reading: Reading, scale: Scale) -> str:
-        """Write a reply that `read` reads as this reading, except for what the format does not express."""
+    def write_reply(self, reading: Reading, scale: Scale) -> str:
+        """Write a reply that `read_reply` reads as this reading, but for what the format does not express."""
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """The headline score of a reading, 0..1: the value's position on the scale, unless there are parts.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundjudge.case.data import as_json, is_mapping
-from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, Reading
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
 from groundjudge.replies.opening import ends_nothing, fold, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, written
@@ -62,7 +62,7 @@ class Json(Format):
     value: str = "score"
     reason: str = "reasoning"
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose and fences may stand around the object.
 
         Raises:
@@ -71,7 +71,7 @@ class Json(Format):
                 name behind it.
         """
         opening = open_reply(reply, OBJECT, has_strings=True)
-        reader = Reader(opening, scale, asked, (self.value,))
+        reader = Reader(opening, scale, expectation, (self.value,))
         offset, own = opening.origins[opening.start], self.value.casefold()
         text = reply.text[offset:]
         objects = list(_objects(text))
@@ -89,7 +89,7 @@ class Json(Format):
         is_there = at >= 0 and "\\" not in text[start:end]
         return replace(found, reason=reason, span=(offset + at, offset + end) if is_there else None)
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""
         number = written(round(reading.value or 0.0, DIGITS))
         verdict = json.dumps(reading.label, ensure_ascii=False) if reading.label else number

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, Reading
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
 from groundjudge.replies.opening import LETTER_OR_DIGIT, Folded, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, value_text, written
@@ -58,10 +58,10 @@ def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
 
 
 def labelled_fields(
-    reply: Reply, labels: re.Pattern[str], scale: Scale, asked: Expectation, names: tuple[str, ...] = ()
+    reply: Reply, labels: re.Pattern[str], scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
 ) -> tuple[Reader, list[Field]]:
     """A reply, and its labelled fields in order."""
-    reader = Reader(open_reply(reply, labels), scale, asked, names)
+    reader = Reader(open_reply(reply, labels), scale, expectation, names)
     text = reader.text.text
     begins = (0, *(line.end() for line in LINE.finditer(text)))  # which is faster than to search for a label
     matches = [match for begin in begins if (match := labels.match(text, begin))]
@@ -124,14 +124,14 @@ class Line(Format):
     name: str | tuple[str, ...] = "Verdict"
     brackets: bool = False
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose may follow the verdict, without a digit or, after a label, another label.
 
         Raises:
             ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
                 read.
         """
-        reader, found = labelled_fields(reply, self._labels, scale, asked, self._names)
+        reader, found = labelled_fields(reply, self._labels, scale, expectation, self._names)
         lines = [each for each in found if not self.brackets or "[[" in each.place]
         line, read = verdict(reader, lines, prose_may_follow=True)
         rest = (each.below if each in lines else each.text for each in found[found.index(line) :])
@@ -139,7 +139,7 @@ class Line(Format):
             raise reader.error("ambiguous")
         return replace(read, reason=reader.text.slice(reader.text.start, line.begin))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation, with its labels made harmless, and the labelled line below it."""
         name = self._names[0]
         place = f"[[{value_text(reading)}]]" if self.brackets else value_text(reading)
@@ -162,19 +162,19 @@ BANDED = label_pattern(("Analysis", "Level", "Score"))
 class Banded(Format):
     """Reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`."""
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply.
 
         Raises:
             ReplyError: there is no score, there are several that differ or more behind it (`ambiguous`), or
                 it cannot be read.
         """
-        reader, found = labelled_fields(reply, BANDED, scale, asked)
+        reader, found = labelled_fields(reply, BANDED, scale, expectation)
         _, score = verdict(reader, [each for each in found if each.label == "score"])
         texts = {each.label: each.text for each in found}
         return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the three labelled parts, one line each."""
         analysis, level = one_line(reading.reason), one_line(reading.level)
         return f"Analysis: {analysis}\nLevel: {level}\nScore: {value_text(reading)}"

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.replies.completeness import check_completeness
-from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, PartReading, Reading
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import Field, label_pattern, labelled_fields, one_line, verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
@@ -45,7 +45,7 @@ class Scorecard(Format):
         """True: each part is a sentence of the response."""
         return True
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. A sentence that claims nothing has no score.
 
         Raises:
@@ -54,7 +54,7 @@ class Scorecard(Format):
                 `unrated_sentences` if the blocks are not the sentences of the response, or the code of a
                 score that cannot be read.
         """
-        reader, found = labelled_fields(reply, LABELS, scale, asked)
+        reader, found = labelled_fields(reply, LABELS, scale, expectation)
         parts = [_part(block, reader) for block in _blocks(found, reader)]
         if not parts:
             raise reader.error("no_verdict")
@@ -63,11 +63,11 @@ class Scorecard(Format):
             score = part.value, part.label
             if scores.setdefault(one_line(part.name.casefold()), score) != score:
                 raise reader.error("ambiguous", part.name)
-        if asked.response is not None:
-            parts = check_completeness(parts, asked.response, reply)
+        if expectation.response is not None:
+            parts = check_completeness(parts, expectation.response, reply)
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write a block of three lines for each part; its reason is not written."""
         return "\n\n".join(map(_block, reading.parts))
 
@@ -110,7 +110,7 @@ def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
     has_sentence = LETTER_OR_DIGIT.search(sentence.text)
-    is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
+    is_known = reader.expectation.response is not None or LETTER_OR_DIGIT.search(score.place)
     return reader.value(score.place) == "no_verdict" and bool(is_known or not has_sentence)
 
 

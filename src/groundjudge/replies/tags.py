@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, Reading
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
 from groundjudge.replies.opening import LETTER_OR_DIGIT, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, value_text
@@ -35,14 +35,14 @@ class Tags(Format):
     value: str = "S2"
     reason: str = "S1"
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
             ReplyError: there is no verdict, there are several that differ or more behind it, or it is only
                 quoted (`ambiguous`), or it cannot be read.
         """
-        reader = Reader(open_reply(reply, self._element), scale, asked, (self.value,))
+        reader = Reader(open_reply(reply, self._element), scale, expectation, (self.value,))
         text, elements = reader.text, defaultdict[str, list[re.Match[str]]](list)
         for each in self._element.finditer(text.text):
             elements[(each["name"] or "").lower()].append(each)
@@ -59,7 +59,7 @@ class Tags(Format):
         warnings = ("unclosed_tag",) if any(each["unclosed"] is not None for each in verdicts) else ()
         return replace(found, reason=reason, warnings=warnings)
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
         return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{value_text(reading)}</{self.value}>"

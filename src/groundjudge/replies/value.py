@@ -17,7 +17,7 @@ from decimal import Decimal
 
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence.normalized import UNSPACED
-from groundjudge.replies.format import NOTHING_ELSE, Expectation, Format, PartReading, Reading, Span
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading, Span
 from groundjudge.replies.opening import Folded, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import SPACES, Scale, fold_label
@@ -45,13 +45,13 @@ class Reader:
     Attributes:
         text: the opened reply.
         scale: the numbers or labels that are expected.
-        asked: what the labels of numbers are.
+        expectation: what the labels of numbers are.
         names: what the format calls the value, beside "score", "rating" and "grade".
     """
 
     text: Folded
     scale: Scale
-    asked: Expectation = NOTHING_ELSE
+    expectation: Expectation = NO_EXPECTATION
     names: tuple[str, ...] = ()
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
@@ -155,7 +155,7 @@ class Reader:
         """Whether a text is a number once more, or its label."""
         if re.fullmatch(NUMBER, text):
             return decimal(text) == number
-        label = label_of(number, self.asked.levels)
+        label = label_of(number, self.expectation.levels)
         return label is not None and fold_label(text) == fold_label(label)
 
 
@@ -198,7 +198,7 @@ class Plain(Format):
     It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
     """
 
-    def read(self, reply: Reply, scale: Scale, asked: Expectation = NOTHING_ELSE) -> Reading:
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply.
 
         Raises:
@@ -206,8 +206,9 @@ class Plain(Format):
         """
         text = open_reply(reply)
         fenced = FENCED.fullmatch(text.text)
-        return Reader(text, scale, asked).verdict([fenced.span(1) if fenced else (0, len(text.text))])[1]
+        place = fenced.span(1) if fenced else (0, len(text.text))
+        return Reader(text, scale, expectation).verdict([place])[1]
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the number or the label."""
         return value_text(reading)

@@ -201,8 +201,8 @@ class Rubric:
         """
         reply = Reply(reply) if isinstance(reply, str) else reply
         case = None if case is None else self._seen(case)
-        asked = Expectation(self.levels, None if case is None else case.response_text)
-        reading = self.format.read(reply, self.scale, asked)
+        expectation = Expectation(self.levels, None if case is None else case.response_text)
+        reading = self.format.read_reply(reply, self.scale, expectation)
         weighed, shares = reading, None
         if self.weighted:
             weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
@@ -383,8 +383,8 @@ def _check_choices(rubric: Rubric) -> None:
         names = rubric.format.part_names or ("-",)
         parts = tuple(PartReading(name, value, label=label) for name in names)
         try:
-            written = rubric.format.write(Reading(value, parts=parts, label=label), rubric.scale)
-            found = rubric.format.read(Reply(written), rubric.scale)
+            written = rubric.format.write_reply(Reading(value, parts=parts, label=label), rubric.scale)
+            found = rubric.format.read_reply(Reply(written), rubric.scale)
         except (ReplyError, TypeError, ValueError):
             found = Reading(None)
         if {found.label, *(part.label for part in found.parts)} - {""} != {label}:
@@ -471,7 +471,7 @@ def _file(name: str | Path) -> Path:
 def _check_example(prompt: Prompt, example: ExampleReply, reply: Format, scale: Scale) -> None:
     """Make sure that the file's own example is read as the file says."""
     try:
-        reading = reply.read(Reply(example.text), scale)
+        reading = reply.read_reply(Reply(example.text), scale)
     except ReplyError as error:
         raise _refused("bad_example", prompt, f"example_reply cannot be read: {error}") from error
     if (found := _numbers(reading, example.value)) != example.value:

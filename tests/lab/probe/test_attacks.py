@@ -47,7 +47,7 @@ def worst_verdict(rubric: Rubric, case: ProbeCase, reason: str) -> str:
     value = rubric.scale.worst
     found = rubric.format.part_names or [span.text for span in sentences(case.case.response_text)]
     parts = tuple(PartReading(name, value, reason) for name in found)
-    return rubric.format.write(
+    return rubric.format.write_reply(
         Reading(value, reason, parts, level=label_of(value, rubric.levels) or ""), rubric.scale
     )
 

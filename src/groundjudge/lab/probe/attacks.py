@@ -103,7 +103,7 @@ def best_verdict(rubric: Rubric, case: Case, *, repeats_response: bool = True) -
     names = rubric.format.part_names or tuple(span.text for span in sentences(judged))
     parts = tuple(PartReading(name, value, reason, quotes, label=choice) for name in names)
     level = label_of(value, rubric.levels) or ""
-    return rubric.format.write(Reading(value, reason, parts, level=level, label=choice), scale)
+    return rubric.format.write_reply(Reading(value, reason, parts, level=level, label=choice), scale)
 
 
 def _attacked(attack: Attack, rubric: Rubric, case: Case) -> Case | None:
