@@ -65,7 +65,7 @@ def judge_dataframe(
         TypeError, ValueError: as for `judge_batches`.
         PicklingError: a judge cannot be sent to the workers.
     """
-    kept_columns = arrow.kept_columns(df.columns, columns)
+    kept_columns = arrow.columns_to_keep(df.columns, columns)
     judge_partition = partial(
         arrow.judge_batches,
         judges=check_judges(judges, concurrency),
@@ -86,7 +86,7 @@ def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
         TypeError: `judge` is a name.
         PicklingError: the judge cannot be sent to the workers.
     """
-    arrow.check_keyed(df.columns)
+    arrow.check_key_columns(df.columns)
     (checked_judge,) = check_judges([judge], concurrency=1)
     add_keys_to_partition = partial(arrow.add_keys, judge=checked_judge)
     return _map_batches(df, add_keys_to_partition, [*df.schema, StructField("key", StringType())])

@@ -26,7 +26,7 @@ from groundjudge.lab.labels import (
     read_labels,
     rubric_vocabulary,
 )
-from groundjudge.runs.verdict_file import last_of_each, read_verdicts
+from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def keyed(*keys: str) -> list[Verdict]:
 def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
     verdicts = keyed(*keys)
     others = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
-    kept, n_dropped = last_of_each([*others, *verdicts])
+    kept, n_dropped = latest_verdicts([*others, *verdicts])
     assert [one for one in kept if one not in others] == [verdicts[counts]]
     assert n_dropped == len(keys) - 1
     assert set(map(id, others)) <= set(map(id, kept))
@@ -184,7 +184,7 @@ def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str
 
 def test_verdicts_without_a_case_id_are_all_kept() -> None:
     anonymous = verdict("a", 1.0).model_copy(update={"case_id": None})
-    assert last_of_each([anonymous, anonymous]) == ([anonymous, anonymous], 0)
+    assert latest_verdicts([anonymous, anonymous]) == ([anonymous, anonymous], 0)
 
 
 def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -> None:

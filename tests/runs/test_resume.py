@@ -19,7 +19,7 @@ from typer.testing import Result
 
 from groundjudge import ModelError, Verdict, load
 from groundjudge.runs.run import case_of
-from groundjudge.runs.verdict_file import last_of_each, read_verdicts, resume_verdict_file
+from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts, resume_verdict_file
 from groundjudge.verdict import Failure
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
@@ -109,7 +109,7 @@ def test_newer_of_two_verdicts_is_reused(run: Run, out: Path) -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
     with resume_verdict_file(out, [judge]) as previous:
         assert previous(judge, case_of({**ROW, "id": "1"}, 1)) == newer
-    kept, _ = last_of_each(one for one in read_verdicts(out) if isinstance(one, Verdict))
+    kept, _ = latest_verdicts(one for one in read_verdicts(out) if isinstance(one, Verdict))
     assert kept == [newer]
 
 

@@ -164,13 +164,13 @@ class CollectedAnswers:
 
     @property
     def n_unfit(self) -> int:
-        """How many belong to no request about the rows that `noting` has seen.
+        """How many belong to no request about the rows that `note_requests` has seen.
 
         They come from another model, judge or option, or from cases that have changed since.
         """
         return sum(not self._asked.get(FURTHER.sub("", name)) for name in self._lines)
 
-    def noting(self, previous: Previous | None) -> Previous:
+    def note_requests(self, previous: Previous | None) -> Previous:
         """`previous`, which is called for each judge and case, noting that their requests are asked."""
 
         def looked_up(judge: AnyJudge, case: Case) -> Verdict | None:

@@ -32,7 +32,7 @@ from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT, OnOutage
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.rows import STDIO, CaseFile, is_kept
+from groundjudge.runs.rows import STDIO, CaseFile, can_read_again
 from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.verdict_file import RunTotals
@@ -110,7 +110,7 @@ def submit(  # noqa: PLR0913  one per option
     with report_errors():
         refuse(
             (
-                cases == STDIO or (Path(cases).exists() and not is_kept(cases)),
+                cases == STDIO or (Path(cases).exists() and not can_read_again(cases)),
                 f"{cases}: a submitted run reads its cases several times: pass a file",
             ),
             (out == STDIO, "--out must be a file: `groundjudge batch collect` continues it"),
@@ -371,7 +371,7 @@ def _noting(
     """`judged_by`, noting what is asked: for the number of results that fit no request."""
 
     def judged(*, previous: Previous | None, on_outage: OnOutage) -> Generator[Verdict, None, None]:
-        return judged_by(previous=answers.noting(previous), on_outage=on_outage)
+        return judged_by(previous=answers.note_requests(previous), on_outage=on_outage)
 
     return judged
 

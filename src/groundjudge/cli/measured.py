@@ -20,7 +20,7 @@ from groundjudge.lab.labels import JudgedRows, Labels, group_by_judge, join, rea
 from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.rubric import Rubric, load_rubric
 from groundjudge.runs.rows import FileRow, read_rows
-from groundjudge.runs.verdict_file import last_of_each, read_verdicts
+from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
@@ -191,7 +191,7 @@ def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
     """A note for each judge whose verdicts come from several prompts, models or versions."""
     return [
         f"{judge}: these figures mix verdicts with {len(found)} signatures: {', '.join(found)}"
-        for judge, own in group_by_judge(last_of_each(verdicts)[0]).items()
+        for judge, own in group_by_judge(latest_verdicts(verdicts)[0]).items()
         if len(found := signatures_of(own)) > 1
     ]
 
@@ -229,7 +229,7 @@ def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Ver
     """Exit if a case is not the one that was judged, as far as its verdict's key says."""
     if any(each.is_custom for each in rubric.inputs):
         return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
-    judged = {verdict.case_id: verdict.case_hash for verdict in last_of_each(verdicts)[0]}
+    judged = {verdict.case_id: verdict.case_hash for verdict in latest_verdicts(verdicts)[0]}
     for case in cases:
         known = judged.get(case.id)
         is_another = known and known != case_hash(case, rubric.inputs)

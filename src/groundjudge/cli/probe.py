@@ -106,7 +106,7 @@ def probe(  # noqa: PLR0913  one per option
         ids = frozenset(case.id or "" for case in to_judge)
         totals = judge_rows(judged_by, [loaded], out, output, prices, count=to_judge.__len__, kept_ids=ids)
         fail_if_stopped(totals, out)
-        found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
+        found = result_of(planned, [*chain.from_iterable(totals.kept_verdicts.values())], loaded)
         if card:
             with replace_file(Path(card)) as file:
                 file.write(f"{found.card.model_dump_json(indent=2)}\n".encode())

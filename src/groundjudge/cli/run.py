@@ -90,7 +90,7 @@ def run(  # noqa: PLR0913  one per option
         show_run(screen, judges, rows, totals)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
         for case_id in dict.fromkeys(full or ()):
-            show_case(screen, case_id, totals.kept.get(case_id, []), rows.sources(case_id))
+            show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.sources(case_id))
         exit_after_run(rows, totals, out, min_coverage)
 
 

@@ -20,7 +20,7 @@ from groundjudge.lab.figures import (
 from groundjudge.lab.labels import JudgedRows, LabelError, Labels, Unscored, join, learn_vocabulary
 from groundjudge.lab.libraries import np
 from groundjudge.lab.proportions import mcnemar
-from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 
@@ -111,7 +111,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
             `unreadable_label`.
     """
     bootstrap = Bootstrap(resamples, seed)
-    sides = [last_of_each(verdicts)[0] for verdicts in (first, second)]
+    sides = [latest_verdicts(verdicts)[0] for verdicts in (first, second)]
     judges = [_judge_of(side) for side in sides]
     labels = labels or Labels({})
     labels = replace(labels, vocabulary=labels.vocabulary or learn_vocabulary([*sides[0], *sides[1]]))

@@ -21,7 +21,7 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
-from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.scale import fold_label
 from groundjudge.verdict import Verdict, Vote, deciding_score
 
@@ -391,7 +391,7 @@ def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] 
     """
     if labels.samples and not labels.drawn:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
-    last = {judge: last_of_each(own) for judge, own in group_by_judge(verdicts).items() if judge}
+    last = {judge: latest_verdicts(own) for judge, own in group_by_judge(verdicts).items() if judge}
     everything = [*chain.from_iterable(own for own, _ in last.values()), *others]
     return [
         _joined(judge, own, n_repeated, labels, labels.vocabulary or learn_vocabulary(own, everything))

@@ -30,7 +30,7 @@ from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.proportions import Rate, Z, rate_of, wilson_interval
 from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight_labels
 from groundjudge.rubric.rubric import load_rubric, names
-from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
 MOST_LABELS = 10_000_000
@@ -116,7 +116,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     """
     if lam is not None and not 0 <= lam <= 1:
         raise LabelError("bad_option", f"`lam` must be 0..1, not {lam}", "lam")
-    of_all = {name: found for name, found in group_by_judge(last_of_each(verdicts)[0]).items() if name}
+    of_all = {name: found for name, found in group_by_judge(latest_verdicts(verdicts)[0]).items() if name}
     name = judge_in(of_all, sample.judge if sample else judge)
     own = {verdict.case_id or "": verdict for verdict in of_all[name]}
     labels = _check_origin(labels, sample, own)

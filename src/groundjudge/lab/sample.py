@@ -19,7 +19,7 @@ from pydantic import ValidationError, model_validator
 from groundjudge.errors import first_fault
 from groundjudge.files import replace_file
 from groundjudge.lab.labels import LabelError, Labels, group_by_judge
-from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.verdict import Frozen, Verdict, deciding_score
 
 LEAST = 5
@@ -137,7 +137,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         LabelError: `bad_option`: several judges and none named, an unknown judge, a case without an id, or
             `n` or `double` that the rows do not allow.
     """
-    by_name = {name: own for name, own in group_by_judge(last_of_each(verdicts)[0]).items() if name}
+    by_name = {name: own for name, own in group_by_judge(latest_verdicts(verdicts)[0]).items() if name}
     name = judge_in(by_name, judge)
     own = by_name[name]
     units: dict[tuple[str, str], list[Verdict]] = {}

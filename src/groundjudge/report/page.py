@@ -13,7 +13,7 @@ from groundjudge.lab.labels import Labels, group_by_judge, labels_for, learn_voc
 from groundjudge.lab.probe.figures import Card
 from groundjudge.report.template import case_data, filled, without_empty
 from groundjudge.runs.summary import Summary, summarise
-from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote, __version__, deciding_score
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
@@ -58,7 +58,7 @@ def report(  # noqa: PLR0913  independent options
     Raises:
         LabelError: `unreadable_label`.
     """
-    kept, n_repeated = last_of_each(verdicts)
+    kept, n_repeated = latest_verdicts(verdicts)
     judged = {verdict.case_id for verdict in kept}
     shown = {case.id: case for case in cases if case.id is not None and case.id in judged}
     signatures = _positions(verdict.signature for verdict in kept)

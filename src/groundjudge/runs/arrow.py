@@ -26,7 +26,7 @@ from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, held_in, parse_list
+from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, field_of_column, parse_list
 from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows, raise_if
 from groundjudge.verdict import Verdict
 
@@ -148,11 +148,11 @@ def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN4
         ValueError: as for `judge_batches`.
     """
     schema = batch if isinstance(batch, pa.Schema) else batch.schema
-    kept = [schema.field(name) for name in kept_columns(schema.names, columns)]
+    kept = [schema.field(name) for name in columns_to_keep(schema.names, columns)]
     return pa.schema([*kept, *VERDICT_SCHEMA])
 
 
-def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
+def columns_to_keep(names: Sequence[str], columns: Columns = None) -> list[str]:
     """The names of the input's columns that come before the verdict's.
 
     Args:
@@ -204,19 +204,19 @@ def add_keys(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[Recor
     """
     for batch in batches:
         rows = rows_of(_read(batch, [judge]))
-        check_keyed(batch.schema.names)
+        check_key_columns(batch.schema.names)
         yield batch.append_column("key", pa.array((_key(judge, row) for row in rows), pa.string()))
 
 
-def check_keyed(names: Sequence[str]) -> None:
-    """Make sure that `keyed` can be used on columns with these names.
+def check_key_columns(names: Sequence[str]) -> None:
+    """Make sure that `add_keys` can be used on columns with these names.
 
     Raises:
-        ValueError: as for `keyed`.
+        ValueError: as for `add_keys`.
     """
     raise_if(
         ValueError,
-        (not kept_columns(names), "the key of a verdict contains the row's id: add a column 'id'"),
+        (not columns_to_keep(names), "the key of a verdict contains the row's id: add a column 'id'"),
         ("key" in names, "there is a column 'key' already: rename or drop it"),
     )
 
@@ -237,9 +237,9 @@ def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
     """
     fault = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
     raise_if(TypeError, (not isinstance(batch, pa.RecordBatch), fault))
-    read = ALWAYS_READ | {held_in(given.name) for judge in judges for given in judge.inputs}
+    read = ALWAYS_READ | {field_of_column(given.name) for judge in judges for given in judge.inputs}
     names = batch.schema.names
-    return batch.select(_once([name for name in names if held_in(name) in read], names))
+    return batch.select(_once([name for name in names if field_of_column(name) in read], names))
 
 
 async def _rows(
@@ -249,7 +249,7 @@ async def _rows(
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         read = _read(batch, judges)
-        held.append((first, batch.select(kept_columns(batch.schema.names, columns))))
+        held.append((first, batch.select(columns_to_keep(batch.schema.names, columns))))
         for row in rows_of(read, first):
             yield row
         first += batch.num_rows
@@ -306,7 +306,7 @@ def rows_of(
         batch: the batch.
         first: the number of its first row, which errors name.
         at_once: how many rows are turned into Python values at a time.
-        renamed: columns that are fields under other names; see `held_in`.
+        renamed: columns that are fields under other names; see `field_of_column`.
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
@@ -332,7 +332,7 @@ def _plain_rows(piece: RecordBatch, number: int, renamed: Mapping[str, str]) -> 
         raise CaseError("unreadable_row", message, place)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
-        held = held_in(field.name, renamed)
+        held = field_of_column(field.name, renamed)
         try:
             plain = column.cast(field.type.value_type) if pa.types.is_dictionary(field.type) else column
             values = [_plain(value, field.type) for value in plain.to_pylist()]

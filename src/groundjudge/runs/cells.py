@@ -27,7 +27,7 @@ NOT_RENAMED: Mapping[str, str] = MappingProxyType({})
 """All columns have usual names."""
 
 
-def held_in(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> str:
+def field_of_column(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> str:
     """What a column of a table holds: a field, or a key in lower case; names are compared without case.
 
     Args:

@@ -23,7 +23,7 @@ from groundjudge.case.data import is_list
 from groundjudge.case.fields import RESERVED, Fields
 from groundjudge.case.paths import FieldPaths, until_found
 from groundjudge.errors import CaseError
-from groundjudge.runs.cells import LARGEST_ROW, held_in, parse_list
+from groundjudge.runs.cells import LARGEST_ROW, field_of_column, parse_list
 from groundjudge.runs.run import Rows, id_of
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
@@ -111,7 +111,7 @@ def read_rows(
     return CaseFile(path, frozenset(), file_format, fields or {}, encoding, limit).rows()
 
 
-def is_kept(path: str | Path) -> bool:
+def can_read_again(path: str | Path) -> bool:
     """Whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
     return Path(path).is_file() or Path(path).is_dir()
 
@@ -135,7 +135,7 @@ class CaseFile:
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
-        kept: the rows kept so far, by id.
+        kept_rows: the rows kept so far, by id.
     """
 
     path: str | Path
@@ -147,7 +147,7 @@ class CaseFile:
     n_read: int = 0
     n_unreadable: int = 0
     keys: set[str] = field(default_factory=set[str])
-    kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    kept_rows: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
         for number, row in enumerate(self.rows(), 1):
@@ -158,7 +158,7 @@ class CaseFile:
                 if len(self.keys) < MAX_KEYS:
                     self.keys.update(key for key, value in row.items() if value is not None)
                 if (case_id := id_of(row, number)) in self.kept_ids:
-                    self.kept[case_id] = row
+                    self.kept_rows[case_id] = row
             yield row
 
     def rows(self) -> Generator[FileRow, None, None]:
@@ -166,7 +166,7 @@ class CaseFile:
         places = Fields.of(self.fields, None)
         if self.encoding is not None:
             self._check_encoding(self.encoding)
-        if places.paths and is_kept(self.path):  # a wrong path is reported before anything is judged
+        if places.paths and can_read_again(self.path):  # a wrong path is reported before anything is judged
             with closing(self._unplaced(places.paths)) as first:
                 for _ in until_found(first, places.paths, self._name):
                     pass
@@ -177,20 +177,22 @@ class CaseFile:
     @property
     def source(self) -> Rows:
         """The rows for `run`, which judges on while it waits for those of a pipe."""
-        return self if is_kept(self.path) else _as_they_come(self)
+        return self if can_read_again(self.path) else _as_they_come(self)
 
     def count(self) -> int | None:
         """How many rows are read, broken ones included; None for what can be read only once."""
-        return sum(1 for _ in islice(self._unplaced(), self.limit)) if is_kept(self.path) else None
+        return sum(1 for _ in islice(self._unplaced(), self.limit)) if can_read_again(self.path) else None
 
     def lacks(self, name: str) -> bool:
         """Whether no row has the field, by any of its names, nor anything that may hold it."""
-        return {held_in(key) for key in self.keys}.isdisjoint({held_in(name), *RESERVED - {"id"}})
+        return {field_of_column(key) for key in self.keys}.isdisjoint(
+            {field_of_column(name), *RESERVED - {"id"}}
+        )
 
     def sources(self, case_id: str) -> Sequence[Document]:
         """The documents of a kept row, which the evidence of its verdicts points to."""
         with suppress(CaseError):
-            return Case.from_mapping(self.kept.get(case_id, {})).context or ()
+            return Case.from_mapping(self.kept_rows.get(case_id, {})).context or ()
         return ()
 
     @property
@@ -218,7 +220,7 @@ class CaseFile:
                 yield from _table_rows(text, self._format, renamed)
 
     def _parquet_rows(self, renamed: Mapping[str, str]) -> Iterator[FileRow]:
-        if not is_kept(self.path) and (str(self.path) == STDIO or Path(self.path).exists()):
+        if not can_read_again(self.path) and (str(self.path) == STDIO or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
             raise CaseError("unreadable_file", message, str(self.path))
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
@@ -258,7 +260,7 @@ class CaseFile:
             remedy = "give a name such as utf-8, cp1252 or gb18030"
             message = f"`encoding`: there is no encoding {encoding!r}: {remedy}"
             raise CaseError("unknown_encoding", message, "encoding") from error
-        if self._format == "parquet" or not is_kept(self.path):
+        if self._format == "parquet" or not can_read_again(self.path):
             return
         with self._text("\n") as lines:
             for number, line in enumerate(_lines(lines), 1):
@@ -360,7 +362,7 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
     Args:
         text: the table.
         kind: "csv" or "tsv".
-        renamed: columns that are fields under other names; see `held_in`.
+        renamed: columns that are fields under other names; see `field_of_column`.
     """
     records = _records(text, kind)
     place, header = next(records, ("line 1", [""]))
@@ -435,7 +437,7 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
 def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:
     """The cells that have a value, each read as its column demands; None for an empty cell of `renamed`."""
     for name, cell in row:
-        held = held_in(name, renamed)
+        held = field_of_column(name, renamed)
         is_given = cell.strip() not in ABSENT and (cell.strip() or held in EMPTY_IS_GIVEN)
         if name and is_given:
             yield name, parse_list(held, cell)

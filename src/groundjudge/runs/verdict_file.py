@@ -59,7 +59,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
             yield CaseError("unreadable_row", message, f"row {number}")
 
 
-def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
+def latest_verdicts(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
     """The verdict that counts of every judge on every case, and how many others were dropped.
 
     A row that failed is judged once more, in a resumed run or in a table that is appended to. The last
@@ -240,7 +240,7 @@ class RunTotals:
         tally: the summaries, judge by judge.
         kept_ids: the ids of the cases whose verdicts are kept.
         previous: the verdicts of the run that this one continues; None for a run from the start.
-        kept: the verdicts of those cases, by the case's id.
+        kept_verdicts: the verdicts of those cases, by the case's id.
         first_errors: the first message, by judge and error code.
         unreadable: messages of rows that could not be read: the first `MAX_UNREADABLE`.
         n_unreadable: how many rows could not be read.
@@ -252,7 +252,7 @@ class RunTotals:
     tally: Tally
     kept_ids: frozenset[str] = frozenset()
     previous: PreviousVerdicts | None = None
-    kept: dict[str, list[Verdict]] = field(default_factory=dict[str, list[Verdict]])
+    kept_verdicts: dict[str, list[Verdict]] = field(default_factory=dict[str, list[Verdict]])
     first_errors: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     unreadable: list[str] = field(default_factory=list[str])
     n_unreadable: int = 0
@@ -268,7 +268,7 @@ class RunTotals:
             if verdict.usage:
                 self.usage = (self.usage or Usage()) + verdict.usage
         if verdict.case_id in self.kept_ids:
-            self.kept.setdefault(verdict.case_id, []).append(verdict)
+            self.kept_verdicts.setdefault(verdict.case_id, []).append(verdict)
         if verdict.judge:
             self.tally.add(verdict)
         if verdict.error and verdict.judge:
