@@ -129,7 +129,7 @@ class _Metric:
     """The part of the verdict whose score the metric shows; by default the headline."""
     title: ClassVar[str] = ""
     """What the name in reports begins with, so that it differs from that of the metric of single turns."""
-    judged: ClassVar[type[Any]] = LLMTestCase
+    test_case_type: ClassVar[type[Any]] = LLMTestCase
     """The kind of test case."""
 
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
@@ -149,9 +149,15 @@ class _Metric:
         name: str | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
-        new_threshold = 1 if strict_mode else None if threshold is ... else threshold
-        self.judge = as_judge(judge or self.default_judge, model, threshold=new_threshold, **options)
-        self.threshold = self.judge.threshold if strict_mode or threshold is not None else None
+        judge_threshold: float | None = None  # None: the judge's own
+        if strict_mode:
+            judge_threshold = 1
+        elif threshold is not ...:
+            judge_threshold = threshold
+        self.judge = as_judge(judge or self.default_judge, model, threshold=judge_threshold, **options)
+        self.threshold: float | None = self.judge.threshold
+        if threshold is None and not strict_mode:
+            self.threshold = None  # no test case passes or fails
         self.include_reason = include_reason
         self.async_mode = async_mode
         self.strict_mode = strict_mode
@@ -176,11 +182,11 @@ class _Metric:
             GroundjudgeError: as for `Judge.judge`; `metric_in_use`: this metric is measuring
                 another test case at the moment, and DeepEval would mix up the results.
         """
-        return without_waiting(self._measured(test_case, call_and_block))
+        return without_waiting(self._measure(test_case, call_and_block))
 
     async def a_measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
-        return await self._measured(test_case, call)
+        return await self._measure(test_case, call)
 
     def is_successful(self) -> bool | None:
         """Whether the test case passed: by its score, or as not applicable. None without a threshold."""
@@ -188,32 +194,45 @@ class _Metric:
             self.success = None
         elif self.error is not None:
             self.success = False
-        elif self.score is None or (self.verdict and self.verdict.votes and not self.part):
+        elif self.verdict is None:
+            self.success = None
+        elif self.score is None:
+            self.success = self.verdict.passed
+        elif self.part:
+            self.success = passes(self.score, self.threshold)
+        elif self.verdict.votes:
             # Of a panel the majority decides, whatever the mean score is.
-            self.success = self.verdict.passed if self.verdict else None
+            self.success = self.verdict.passed
         else:
-            deciding = deciding_score(self.verdict) if self.verdict and not self.part else self.score
-            self.success = passes(deciding or 0.0, self.threshold)
+            # DeepEval's users set `threshold` after a measurement too: it is compared anew.
+            self.success = passes(deciding_score(self.verdict) or 0.0, self.threshold)
         return self.success
 
     @property
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
-        shown = score_names(self.name or self.judge.name, self.judge.part_names)[self.part]
-        return shown if self.name else self.title + shown.replace("_", " ").title()
+        names = score_names(self.name or self.judge.name, self.judge.part_names)
+        name = names[self.part]
+        if self.name:
+            return name
+        return self.title + name.replace("_", " ").title()
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The fields of the case that are not in the metadata."""
         raise NotImplementedError
 
-    async def _measured(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
+    async def _measure(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
         """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""
         costs: list[float | None] = []
 
-        async def priced(model: Model, request: Request) -> Reply:
+        async def ask_and_note_cost(model: Model, request: Request) -> Reply:
             reply = await ask(model, request)
-            known = self.prices.of(reply.usage) if self.prices and reply.usage else reply.cost
-            costs.append(0.0 if reply.cached else known)
+            if reply.cached:
+                costs.append(0.0)
+            elif self.prices and reply.usage:
+                costs.append(self.prices.of(reply.usage))
+            else:
+                costs.append(reply.cost)
             return reply
 
         if self.is_measuring:
@@ -221,16 +240,15 @@ class _Metric:
         self.is_measuring = True
         self._show(None)
         try:
-            verdict = await self._verdict(test_case, priced)
+            verdict = await self._verdict(test_case, ask_and_note_cost)
         except Exception as error:
             failed = self.judge.error_verdict(error)
             self._show(failed, costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
                 raise MissingTestCaseParamsError(str(error)) from error
             if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
-                raise GroundjudgeError(
-                    "unexpected", str(failed.error and failed.error.message)
-                ) from RedactedError(error)
+                message = str(failed.error and failed.error.message)
+                raise GroundjudgeError("unexpected", message) from RedactedError(error)
             raise
         finally:
             self.is_measuring = False
@@ -248,40 +266,68 @@ class _Metric:
             ValueError: it is not of the metric's kind.
             CaseError: it contains images.
         """
-        if not isinstance(test_case, self.judged):
-            kind, needed = type(test_case).__name__, self.judged.__name__
+        if not isinstance(test_case, self.test_case_type):
+            kind = type(test_case).__name__
+            needed = self.test_case_type.__name__
             message = f"the test case is of type {kind!r}, not {needed!r}, which {self.__name__} judges"
             raise ValueError(message)  # noqa: TRY004  the type of DeepEval's own error
         if test_case.multimodal:
             message = "the test case contains images, and judges read text only: remove the images"
             raise CaseError("field_unreadable", message, "multimodal")
         metadata: dict[str, Any] = test_case.metadata or {}
-        held = {name: metadata[name] for name in IN_METADATA if name in metadata}
-        return {**held, **self._fields(test_case), "id": test_case.name, "metadata": metadata}
+        case: dict[str, Any] = {}
+        for name in IN_METADATA:
+            if name in metadata:
+                case[name] = metadata[name]
+        case.update(self._fields(test_case))
+        case["id"] = test_case.name
+        case["metadata"] = metadata
+        return case
 
     def _show(self, verdict: Verdict | None, costs: Sequence[float | None] = ()) -> None:
         """Set the attributes to what a verdict says; None: there is none yet."""
-        told = verdict or self.judge.empty_verdict()
-        shown = next(score for score in self.judge.scores(told) if score.part == self.part)
-        self.verdict, self.score = verdict, shown.score
-        weakest = {} if told.weakest is None else {"weakest": told.weakest}
-        self.score_breakdown: Any = {part.name: part.score for part in told.parts} | weakest or None
-        self.error = shown.explanation if told.error else None
-        brief = None if told.status == "ok" else told.model_copy(update={"reason": ""}).explanation
-        self.reason = shown.explanation if verdict and self.include_reason else brief
-        self.input_tokens = told.usage.prompt_tokens if told.usage else None
-        self.output_tokens = told.usage.completion_tokens if told.usage else None
-        known = [cost for cost in costs if cost is not None]
-        self.evaluation_cost = sum(known) if known and len(known) == len(costs) else None
+        self.verdict = verdict
+        shown = verdict or self.judge.empty_verdict()
+        scores = {score.part: score for score in self.judge.scores(shown)}
+        score = scores[self.part]
+        self.score = score.score
+        breakdown = {part.name: part.score for part in shown.parts}
+        if shown.weakest is not None:
+            breakdown["weakest"] = shown.weakest
+        self.score_breakdown: Any = breakdown or None
+        self.error = score.explanation if shown.error else None
+        reason: str | None = None
+        if verdict and self.include_reason:
+            reason = score.explanation
+        elif shown.status != "ok":
+            # Without the judge's words, but an error and "not applicable" must be seen in any report.
+            reason = shown.model_copy(update={"reason": ""}).explanation
+        self.reason = reason
+        self.input_tokens = shown.usage.prompt_tokens if shown.usage else None
+        self.output_tokens = shown.usage.completion_tokens if shown.usage else None
+        self.evaluation_cost = _sum_if_all_known(costs)
         self.is_successful()
         self.verbose_logs = self._logs(verdict) if verdict else None
 
     def _logs(self, verdict: Verdict) -> str:
         """The verdict and, of an error, the reply. DeepEval only prints the last line."""
-        reply = [f"Reply:\n{verdict.reply}"] if self.error and verdict.reply else []
-        whole = verdict.model_dump_json(indent=2, exclude_defaults=True)
-        lines = [whole, *reply, self.error or f"Score: {self.score}"]
+        lines = [verdict.model_dump_json(indent=2, exclude_defaults=True)]
+        if self.error and verdict.reply:
+            lines.append(f"Reply:\n{verdict.reply}")
+        lines.append(self.error or f"Score: {self.score}")
         return construct_verbose_logs(cast("BaseMetric", self), lines)
+
+
+def _sum_if_all_known(costs: Sequence[float | None]) -> float | None:
+    """The sum of the costs; None if one of them is not known, or there was no call."""
+    if not costs:
+        return None
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
 
 
 class JudgeMetric(_Metric, BaseMetric):
@@ -297,36 +343,45 @@ class JudgeMetric(_Metric, BaseMetric):
             "context": _context(test_case),
             "reference": test_case.expected_output,
         }
-        inputs = {each.field for each in self.judge.inputs}
-        from_metadata = test_case.metadata and inputs - fields.keys()
-        is_cacheable = not from_metadata and not (_from_tools(test_case) and "context" in inputs)
+        inputs = {prompt_input.field for prompt_input in self.judge.inputs}
+        shows_metadata = bool(test_case.metadata) and bool(inputs - fields.keys())
+        shows_tools = "context" in inputs and bool(_tool_results(test_case))
         # DeepEval's cache compares a metric's criteria, but not its prompt.
-        self.criteria = self.judge.identity if is_cacheable else f"not cacheable: {uuid4()}"
+        self.criteria = self.judge.identity
+        if shows_metadata or shows_tools:  # which that cache does not compare
+            self.criteria = f"not cacheable: {uuid4()}"
         return fields
 
 
-def _from_tools(held: Any) -> list[Any]:  # noqa: ANN401  an LLMTestCase or a Turn
+def _tool_results(turn: Any) -> list[Any]:  # noqa: ANN401  an LLMTestCase or a Turn
     """What its tools returned, as documents."""
-    return [result for each in held.tools_called or () for result in tool_documents(each.name, each.output)]
+    results: list[Any] = []
+    for tool_call in turn.tools_called or ():
+        results.extend(tool_documents(tool_call.name, tool_call.output))
+    return results
 
 
-def _context(held: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
+def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
     """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
-    tools = _from_tools(held)
-    return None if held.retrieval_context is None and not tools else [*(held.retrieval_context or ()), *tools]
+    tool_results = _tool_results(turn)
+    if turn.retrieval_context is None and not tool_results:
+        return None
+    return list(turn.retrieval_context or ()) + tool_results
 
 
 def _messages(turns: Iterable[Any]) -> list[Any]:
     """Turns as messages: the tools that a turn called, and what they returned, come before what it says."""
-    said: list[Any] = []
+    messages: list[Any] = []
     for turn in turns:
-        called = turn.tools_called or ()
-        calls = [{"name": each.name, "args": each.input_parameters} for each in called]
-        said += [{"role": turn.role, "content": "", "tool_calls": calls}] if calls else []
-        outputs = [(each.name, each.output) for each in called if each.output is not None]
-        said += [{"role": "tool", "name": name, "content": output} for name, output in outputs]
-        said.append(turn)
-    return said
+        tool_calls = turn.tools_called or ()
+        if tool_calls:
+            calls = [{"name": call.name, "args": call.input_parameters} for call in tool_calls]
+            messages.append({"role": turn.role, "content": "", "tool_calls": calls})
+        for tool_call in tool_calls:
+            if tool_call.output is not None:
+                messages.append({"role": "tool", "name": tool_call.name, "content": tool_call.output})
+        messages.append(turn)
+    return messages
 
 
 class GroundednessMetric(JudgeMetric):
@@ -378,16 +433,20 @@ class ConversationalKnowledgeHallucinationMetric(_Metric, BaseConversationalMetr
     """
 
     default_judge = "knowledge_hallucination"
-    judged = ConversationalTestCase
+    test_case_type = ConversationalTestCase
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
-        last = max((n for n, turn in enumerate(test_case.turns) if turn.role == "assistant"), default=None)
+        turns = test_case.turns
+        last_answer: int | None = None
+        for number, turn in enumerate(turns):
+            if turn.role == "assistant":
+                last_answer = number
         return {
             "profile": test_case.chatbot_role,
             "agent_name": metadata.get("agent_name", "assistant"),
-            "conversation": _messages(test_case.turns[:last]),
-            "response": None if last is None else test_case.turns[last].content,
+            "conversation": _messages(turns[:last_answer]),
+            "response": None if last_answer is None else turns[last_answer].content,
         }
 
 
@@ -404,81 +463,111 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
 
     default_judge = "groundedness"
     title = "Turn "
-    judged = ConversationalTestCase
+    test_case_type = ConversationalTestCase
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
         return {}
 
     async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
-        case, turns = self._case(test_case), test_case.turns
-        found, lacking, fault = dict[str, Verdict](), dict[str, str](), None
+        case = self._case(test_case)
+        turns = test_case.turns
+        verdicts: dict[str, Verdict] = {}
+        missing_fields: dict[str, str] = {}
+        first_error: CaseError | None = None
         for number, turn in enumerate(turns):
-            name, context = f"turn {number + 1}", _context(turn)
-            if turn.role == "assistant" and context is None:
-                lacking[name] = "retrieval_context"
-            elif turn.role == "assistant":
-                query = _messages(turns[:number])
-                fields = {"query": query, "response": turn.content, "context": context}
-                try:
-                    found[name] = await self._of_turn(name, {**case, **fields}, ask)
-                except CaseError as error:
-                    if error.code != "missing_field":
-                        raise
-                    lacking[name], fault = error.subject, fault or error
+            if turn.role != "assistant":
+                continue
+            name = f"turn {number + 1}"
+            context = _context(turn)
+            if context is None:
+                missing_fields[name] = "retrieval_context"
+                continue
+            fields = {"query": _messages(turns[:number]), "response": turn.content, "context": context}
+            try:
+                verdicts[name] = await self._verdict_on_turn(name, {**case, **fields}, ask)
+            except CaseError as error:
+                if error.code != "missing_field":
+                    raise
+                missing_fields[name] = error.subject
+                first_error = first_error or error
         if turns[-1].role == "user":
-            lacking[f"turn {len(turns)}"] = "response"
-        if not found:
+            missing_fields[f"turn {len(turns)}"] = "response"
+        if not verdicts:
             message = "no turn of the assistant has a `retrieval_context` or the output of a tool"
-            raise fault or CaseError("missing_field", message, "retrieval_context")
-        return _of_turns(found, lacking)
+            raise first_error or CaseError("missing_field", message, "retrieval_context")
+        return _verdict_on_conversation(verdicts, missing_fields)
 
-    async def _of_turn(self, name: str, case: Mapping[str, Any], ask: Ask) -> Verdict:
+    async def _verdict_on_turn(self, name: str, case: Mapping[str, Any], ask: Ask) -> Verdict:
         """The verdict on a turn; an error names it."""
         try:
             return await self.judge.ajudge(case, run_untraced, ask)
         except GroundjudgeError as error:
             error.message = f"{name}: {error.message}"
-            named = {"error": Failure(code=error.code, message=error.message)}
-            error.verdict = self.judge.error_verdict(error).model_copy(update=named)
+            failure = Failure(code=error.code, message=error.message)
+            error.verdict = self.judge.error_verdict(error).model_copy(update={"error": failure})
             raise
 
 
-def _of_turns(found: Mapping[str, Verdict], lacking: Mapping[str, str]) -> Verdict:
+def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Mapping[str, str]) -> Verdict:
     """The verdict of the turn that decides, with all turns as its parts, and what they took together.
 
     Args:
-        found: the verdicts by turn.
-        lacking: what each turn lacks that could not be judged.
+        verdicts: the verdicts by turn.
+        missing_fields: what each turn lacks that could not be judged.
     """
-    scored = [each for each in found.values() if each.score is not None] or [*found.values()]
-    decisive = min(scored, key=lambda each: (each.passed is not False, deciding_score(each) or 0.0))
-    failed = ", ".join(name for name, each in found.items() if each.passed is False)
-    parts = (
-        Part(name=name, value=one.value, score=deciding_score(one), label=one.label, reason=one.explanation)
-        for name, one in found.items()
-    )
-    not_judged = (
-        Part(name=f"{name} (not judged)", value=None, score=None, label=f"no {field}")
-        for name, field in lacking.items()
-    )
-    passed = "The one judged turn passed." if len(found) == 1 else f"All {len(found)} judged turns passed."
-    told: dict[str, Any] = {
+    parts: list[Part] = []
+    warnings: list[str] = []
+    failed_turns: list[str] = []
+    for name, verdict in verdicts.items():
+        part = Part(
+            name=name,
+            value=verdict.value,
+            score=deciding_score(verdict),
+            label=verdict.label,
+            reason=verdict.explanation,
+        )
+        parts.append(part)
+        warnings.extend(verdict.warnings)
+        if verdict.passed is False:
+            failed_turns.append(name)
+    for name, field in missing_fields.items():
+        parts.append(Part(name=f"{name} (not judged)", value=None, score=None, label=f"no {field}"))
+
+    if failed_turns:
+        reason = f"Not passed: {', '.join(failed_turns)}."
+    elif len(verdicts) == 1:
+        reason = "The one judged turn passed."
+    else:
+        reason = f"All {len(verdicts)} judged turns passed."
+    sentences = [reason, *_sentences_on_missing(missing_fields)]
+
+    decisive = _lowest_turn(list(verdicts.values()))
+    changes: dict[str, Any] = {
         "score": deciding_score(decisive),
         "weakest": None,
-        "reason": " ".join([f"Not passed: {failed}." if failed else passed, *_left_out(lacking)]),
-        "parts": (*parts, *not_judged),
-        "warnings": tuple(dict.fromkeys(code for each in found.values() for code in each.warnings)),
-        **sum_costs([*found.values()]),
+        "reason": " ".join(sentences),
+        "parts": tuple(parts),
+        "warnings": tuple(dict.fromkeys(warnings)),
+        **sum_costs(list(verdicts.values())),
     }
-    return decisive.model_copy(update=told)
+    return decisive.model_copy(update=changes)
 
 
-def _left_out(lacking: Mapping[str, str]) -> Iterator[str]:
+def _lowest_turn(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict that decides: of those with a score one that failed, then the lowest, then the first."""
+    scored = [verdict for verdict in verdicts if verdict.score is not None]
+    candidates = scored or verdicts
+    return min(candidates, key=lambda verdict: (verdict.passed is not False, deciding_score(verdict) or 0.0))
+
+
+def _sentences_on_missing(missing_fields: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each field that turns lack, with their number and names."""
-    for field in dict.fromkeys(lacking.values()):
-        names = [name for name, absent in lacking.items() if absent == field]
-        turns, were = ("turn", "was") if len(names) == 1 else ("turns", "were")
-        yield f"{len(names)} {turns} without a {field} {were} not judged: {', '.join(names)}."
+    turns_by_field: dict[str, list[str]] = {}
+    for name, field in missing_fields.items():
+        turns_by_field.setdefault(field, []).append(name)
+    for field, names in turns_by_field.items():
+        turns_were = "turn without a {} was" if len(names) == 1 else "turns without a {} were"
+        yield f"{len(names)} {turns_were.format(field)} not judged: {', '.join(names)}."
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
@@ -492,8 +581,14 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
     """
-    recall, precision = PassageRecallMetric(**options), PassagePrecisionMetric(**options)
-    pairs = {id(model): share_calls(model) for model in recall.judge.models}
-    (precision.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][1])
-    (recall.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][0])
+    recall = PassageRecallMetric(**options)
+    precision = PassagePrecisionMetric(**options)
+    # Votes of a panel may have several models: each of them is shared with itself.
+    recall_models: dict[int, Model] = {}
+    precision_models: dict[int, Model] = {}
+    for model in recall.judge.models:
+        recall_models[id(model)], precision_models[id(model)] = share_calls(model)
+    judge = recall.judge
+    (recall.judge,) = with_models([judge], lambda model: recall_models[id(model)])
+    (precision.judge,) = with_models([judge], lambda model: precision_models[id(model)])
     return recall, precision

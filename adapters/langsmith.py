@@ -106,8 +106,8 @@ def evaluator(
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
-    made = as_judge(judge, model, **options)
-    return JudgeEvaluator(made, key or made.name, made.cases(fields, ROOTS, _case))
+    loaded = as_judge(judge, model, **options)
+    return JudgeEvaluator(loaded, key or loaded.name, loaded.cases(fields, ROOTS, _case_of_run))
 
 
 def summary(
@@ -135,35 +135,62 @@ def summary(
         ValueError: `metrics` has a name that there is not.
         PromptError: the path is not that of a prompt file.
     """
-    is_key = isinstance(judge, str) and not Path(judge).is_file()
-    key = str(judge) if is_key else as_judge(judge, "offline").name
-    if unknown := [metric for metric in metrics if metric not in METRICS]:
-        message = f"unknown metric {unknown[0]!r}: metrics= is a list of some of {', '.join(METRICS)}"
-        raise ValueError(message)
+    if isinstance(judge, str) and not Path(judge).is_file():
+        key = judge
+    else:
+        key = as_judge(judge, "offline").name
+    for metric in metrics:
+        if metric not in METRICS:
+            message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"
+            raise ValueError(message)
 
-    def summarised(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
-        verdicts = _verdicts(runs, key)
+    def summarise_runs(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
+        verdicts = _verdicts_under(key, runs)
         (total,) = summarise(verdicts)
-        bounds = total.bounds or (None, None)
-        figures = dict(zip(METRICS, (total.mean, *bounds, total.coverage, total.pass_rate), strict=True))
-        info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
-        shown: Any = {"comment": total.counts, "evaluator_info": info}
-        scores = [EvaluationResult(key=f"{key}_{name}", score=figures[name], **shown) for name in metrics]
-        return {"results": scores}
+        lower_bound, upper_bound = total.bounds or (None, None)
+        figures: dict[Metric, float | None] = {
+            "mean": total.mean,
+            "lower_bound": lower_bound,
+            "upper_bound": upper_bound,
+            "coverage": total.coverage,
+            "pass_rate": total.pass_rate,
+        }
+        signatures = {verdict.signature for verdict in verdicts}
+        results: list[EvaluationResult] = []
+        for metric in metrics:
+            result = EvaluationResult(
+                key=f"{key}_{metric}",
+                score=figures[metric],
+                comment=total.counts,
+                evaluator_info={"signatures": sorted(signatures)},
+            )
+            results.append(result)
+        return {"results": results}
 
-    summarised.__name__ = f"{key}_summary"
-    return summarised
+    summarise_runs.__name__ = f"{key}_summary"
+    return summarise_runs
 
 
-def _verdicts(runs: Sequence[Run], key: str) -> list[Verdict]:
-    """The verdicts that the evaluator with this key has stored in the runs."""
-    stored = [(name, verdict) for run in runs for name, (_, verdict) in _stored(run).items() if verdict]
-    verdicts = [verdict for name, verdict in stored if name == key]
-    if not verdicts:
-        message = f"no verdicts under the key {key!r}: evaluator({key!r}, ...) must be among the evaluators"
-        keys = ", ".join(dict.fromkeys(name for name, _ in stored))
-        raise ValueError(f"{message}; there are those of {keys}" if keys else message)
-    return verdicts
+def _verdicts_under(key: str, runs: Sequence[Run]) -> list[Verdict]:
+    """The verdicts that the evaluator with this key has stored in the runs.
+
+    Raises:
+        ValueError: there are none; the message has the keys under which there are some.
+    """
+    verdicts: list[Verdict] = []
+    other_keys: list[str] = []
+    for run in runs:
+        for stored_key, (_, verdict) in _stored_in(run).items():
+            if verdict and stored_key == key:
+                verdicts.append(verdict)
+            elif verdict and stored_key not in other_keys:
+                other_keys.append(stored_key)
+    if verdicts:
+        return verdicts
+    message = f"no verdicts under the key {key!r}: evaluator({key!r}, ...) must be among the evaluators"
+    if other_keys:
+        message += f"; there are those of {', '.join(other_keys)}"
+    raise ValueError(message)
 
 
 def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
@@ -177,7 +204,7 @@ def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
     """
     from langsmith import testing  # noqa: PLC0415  it imports pytest, which only tests need
 
-    for result in _feedback(verdict, judge, judge.name):
+    for result in _feedback_of(verdict, judge, judge.name):
         feedback: dict[str, Any] = result.model_dump(include={"key", "score", "value", "comment", "extra"})
         if result.score is None and result.value is None:
             feedback["value"] = verdict.status  # the plugin's table breaks on feedback with neither
@@ -186,62 +213,82 @@ def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
 
 def documents(run: Run) -> tuple[Document, ...] | None:
     """The documents that the run's retrievers and tools returned; see `traced_documents`."""
-    return traced_documents(run.child_runs or (), lambda each: each.child_runs or (), _source)
+
+    def child_runs(run: Run) -> Sequence[Run]:
+        return run.child_runs or ()
+
+    def source(run: Run) -> tuple[str, str, object]:
+        return run.run_type, run.name, run.outputs or {}
+
+    return traced_documents(child_runs(run), child_runs, source)
 
 
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
     def __init__(self, judge: AnyJudge, key: str, case_of: Callable[..., CaseLike]) -> None:
-        self.judge, self.key, self.case_of, self.has_logged = judge, key, case_of, False
+        self.judge = judge
+        self.key = key
+        self.case_of = case_of
+        self.has_logged = False
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
-            return without_waiting(self.judged(run, example, call_and_block))
+            return without_waiting(self.judge_run(run, example, call_and_block))
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
-            return await self.judged(run, example, call)
+            return await self.judge_run(run, example, call)
 
-        score.__name__ = ascore.__name__ = key
+        score.__name__ = key
+        ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
 
     @property
     def feedback_keys(self) -> list[str]:
         """The keys of the feedback, which LangSmith reads before there is any."""
-        return [*score_names(self.key, self.judge.part_names).values()]
+        return list(score_names(self.key, self.judge.part_names).values())
 
-    async def judged(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
+    async def judge_run(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
         """Judge a run, unless another evaluator has one of the feedback keys, and store the verdict."""
-        stored = _stored(run)
+        stored = _stored_in(run)
         try:
-            self._claim(stored)
+            self._claim_keys(stored)
             case = self.case_of(run, example)
-            with trace("judge", inputs={"case": case}) as traced:
-                verdict = await self.judge.ajudge(case, _traced, ask)
-                traced.end(outputs=dict(verdict))
+            with trace("judge", inputs={"case": case}) as judge_run:
+                verdict = await self.judge.ajudge(case, _trace_step, ask)
+                judge_run.end(outputs=dict(verdict))
         except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-            verdict = _explained(self.judge.error_verdict(error), run, example)
-            if verdict.error and verdict.error.code in ENDS_RUN and not self.has_logged:
-                self.has_logged = True  # what other rows will meet too; they show it in a comment only
-                log.error("%s: %s", self.key, verdict.explanation)  # noqa: TRY400  no traceback
-        if stored[self.key][0] is self:
-            stored[self.key] = self, verdict
-        return {"results": _feedback(verdict, self.judge, self.key)}
+            verdict = _with_explanation(self.judge.error_verdict(error), run, example)
+            self._log_once(verdict)
+        holder, _ = stored[self.key]
+        if holder is self:
+            stored[self.key] = (self, verdict)
+        return {"results": _feedback_of(verdict, self.judge, self.key)}
 
-    def _claim(self, stored: Stored) -> None:
+    def _claim_keys(self, stored: Stored) -> None:
         """Reserve the feedback keys, before the run is judged.
 
         Raises:
             GroundjudgeError: `duplicate_key`: another evaluator has one of them.
         """
-        keys = self.feedback_keys
-        if taken := [key for key in keys if stored.setdefault(key, (self, None))[0] is not self]:
-            raise GroundjudgeError(DUPLICATE, ONE_KEY.format(taken[0]), taken[0])
+        duplicates: list[str] = []
+        for key in self.feedback_keys:
+            holder, _ = stored.setdefault(key, (self, None))
+            if holder is not self:
+                duplicates.append(key)
+        if duplicates:
+            raise GroundjudgeError(DUPLICATE, ONE_KEY.format(duplicates[0]), duplicates[0])
+
+    def _log_once(self, verdict: Verdict) -> None:
+        """Log an error that all rows will meet; LangSmith shows it in the comment of each row only."""
+        if verdict.error and verdict.error.code in ENDS_RUN and not self.has_logged:
+            self.has_logged = True
+            log.error("%s: %s", self.key, verdict.explanation)
 
 
 @contextmanager
-def _traced(step: Step) -> Generator[Callable[[Any], object]]:
-    """Trace each call of a model as an llm run, and each vote as a run."""
+def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
+    """Trace each call of a model as an llm run, and each vote as a run; no other step."""
     results: list[Any] = []
     parent = get_current_run_tree() if tracing_is_enabled() is True else None
     if step.is_vote:
@@ -249,70 +296,91 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
             yield results.append
             run.end(outputs={"output": results[0]})
     elif parent and step.model:
-        call = parent.create_child(step.name, "llm", inputs=_sent(step.model, step.argument))
-        call.add_metadata(call_metadata(step.model))
-        n_before = len(parent.child_runs)
-        try:
-            yield results.append
-            call.end(outputs=_completion(results[0]), metadata=_tokens(results[0]))
-        except Exception as error:
-            call.end(error=RedactedError(error).clean(repr(error)))
-            raise
-        finally:
-            # Only now is it known whether the model traces itself, as by `wrap_openai` in a function.
-            if not _has_llm_run(parent.child_runs[n_before:]):
-                call.post()
+        with _trace_call(parent, step.name, step.model, step.argument) as note:
+            yield note
     else:
         yield results.append
 
 
+@contextmanager
+def _trace_call(
+    parent: RunTree, name: str, model: Model, request: Request
+) -> Generator[Callable[[Reply], object]]:
+    """Trace the call of a model as an llm run, unless the model has left one itself."""
+    messages = [dict(message) for message in request.messages]
+    inputs = {"model": model.name, "messages": messages, **request.parameters}
+    llm_run = parent.create_child(name, "llm", inputs=inputs)
+    llm_run.add_metadata(call_metadata(model))
+    replies: list[Reply] = []
+    n_before = len(parent.child_runs)
+    try:
+        yield replies.append
+        reply = replies[0]
+        llm_run.end(outputs=_completion_of(reply), metadata=_token_counts(reply))
+    except Exception as error:
+        llm_run.end(error=RedactedError(error).clean(repr(error)))
+        raise
+    finally:
+        # Only now is it known whether the model traces itself, as by `wrap_openai` in a function.
+        if not _has_llm_run(parent.child_runs[n_before:]):
+            llm_run.post()
+
+
 def _has_llm_run(runs: Sequence[RunTree]) -> bool:
-    return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
+    for run in runs:
+        if run.run_type == "llm" or _has_llm_run(run.child_runs):
+            return True
+    return False
 
 
-def _sent(model: Model, request: Request) -> dict[str, Any]:
-    return {"model": model.name, "messages": [*map(dict, request.messages)], **request.parameters}
-
-
-def _tokens(reply: Reply) -> dict[str, Any]:
+def _token_counts(reply: Reply) -> dict[str, Any]:
     """The tokens as LangSmith names them, which it reads from the metadata and from the outputs."""
-    return {"usage_metadata": reply.usage.counts} if reply.usage else {}
+    if not reply.usage:
+        return {}
+    return {"usage_metadata": reply.usage.counts}
 
 
-def _completion(reply: Reply) -> dict[str, Any]:
+def _completion_of(reply: Reply) -> dict[str, Any]:
     """The reply as a chat completion, with its tokens."""
-    message = _known(role="assistant", content=reply.text, refusal=reply.refusal)
-    choice = {"message": message, "finish_reason": reply.finish_reason}
-    return _known(choices=[choice], model=reply.model, **_tokens(reply))
+    message = {"role": "assistant", "content": reply.text}
+    if reply.refusal is not None:
+        message["refusal"] = reply.refusal
+    completion: dict[str, Any] = {
+        "choices": [{"message": message, "finish_reason": reply.finish_reason}],
+    }
+    if reply.model is not None:
+        completion["model"] = reply.model
+    completion.update(_token_counts(reply))
+    return completion
 
 
-def _known(**content: object) -> dict[str, Any]:
-    return {name: value for name, value in content.items() if value is not None}
-
-
-def _sides(run: Run, example: Example | None) -> dict[str, Any]:
+def _sides_of(run: Run, example: Example | None) -> dict[str, Any]:
     """The inputs, outputs and reference outputs, the roots of paths.
 
     What a run had returned by the time at which it failed is no response.
     """
-    return {
-        "inputs": (example and example.inputs) or run.inputs,
-        "outputs": (not run.error and run.outputs) or {},
-        "reference_outputs": (example and example.outputs) or {},
-    }
+    inputs = run.inputs
+    if example and example.inputs:
+        inputs = example.inputs
+    outputs: dict[str, Any] = {}
+    if run.outputs and not run.error:
+        outputs = run.outputs
+    reference_outputs: dict[str, Any] = {}
+    if example and example.outputs:
+        reference_outputs = example.outputs
+    return {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
 
 
-def _case(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any]:
+def _case_of_run(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any]:
     """The fields of the exchange; the context, if it has none, from the child runs."""
-    row = {**_sides(run, example), "metadata": (example and example.metadata) or {}}
+    row = _sides_of(run, example)
+    row["metadata"] = {}
+    if example and example.metadata:
+        row["metadata"] = example.metadata
     return fields.in_row(row, {"run": run, "example": example}, lambda: documents(run))
 
 
-def _source(run: Run) -> tuple[str, str, object]:
-    return run.run_type, run.name, run.outputs or {}
-
-
-def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
+def _with_explanation(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     """The verdict; if there was no case to judge, its error says what LangSmith had, and why.
 
     Whatever a run lacks that has crashed, it lacks a response, which is an error and never a missing field.
@@ -320,49 +388,66 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     error = verdict.error
     if error is None or verdict.attempts or error.code == DUPLICATE:
         return verdict
-    sides = _sides(run, example).items()
-    keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
-    message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
+    keys_by_side: list[str] = []
+    for side, content in _sides_of(run, example).items():
+        keys = ", ".join(str(key) for key in content)
+        keys_by_side.append(f"{side}: {keys or 'nothing'}")
+    code = error.code
+    message = f"{error.message}. LangSmith gave {'; '.join(keys_by_side)}"
+    if not run.child_runs:
+        message += NO_CHILD_RUNS
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    lacks_response = run.error and error.code in {"missing_field", "unexpected"}
-    failure = Failure(code="no_response" if lacks_response else error.code, message=message)
-    return verdict.model_copy(update={"error": failure})
+        if code in {"missing_field", "unexpected"}:
+            code = "no_response"
+    return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 
-def _stored(run: Run) -> Stored:
+def _stored_in(run: Run) -> Stored:
     """What evaluators have stored in the run."""
     extra = run.extra or {}
     if STORED not in extra:
-        run.extra = extra = {**extra, STORED: {}}  # a new mapping: LangSmith sends the one that it has
+        extra = {**extra, STORED: {}}  # a new mapping: LangSmith sends the one that it has
+        run.extra = extra
     return cast("Stored", extra[STORED])
 
 
-def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:
+def _feedback_of(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:
     """The verdict as feedback: one result for each of its scores."""
-    prompt = verdict.prompt.model_dump() if verdict.prompt else {}
-    info = {f"prompt_{name}": value for name, value in prompt.items()}
-    info |= {"model": verdict.model, "signature": verdict.signature}
-    return [
-        EvaluationResult(
+    evaluator_info: dict[str, Any] = {}
+    if verdict.prompt:
+        for name, value in verdict.prompt.model_dump().items():
+            evaluator_info[f"prompt_{name}"] = value
+    evaluator_info["model"] = verdict.model
+    evaluator_info["signature"] = verdict.signature
+    results: list[EvaluationResult] = []
+    for score in judge.scores(verdict, key):
+        result = EvaluationResult(
             key=score.name,
             score=score.score,
             value=score.value,
             comment=score.explanation,
             feedback_config=_categories(judge.scale, score),
-            evaluator_info=info,
-            extra=_extra(verdict),
+            evaluator_info=evaluator_info,
+            extra=_extra_of(verdict),
         )
-        for score in judge.scores(verdict, key)
-    ]
+        results.append(result)
+    return results
 
 
-def _extra(verdict: Verdict) -> dict[str, Any]:
+def _extra_of(verdict: Verdict) -> dict[str, Any]:
     """What a verdict says besides its scores; the reply only of an error, which it explains."""
     extra = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
-    exclude: Any = {"votes": {"__all__": {"reply"}}}
-    extra |= verdict.model_dump(mode="json", include=UNCERTAINTY, exclude=exclude, exclude_defaults=True)
-    return extra | (_known(error=True, reply=verdict.reply) if verdict.error else {})
+    replies_of_votes: Any = {"votes": {"__all__": {"reply"}}}
+    uncertainty = verdict.model_dump(
+        mode="json", include=UNCERTAINTY, exclude=replies_of_votes, exclude_defaults=True
+    )
+    extra.update(uncertainty)
+    if verdict.error:
+        extra["error"] = True
+        if verdict.reply is not None:
+            extra["reply"] = verdict.reply
+    return extra
 
 
 def _categories(scale: Scale, score: NamedScore) -> FeedbackConfig | None:
@@ -372,5 +457,8 @@ def _categories(scale: Scale, score: NamedScore) -> FeedbackConfig | None:
     """
     if score.score is None or not isinstance(score.value, str) or not scale.choices:
         return None
-    listed: Any = [{"value": own, "label": name} for name, own in scale.choices.items() if own is not None]
-    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed)
+    categories: list[Any] = []
+    for label, value in scale.choices.items():
+        if value is not None:
+            categories.append({"value": value, "label": label})
+    return FeedbackConfig(type="categorical", min=None, max=None, categories=categories)
