@@ -23,7 +23,7 @@ from groundjudge.judging.judge import Judge, with_error
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
-from groundjudge.prompt.prompt import Input
+from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric

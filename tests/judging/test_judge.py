@@ -288,7 +288,8 @@ def test_verdict_has_prompt_case_id_and_signature_and_judge_a_short_repr() -> No
     sha = f"sha:{prompt.sha256[:12]}"
     assert (verdict.prompt, verdict.case_id) == (prompt.id, "rag")
     assert (
-        verdict.signature == f"groundedness@{prompt.version}|{sha}|model:scripted|groundjudge:{__version__}"
+        verdict.signature
+        == f"groundedness@{prompt.id.version}|{sha}|model:scripted|groundjudge:{__version__}"
     )
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
     assert verdict.model_dump(mode="json")["signature"] == verdict.signature

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from groundjudge import load_rubric
 from groundjudge.case.fields import ALIASES
 from groundjudge.errors import PromptError
-from groundjudge.prompt.prompt import FrontMatter, Prompt
+from groundjudge.prompt.front_matter import FrontMatter
+from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Scorecard, Tags
 from groundjudge.scale import Scale
 
@@ -52,11 +53,12 @@ def file_of(tmp_path: Path, text: str, name: str = "mine.prompty") -> Path:
 
 def test_keys_and_sections_of_a_file_are_read() -> None:
     prompt = Prompt.parse(FILE, "tone.prompty")
-    assert (prompt.name, prompt.version, prompt.threshold) == ("tone", "1.2.0", 0.6)
+    front_matter = prompt.front_matter
+    assert (prompt.name, prompt.id.version, front_matter.threshold) == ("tone", "1.2.0", 0.6)
     assert dict(prompt.parameters) == {"temperature": 0}
-    assert dict(prompt.levels) == {1: "cold", 5: "warm"}
-    assert prompt.not_applicable == (3,)
-    assert prompt.scale == Scale(worst=1, best=5, integer=True)
+    assert dict(front_matter.levels) == {1: "cold", 5: "warm"}
+    assert front_matter.not_applicable == (3,)
+    assert front_matter.scale == Scale(worst=1, best=5, integer=True)
     assert [(each.name, each.type, each.required) for each in prompt.inputs] == [
         ("query", "messages", True),
         ("response", "text", True),
@@ -146,7 +148,8 @@ def test_prompt_without_a_placeholder_is_an_error() -> None:
 def test_unknown_keys_are_ignored_without_a_reply_format() -> None:
     head = "title: Mine\nmodel: gpt-4o\ntools: [a]\nscale: {worst: 0, best: 1, step: 0.1}\nversion: null\n"
     prompt = Prompt.parse(f"---\n{head}---\n{{query}}")
-    assert (prompt.name, prompt.version, prompt.scale) == ("prompt", "0", Scale(worst=0, best=1))
+    assert (prompt.name, prompt.id.version) == ("prompt", "0")
+    assert prompt.front_matter.scale == Scale(worst=0, best=1)
 
 
 @pytest.mark.parametrize(

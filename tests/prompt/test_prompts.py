@@ -52,13 +52,15 @@ def test_names_lists_the_bundled_judges_in_a_folder_of_prompts_only() -> None:
 def test_edited_prompt_needs_a_new_version(name: str) -> None:
     prompt = RUBRICS[name].prompt
     version, sha256 = GOLDEN[name].split()
-    entry = f'"{name}": "{prompt.version} {prompt.sha256}"'
-    assert prompt.sha256 == sha256 or prompt.version != version, (
+    entry = f'"{name}": "{prompt.id.version} {prompt.sha256}"'
+    assert prompt.sha256 == sha256 or prompt.id.version != version, (
         f"{name}.prompty was edited, so scores may not be comparable with earlier ones. Raise its version "
         "(major: the meaning of scores changes; minor: scores may differ; patch: they should not), "
         f"and write version and hash into GOLDEN: {entry}"
     )
-    assert (prompt.version, prompt.sha256) == (version, sha256), f"write the new version into GOLDEN: {entry}"
+    assert (prompt.id.version, prompt.sha256) == (version, sha256), (
+        f"write the new version into GOLDEN: {entry}"
+    )
 
 
 @pytest.mark.parametrize("name", names())
@@ -66,7 +68,7 @@ def test_prompt_is_described_and_versioned_and_its_system_section_tells_of_fence
     prompt = RUBRICS[name].prompt
     assert prompt.name == name
     assert re.fullmatch(r"[A-Z].{20,}\.", prompt.description)
-    assert re.fullmatch(r"\d+\.\d+\.\d+", prompt.version)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", prompt.id.version)
     assert (prompt.parameters["temperature"], prompt.parameters["top_p"]) == (0, 1)
     assert prompt.parameters["max_tokens"] >= 2000
     assert [role for role, _ in prompt.sections] == ["system", "user"]
@@ -77,7 +79,7 @@ def test_prompt_is_described_and_versioned_and_its_system_section_tells_of_fence
 
 @pytest.mark.parametrize("name", names())
 def test_example_replies_in_the_text_are_read_without_warnings(name: str) -> None:
-    example, examples = RUBRICS[name].prompt.example_reply, examples_of(name)
+    example, examples = RUBRICS[name].prompt.front_matter.example_reply, examples_of(name)
     assert example is not None
     assert len(examples) >= 2
     for reply in (example.text, *examples):

@@ -26,7 +26,7 @@ from groundjudge.judging.conversation import (
     without_waiting,
 )
 from groundjudge.models.redaction import RedactedError
-from groundjudge.prompt.prompt import Input
+from groundjudge.prompt.input import Input
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Rubric, evidence_error
 from groundjudge.scale import Scale

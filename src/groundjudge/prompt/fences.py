@@ -27,9 +27,15 @@ IN_SQUARES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RE
 
 
 def _in_any_width(names: Iterable[str]) -> str:
-    """A pattern for any of the names in ASCII or full-width characters."""
+    """Return a pattern for any of the names in ASCII or full-width characters."""
     full_width = 0xFEE0  # from an ASCII character to its twin
-    return "|".join("".join(f"[{char}{chr(ord(char) + full_width)}]" for char in name) for name in names)
+    patterns: list[str] = []
+    for name in names:
+        pattern = ""
+        for char in name:
+            pattern += f"[{char}{chr(ord(char) + full_width)}]"
+        patterns.append(pattern)
+    return "|".join(patterns)
 
 
 OPENING = "<＜[［"
@@ -65,36 +71,47 @@ class Block:
 
 
 def code_for(blocks: Iterable[Block]) -> str:
-    """The code for the tags of some blocks: the same for the same values, and in none of their texts."""
+    """Return the code for the tags of some blocks: the same for equal values, and in none of their texts."""
     values = "\n".join(fence_block(block, "") for block in blocks)
-    shown = values.lower()  # a model may take a code in capitals for the same
-    codes = (sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH] for attempt in count())
-    return next(code for code in codes if code not in shown)
+    values_in_lower_case = values.lower()  # a model may take a code in capitals for the same
+    for attempt in count():
+        code = sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH]
+        if code not in values_in_lower_case:
+            break
+    return code
 
 
 def fence_block(block: Block, code: str) -> str:
-    """A block between its tags."""
-    tag, inside = f"data-{block.name}-{code}", block.content
-    if not isinstance(inside, str):
-        inside = "\n".join(fence_block(inner, code) for inner in inside)
-    return "\n".join(filter(None, (f"<{tag}{block.attributes}>", inside, f"</{tag}>")))
+    """Return a block between its tags, each on a line of its own."""
+    tag = f"data-{block.name}-{code}"
+    if isinstance(block.content, str):
+        content = block.content
+    else:
+        content = "\n".join(fence_block(inner, code) for inner in block.content)
+    opening = f"<{tag}{block.attributes}>\n"
+    if content:
+        opening += f"{content}\n"
+    return f"{opening}</{tag}>"
 
 
 def attribute(name: str, value: str) -> str:
-    """An attribute for a tag; the value can be read back, and nothing in it looks like a tag or attribute.
+    """Return an attribute for a tag; the value can be read back, and nothing in it looks like a tag's syntax.
 
     What is syntax is written as in HTML: `a "b" = c` becomes `a &quot;b&quot; &#61; c`.
     """
-    written = escape(without_control_tokens(value), quote=False).replace('"', "&quot;")
-    return f' {name}="{"".join(map(_in_attribute, written))}"'
-
-
-def _in_attribute(char: str) -> str:
-    is_syntax = normalize("NFKC", char) in SYNTAX or category(char) in LINE_ENDS
-    return f"&#{ord(char)};" if is_syntax else char
+    escaped = escape(without_control_tokens(value), quote=False).replace('"', "&quot;")
+    chars: list[str] = []
+    for char in escaped:
+        # A sign of syntax in another width counts as that sign.
+        if normalize("NFKC", char) in SYNTAX or category(char) in LINE_ENDS:
+            chars.append(f"&#{ord(char)};")
+        else:
+            chars.append(char)
+    return f' {name}="{"".join(chars)}"'
 
 
 def without_control_tokens(text: str) -> str:
-    """The text with control tokens of chat templates broken up visibly: `<|im_end|>` becomes `‹|im_end|>`."""
-    has_any = any(map(text.__contains__, OPENING))  # which is faster to look for than tokens
-    return CONTROL_TOKEN.sub(HARMLESS, text) if has_any else text
+    """Break up control tokens of chat templates visibly: `<|im_end|>` becomes `‹|im_end|>`."""
+    # One of these characters is faster to look for than a token.
+    has_opening = any(char in text for char in OPENING)
+    return CONTROL_TOKEN.sub(HARMLESS, text) if has_opening else text

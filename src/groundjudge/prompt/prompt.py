@@ -8,116 +8,34 @@ language: each placeholder is replaced once by its value, between tags that mark
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from groundjudge.case.case import Case, Document, Message
-from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
-from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
-from groundjudge.errors import CaseError, PromptError, did_you_mean, first_fault
-from groundjudge.prompt.fences import Block, attribute, code_for, fence_block, without_control_tokens
-from groundjudge.scale import Scale
-from groundjudge.verdict import Finite, Frozen, Passes, PromptId, well_formed
+from groundjudge.case.shapes import is_blank
+from groundjudge.errors import CaseError, PromptError
+from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
+from groundjudge.prompt.front_matter import FrontMatter, split_front_matter
+from groundjudge.prompt.input import Input
+from groundjudge.verdict import Frozen, PromptId, well_formed
 
-FRONT_MATTER = re.compile(
-    r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
-)
 ROLE = re.compile(
     r"^[^\S\n]*+#?[^\S\n]*+(system|user|assistant|developer)[^\S\n]*:[^\S\n]*$", re.IGNORECASE | re.MULTILINE
 )
 # Text in double braces is a placeholder unless it looks like JSON.
 DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
-OWN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+CUSTOM_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 """What an input of a prompt's own may be called: the name stands in a tag."""
-TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
-"""Prompty's names of input types, and what they are here."""
-
-VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
-"""Prompty's types that only an input of the prompt's own can have, and what they are here."""
-
-MESSAGE_FIELDS = ("query", "response", "conversation")
-"""The fields that may hold messages. A string in Prompty's sense shows all of them."""
 
 LARGEST_PROMPT = 2**20
 """Characters of a prompt file. It is sent with every case; the longest of the library has some thousands."""
 
-MOST_VALUES = 10_000
-DEEPEST = 50
-"""How many values front matter has at most, and how deeply they are nested."""
-
 Section = tuple[str, tuple[str, ...]]
 """A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
-
-
-class Input(Frozen):
-    """A field of the case, or an entry of its metadata, that the prompt shows to the model.
-
-    Attributes:
-        name: the name of the placeholder: the field's own name, one of its aliases, or a key of the metadata.
-        type: how the value is written: as text (of messages the last one), as JSON messages, as numbered
-            documents or as a JSON list.
-        required: a case without the field, or with a blank one, is an error.
-        may_be_empty: a required field must be given but may be blank.
-    """
-
-    name: str
-    type: Literal["text", "messages", "documents", "list"] = "text"
-    required: bool = True
-    may_be_empty: bool = False
-
-    @cached_property
-    def field(self) -> str:
-        """The name of the case's field, or the key of the metadata."""
-        return FIELD_NAMED.get(self.name, self.name)
-
-    @property
-    def is_custom(self) -> bool:
-        """Whether the input is the prompt's own: it is looked up in the case's metadata."""
-        return self.name not in FIELD_NAMED
-
-    def value(self, case: Case) -> Any:  # noqa: ANN401  any field's value
-        """What a case has for the input; None if it was not given.
-
-        Raises:
-            CaseError: the value cannot be read, or two keys give different ones.
-        """
-        return case.metadata_value(self.name, self.type) if self.is_custom else case.value(self.field)
-
-
-class ExampleReply(Frozen):
-    """A reply as the model should write it, and the value or values that must be read from it."""
-
-    text: str
-    value: Finite | str | tuple[Finite | str | None, ...] | Mapping[str, Finite | str]
-
-
-class FrontMatter(BaseModel):
-    """The keys of a prompt file's front matter."""
-
-    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
-
-    name: str | None = None
-    description: str = ""
-    version: str = "0"
-    authors: Any = None
-    tags: Any = None
-    sample: Any = None
-    model: Mapping[str, Any] = Field(default_factory=dict)
-    inputs: tuple[Input, ...] | None = None
-    reply: Mapping[str, Any] | None = None
-    scale: Scale | None = None
-    levels: Mapping[Finite, str] = Field(default_factory=dict[float, str])
-    not_applicable: tuple[Finite, ...] = ()
-    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
-    passes: Passes = "score"
-    example_reply: ExampleReply | None = None
 
 
 class Prompt(Frozen):
@@ -125,36 +43,20 @@ class Prompt(Frozen):
 
     Attributes:
         name: the judge's name; the file's stem if the front matter gives none.
-        description: one sentence that says what the judge rates.
-        version: the version of the prompt, "0" if the front matter gives none.
         sha256: the hash of the file's text, as hex digits; line endings do not change it.
+        front_matter: what the file says of the judge.
         sections: the messages, split at their placeholders.
         inputs: what the prompt shows of a case, one for each placeholder.
         parameters: sampling parameters by their names in the chat completions API.
-        reply: the reply format and its options, or None if the file names none.
-        scale: the scale of the value in the reply, or None if the file names none.
-        levels: the highest value of each level -> the level's label.
-        not_applicable: the values that mean that there is nothing to judge.
-        threshold: the score, 0..1, from which a response passes.
-        passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
-        example_reply: an example that the reply format must read correctly.
         path: the file, for error messages.
     """
 
     name: str
-    description: str
-    version: str
     sha256: str
+    front_matter: FrontMatter
     sections: tuple[Section, ...]
     inputs: tuple[Input, ...]
     parameters: Mapping[str, Any]
-    reply: Mapping[str, Any] | None
-    scale: Scale | None
-    levels: Mapping[float, str]
-    not_applicable: tuple[float, ...]
-    threshold: float
-    passes: Passes
-    example_reply: ExampleReply | None
     path: str
 
     @classmethod
@@ -166,6 +68,7 @@ class Prompt(Frozen):
         """
         try:
             with Path(path).open(encoding="utf-8") as file:
+                # One character more, so that a longer file is refused and not cut.
                 text = file.read(LARGEST_PROMPT + 1)
         except (OSError, ValueError) as error:
             message = f"{path}: the prompt file cannot be read: {error}"
@@ -188,33 +91,45 @@ class Prompt(Frozen):
             raise PromptError("unreadable_prompt", message, path)
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         try:
-            head, body = _split(text)
-            sections = _sections(body, _placeholder(body, head))
-            inputs = _inputs(head, {name: None for _, pieces in sections for name in pieces[1::2]})
+            front_matter, body = split_front_matter(text)
+            sections = _split_sections(body, _placeholder_pattern(body, front_matter))
+            inputs = _check_inputs(front_matter, _placeholders_in(sections))
         except PromptError as error:  # it does not know the file
             raise PromptError(error.code, f"{path}: {error.message}", path) from error
-        settings: dict[str, Any] = dict(head) | {  # those of other tools are ignored
-            "name": head.name or Path(path).stem,
-            "sha256": hashlib.sha256(text.encode()).hexdigest(),
-            "sections": sections,
-            "inputs": inputs,
-            "parameters": dict(head.model.get("parameters") or {}),
-        }
-        return cls(**settings, path=path)
+        return cls(
+            name=front_matter.name or Path(path).stem,
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            front_matter=front_matter,
+            sections=sections,
+            inputs=inputs,
+            parameters=dict(front_matter.parameters),
+            path=path,
+        )
+
+    @property
+    def description(self) -> str:
+        """One sentence that says what the judge rates; "" if the file has none."""
+        return self.front_matter.description
 
     @cached_property
     def id(self) -> PromptId:
         """The name, version and hash that identify the prompt in a verdict."""
-        return PromptId(name=self.name, version=self.version, sha256=self.sha256)
+        return PromptId(name=self.name, version=self.front_matter.version, sha256=self.sha256)
 
     def missing(self, case: Case) -> list[Input]:
-        """The required inputs that a case does not have."""
-        values = [(each, each.value(case)) for each in self.inputs]
-        return [
-            each
-            for each, value in values
-            if each.required and (value is None or (is_blank(value) and not each.may_be_empty))
-        ]
+        """The required inputs that a case does not have.
+
+        Raises:
+            CaseError: the value of an input, required or not, cannot be read.
+        """
+        missing: list[Input] = []
+        for prompt_input in self.inputs:
+            value = prompt_input.value(case)
+            if not prompt_input.required:
+                continue
+            if value is None or (is_blank(value) and not prompt_input.may_be_empty):
+                missing.append(prompt_input)
+        return missing
 
     def check(self, case: Case) -> None:
         """Check that a case has every required input.
@@ -224,15 +139,29 @@ class Prompt(Frozen):
                 has. Its subject is the first that is missing.
         """
         missing = self.missing(case)
-        if missing:
-            needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
-            places = [f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing]
-            has = ", ".join(case.field_names()) or "nothing"
-            message = f"{self.name} needs {needed}. Give {'; '.join(places)}. The case has: {has}"
-            raise CaseError("missing_field", message, missing[0].field)
+        if not missing:
+            return
+        faults: list[str] = []
+        places: list[str] = []
+        for prompt_input in missing:
+            field = prompt_input.field
+            state = "blank"
+            if prompt_input.value(case) is None:
+                state = f"not given{case.hint(field)}"
+            faults.append(f"{field}, which is {state}")
+            subject = "it" if len(missing) == 1 else field
+            if prompt_input.is_custom:
+                place = f"{field}, as a key of the case's mapping or of its metadata"
+            else:
+                place = " or ".join((field, *ALIASES[field]))
+            places.append(f"{subject} as {place}")
+        field_names = ", ".join(case.field_names()) or "nothing"
+        needs = f"{self.name} needs {', and '.join(faults)}. Give {'; '.join(places)}."
+        message = f"{needs} The case has: {field_names}"
+        raise CaseError("missing_field", message, missing[0].field)
 
     def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
-        """The chat messages for a case: the file's text, with each placeholder replaced by its fenced value.
+        """Make the chat messages for a case: the file's text, with fenced values for its placeholders.
 
         The tags of a case end in a code that is made from the values that the prompt shows, and is in none
         of them. Equal values give equal messages.
@@ -244,25 +173,31 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
-        blocks, code = self._blocks(case)
+        blocks = [prompt_input.block(case) for prompt_input in self.inputs]
+        code = code_for(blocks)
         values = {block.name: fence_block(block, code) for block in blocks}
-        return tuple({"role": role, "content": _filled(pieces, values)} for role, pieces in self.sections)
+        messages: list[Mapping[str, str]] = []
+        for role, pieces in self.sections:
+            texts = list(pieces)
+            for index in range(1, len(pieces), 2):
+                texts[index] = values[pieces[index]]
+            messages.append({"role": role, "content": "".join(texts)})
+        return tuple(messages)
 
     def quoted(self, case: Case, texts: Iterable[str]) -> str:
-        """Texts from a reply or a response between the same tags as the values of the case; "" for none."""
-        _, code = self._blocks(case)
-        harmless = (re.sub(code, " ", without_control_tokens(text), flags=re.IGNORECASE) for text in texts)
-        return "\n".join(fence_block(Block("quote", text), code) for text in harmless)
-
-    def _blocks(self, case: Case) -> tuple[list[Block], str]:
-        """The values of a case that are shown, and the code of their tags."""
-        blocks = [_block(each, each.value(case)) for each in self.inputs]
-        return blocks, code_for(blocks)
+        """Put texts from a reply or a response between the tags of the case's values; "" for none."""
+        code = code_for([prompt_input.block(case) for prompt_input in self.inputs])
+        quotes: list[str] = []
+        for text in texts:
+            # The code is in none of the case's values, but a model that was shown it may have repeated it.
+            quote = re.sub(code, " ", without_control_tokens(text), flags=re.IGNORECASE)
+            quotes.append(fence_block(Block("quote", quote), code))
+        return "\n".join(quotes)
 
     def with_inputs(
         self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
     ) -> Prompt:
-        """The prompt with some of its inputs made less strict.
+        """Make a prompt some of whose inputs are less strict.
 
         Args:
             may_be_empty: the names of inputs that must be given but may be blank.
@@ -271,259 +206,90 @@ class Prompt(Frozen):
         Raises:
             PromptError: `unknown_input`; the message gives the name and the prompt's inputs.
         """
-        blank = self._fields_named("may_be_empty", may_be_empty)
-        left_out = self._fields_named("optional", optional)
-        inputs = tuple(
-            each.model_copy(
-                update={
-                    "may_be_empty": each.may_be_empty or each.field in blank,
-                    "required": each.required and each.field not in left_out,
-                }
-            )
-            for each in self.inputs
-        )
-        return self.model_copy(update={"inputs": inputs})
+        blank_fields = self._fields_named("may_be_empty", may_be_empty)
+        optional_fields = self._fields_named("optional", optional)
+        inputs: list[Input] = []
+        for prompt_input in self.inputs:
+            changes: dict[str, bool] = {}
+            if prompt_input.field in blank_fields:
+                changes["may_be_empty"] = True
+            if prompt_input.field in optional_fields:
+                changes["required"] = False
+            inputs.append(prompt_input.model_copy(update=changes))
+        return self.model_copy(update={"inputs": tuple(inputs)})
 
     def _fields_named(self, option: str, names: Sequence[str] | None) -> set[str]:
-        """The fields that an option names, by the names of placeholders, fields or aliases."""
-        fields = {
-            name: FIELD_NAMED.get(name, name) for name in ([names] if isinstance(names, str) else names or ())
-        }
-        for name, field in fields.items():
-            if field not in {each.field for each in self.inputs}:
-                inputs = ", ".join(each.name for each in self.inputs)
+        """Return the fields that an option names, by the names of placeholders, fields or aliases."""
+        if isinstance(names, str):
+            names = [names]
+        input_fields = {prompt_input.field for prompt_input in self.inputs}
+        fields: set[str] = set()
+        for name in names or ():
+            field = FIELD_NAMED.get(name, name)
+            if field not in input_fields:
+                inputs = ", ".join(prompt_input.name for prompt_input in self.inputs)
                 message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
                 raise PromptError("unknown_input", message, self.path)
-        return {*fields.values()}
+            fields.add(field)
+        return fields
 
 
-def _state(shown: Input, case: Case) -> str:
-    """What is wrong with the value of a missing input."""
-    return f"not given{case.hint(shown.field)}" if shown.value(case) is None else "blank"
-
-
-def _places(shown: Input) -> str:
-    """Where an input's value can be given, for error messages."""
-    if shown.is_custom:
-        return f"{shown.name}, as a key of the case's mapping or of its metadata"
-    return " or ".join((shown.field, *ALIASES[shown.field]))
-
-
-def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
-    """A section's text, with the value in place of each placeholder."""
-    return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
-
-
-def _block(shown: Input, value: Any) -> Block:  # noqa: ANN401  any field's value
-    """A field of a case as a block of text: documents as numbered blocks inside it, other lists as JSON."""
-    if shown.field == "context" or (shown.is_custom and shown.type == "documents"):
-        documents = [document for document in value or () if not is_blank(document)]
-        return Block(shown.name, tuple(_document(*numbered) for numbered in enumerate(documents, 1)))
-    return Block(shown.name, without_control_tokens(_written(shown, value)))
-
-
-def _written(shown: Input, value: Any) -> str:  # noqa: ANN401  any field's value
-    """A field of a case as text; lists and messages as JSON."""
-    if value is None or value == ():
-        return "[]" if shown.type == "list" else ""
-    if shown.type == "text" and shown.field in {"query", "response"}:
-        value = text_of(value, "user" if shown.field == "query" else "assistant")
-    if isinstance(value, str):
-        return value
-    items = [_message(item) if isinstance(item, Message) else item for item in value]
-    return json.dumps(items, ensure_ascii=False)
-
-
-def _document(number: int, document: Document) -> Block:
-    """A document between its own tags; a tool result is marked as one by its kind and its title."""
-    is_tool, title = document.kind == "tool", document.title
-    if is_tool and not title.startswith(TOOL_TITLE):
-        title = f"{TOOL_TITLE} {title}".strip()
-    attributes = {"number": str(number), "kind": "tool result" if is_tool else "", "title": title}
-    shown = (attribute(name, value) for name, value in attributes.items() if value.strip())
-    return Block("document", without_control_tokens(document.content.strip()), "".join(shown))
-
-
-def _message(message: Message) -> dict[str, Any]:
-    optional = {"name": message.name, "tool_calls": [dict(call) for call in message.tool_calls]}
-    given = {key: value for key, value in optional.items() if value}
-    return {"role": message.role, "content": message.content, **given}
-
-
-# The functions that read a file name the key in their errors, and `Prompt.parse` adds the file's name.
-
-
-def _split(text: str) -> tuple[FrontMatter, str]:
-    """The front matter, which may be missing, and the text after it."""
-    match = FRONT_MATTER.match(text)
-    if match is None:
-        return FrontMatter(), text
-    if match["head"] is None:
-        raise PromptError("bad_front_matter", "the front matter has no end: add a second line of ---")
-    return _front_matter(match["head"]), match["body"]
-
-
-def _front_matter(head: str) -> FrontMatter:
-    settings = _yaml_mapping(head)
-    if "inputs" in settings:
-        settings["inputs"] = _input_list(settings["inputs"])
-    if "reply" not in settings and isinstance(settings.get("model"), str):
-        del settings["model"]  # other tools put the model's name here
-    unknown = _unknown_keys(settings) if "reply" in settings else []
-    if unknown:
-        choice = (
-            "; the model is chosen in code or by --model" if any("model." in key for key in unknown) else ""
-        )
-        raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown)}{choice}")
-    try:
-        made = FrontMatter.model_validate(settings)
-    except ValidationError as error:
-        raise PromptError("bad_front_matter", first_fault(error)) from error
-    if not is_mapping(made.model.get("parameters") or {}):
-        raise PromptError("bad_front_matter", "model.parameters must be a mapping")
-    return made
-
-
-def _yaml_mapping(head: str) -> dict[str, Any]:
-    """The keys of the front matter that have a value."""
-    import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
-
-    try:
-        make: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it is there: ten times as fast
-        text = f"\n{head}"  # one line down, so that errors name the line of the file
-        _refuse_bombs(yaml.parse(text, make))
-        loader = make(text)
-        root = loader.get_single_node()
-        _refuse_repeated_keys(root)
-        loaded = None if root is None else loader.construct_document(root)
-    except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
-        raise PromptError("bad_front_matter", f"the front matter is not valid YAML: {error}") from error
-    if loaded is not None and not is_mapping(loaded):
-        raise PromptError("bad_front_matter", "the front matter must be a mapping")
-    return {key: value for key, value in (loaded or {}).items() if value is not None}
-
-
-def _refuse_bombs(events: Iterable[Any]) -> None:
-    """Raise a ValueError for YAML that grows when it is read: aliases repeat values that hold aliases."""
-    depth = 0
-    for number, event in enumerate(events):
-        kind = type(event).__name__
-        depth += kind in {"MappingStartEvent", "SequenceStartEvent"}
-        depth -= kind in {"MappingEndEvent", "SequenceEndEvent"}
-        faults = {
-            f"aliases (*{getattr(event, 'anchor', '')}) are not read: write the value out": kind
-            == "AliasEvent",
-            f"it has more than {MOST_VALUES} values": number > MOST_VALUES,
-            f"it has more than {DEEPEST} values in each other": depth > DEEPEST,
-        }
-        for fault in filter(faults.get, faults):
-            message = f"{fault}{event.start_mark}"
-            raise ValueError(message)
-
-
-def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
-    """Raise a ValueError if a mapping has a key twice: YAML would keep the last one only."""
-    nodes: list[Any] = [] if root is None else [root]
-    for node in nodes:  # which grows
-        if isinstance(node.value, str):
-            continue
-        nodes += [value for _, value in node.value] if node.id == "mapping" else node.value
-        keys: dict[str, Any] = {}
-        for key, _ in node.value if node.id == "mapping" else ():
-            if keys.setdefault(str(key.value), key) is not key:
-                message = f"the key {key.value!r} occurs twice{key.start_mark}"
-                raise ValueError(message)
-
-
-def _input_list(inputs: object) -> object:
-    """The inputs as a list of mappings; other tools' files have names, or a mapping from names.
-
-    Such a mapping gives each name a mapping with its type, or just a sample value.
-    """
-    if is_mapping(inputs):
-        inputs = [
-            {"name": name, **(settings if is_mapping(settings) else {})} for name, settings in inputs.items()
-        ]
-    return [_input_settings(item) for item in inputs] if is_list(inputs) else inputs
-
-
-def _input_settings(item: object) -> object:
-    if isinstance(item, str):
-        return {"name": item}
-    if is_mapping(item) and isinstance(item.get("type"), str):
-        return {**item, "type": _type(item["type"], item.get("name"))}
-    return item
-
-
-def _type(declared: str, name: object) -> str:
-    """An input's type by the name that the file has for it."""
-    field = FIELD_NAMED.get(name) if isinstance(name, str) else None
-    if field in MESSAGE_FIELDS and TYPES.get(declared) == "text":
-        return "messages"
-    return (TYPES if field else TYPES | VALUE_TYPES).get(declared, declared)
-
-
-def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
-    """The keys that nothing reads, which are probably misspelt, each with the nearest that is read there."""
-    model = settings.get("model")
-    settings = {**settings, "model.configuration": model.get("configuration") if is_mapping(model) else None}
-    known = {
-        "model": ("api", "configuration", "parameters", "response"),  # Prompty's
-        # What would be taken for the choice of a model is refused: the caller chooses it.
-        "model.configuration": ("type", "api_version", "organization", "connection"),
-        "inputs": Input.model_fields,
-        "scale": Scale.model_fields,
-        "example_reply": ExampleReply.model_fields,
-    }
-    top = FrontMatter.model_fields
-    unknown = [f"{key}{did_you_mean(str(key), top)}" for key in settings if key not in {*top, *known}]
-    for name, keys in known.items():
-        value = settings.get(name)
-        for item in value if is_list(value) else [value]:
-            if is_mapping(item):
-                unknown += [f"{name}.{key}{did_you_mean(str(key), keys)}" for key in item if key not in keys]
-    return unknown
-
-
-def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
+def _placeholder_pattern(body: str, front_matter: FrontMatter) -> re.Pattern[str]:
     """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
     if DOUBLE.search(body):
         return DOUBLE
-    names = sorted({*FIELD_NAMED, *(each.name for each in head.inputs or ())})
-    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, names))})\}}")
+    # Single braces are common in other text, such as JSON: only names of inputs are placeholders there.
+    names = set(FIELD_NAMED)
+    for prompt_input in front_matter.inputs or ():
+        names.add(prompt_input.name)
+    alternatives = "|".join(re.escape(name) for name in sorted(names))
+    return re.compile(rf"\{{(?P<name>{alternatives})\}}")
 
 
-def _sections(body: str, placeholder: re.Pattern[str]) -> tuple[Section, ...]:
-    """The role sections, split at their placeholders."""
+def _split_sections(body: str, placeholder: re.Pattern[str]) -> tuple[Section, ...]:
+    """Split a text into its role sections, and these at their placeholders."""
     if "{%" in body:
         message = "{% … %} is not supported: a prompt is plain text with placeholders"
         raise PromptError("template_language", message)
-    before, *rest = ROLE.split(body)
-    texts = [(role.lower(), text.strip()) for role, text in zip(rest[::2], rest[1::2], strict=True)]
-    if before.strip():
-        texts.insert(0, ("system" if texts else "user", before.strip()))
-    sections = tuple((role, tuple(placeholder.split(text))) for role, text in texts if text)
-    if not sections:
+    pieces = ROLE.split(body)  # the text before the first role, a role, its text, a role, its text, ...
+    texts: list[tuple[str, str]] = []
+    if pieces[0].strip():
+        texts.append(("system" if len(pieces) > 1 else "user", pieces[0].strip()))
+    for role, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        if text.strip():
+            texts.append((role.lower(), text.strip()))
+    if not texts:
         raise PromptError("empty_prompt", "the prompt has no text")
-    return sections
+    return tuple((role, tuple(placeholder.split(text))) for role, text in texts)
 
 
-def _inputs(head: FrontMatter, placeholders: Collection[str]) -> tuple[Input, ...]:
-    """The inputs that the file declares or, if it declares none, those that its placeholders name."""
-    inputs = head.inputs
+def _placeholders_in(sections: Iterable[Section]) -> Collection[str]:
+    """Return the names of the placeholders, without repetitions, in the order of the text."""
+    names: dict[str, None] = {}
+    for _, pieces in sections:
+        names.update(dict.fromkeys(pieces[1::2]))
+    return names.keys()
+
+
+def _check_inputs(front_matter: FrontMatter, placeholders: Collection[str]) -> tuple[Input, ...]:
+    """Return the inputs that the file declares or, if it declares none, those that its placeholders name.
+
+    Raises:
+        PromptError: an input's name is none, or inputs and placeholders are not the same.
+    """
+    inputs = front_matter.inputs
     if inputs is None:
-        inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
-    declared = [each.name for each in inputs]
-    for each in inputs:
-        fault = each.is_custom and _own_fault(each.name, placeholders, is_declared=head.inputs is not None)
-        if fault:
-            message = f"is not a field of a case and {fault}; the fields' names are: {', '.join(FIELD_NAMED)}"
-            raise PromptError("unknown_input", f"the input {each.name!r} {message}")
+        inputs = tuple(_undeclared_input(name) for name in placeholders)
+    names = [prompt_input.name for prompt_input in inputs]
+    for prompt_input in inputs:
+        if prompt_input.is_custom:
+            is_declared = front_matter.inputs is not None
+            _check_custom_name(prompt_input.name, placeholders, is_declared=is_declared)
     for name in placeholders:
-        if name not in declared:
+        if name not in names:
             message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
             raise PromptError("unknown_placeholder", message)
-    for name in declared:
+    for name in names:
         if name not in placeholders:
             message = f"the input {name!r} is declared, but the text has no placeholder for it"
             raise PromptError("unused_input", message)
@@ -533,12 +299,25 @@ def _inputs(head: FrontMatter, placeholders: Collection[str]) -> tuple[Input, ..
     return inputs
 
 
-def _own_fault(name: str, placeholders: Collection[str], *, is_declared: bool) -> str:
-    """Why this input name is reserved, or why it cannot be an input of the prompt's own; "" if it can."""
-    if name in RESERVED or name == "document":
-        return f"{name!r} is reserved: give it another name"
-    if not OWN_NAME.fullmatch(name):
-        return "an input of your own must have a name of ASCII letters, digits, _ and -"
-    if not is_declared:
-        return f"if it is an input of your own, declare it: inputs: [{{name: {name}, type: text}}, …]"
-    return "" if name in placeholders else "the text has no placeholder for it"
+def _undeclared_input(name: str) -> Input:
+    return Input(name=name, required=FIELD_NAMED.get(name) != "answers")  # known answers are rarely there
+
+
+def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared: bool) -> None:
+    """Check the name of an input of the prompt's own.
+
+    Raises:
+        PromptError: `unknown_input`: the name is reserved or cannot be one, or is most likely misspelt.
+    """
+    if name in RESERVED or name == "document":  # the tag around each document bears that name
+        fault = f"{name!r} is reserved: give it another name"
+    elif not CUSTOM_NAME.fullmatch(name):
+        fault = "an input of your own must have a name of ASCII letters, digits, _ and -"
+    elif not is_declared:
+        fault = f"if it is an input of your own, declare it: inputs: [{{name: {name}, type: text}}, …]"
+    elif name not in placeholders:
+        fault = "the text has no placeholder for it"
+    else:
+        return
+    message = f"is not a field of a case and {fault}; the fields' names are: {', '.join(FIELD_NAMED)}"
+    raise PromptError("unknown_input", f"the input {name!r} {message}")

@@ -21,7 +21,9 @@ from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
-from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
+from groundjudge.prompt.front_matter import ExampleReply
+from groundjudge.prompt.input import Input
+from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
@@ -313,21 +315,22 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     check_options(options, RubricOptions)
     prompt = Prompt.from_file(_file(name))
     own = ("scale", "levels", "not_applicable", "threshold", "passes")
-    settings = {name: getattr(prompt, name) for name in own}
+    settings = {name: getattr(prompt.front_matter, name) for name in own}
     settings["format"] = options.get("reply") or _format(prompt)
     settings |= _settings(options)
     if settings["scale"] is None:
         raise _refused("no_scale", prompt, "scale is missing: put it into the file, or pass a Scale in code")
-    if prompt.example_reply and options.get("reply") is None and options.get("scale") is None:
-        _check_example(prompt, prompt.example_reply, settings["format"], settings["scale"])
+    example = prompt.front_matter.example_reply
+    if example and options.get("reply") is None and options.get("scale") is None:
+        _check_example(prompt, example, settings["format"], settings["scale"])
     return Rubric(prompt=_adjusted(prompt, options), **settings)
 
 
 def _format(prompt: Prompt) -> Format:
     """The reply format that a prompt file names."""
-    if prompt.reply is None:
+    if prompt.front_matter.reply is None:
         raise _refused("no_reply_format", prompt, "reply is missing: add it, or in Python pass a format")
-    options = dict(prompt.reply)
+    options = dict(prompt.front_matter.reply)
     kind = str(options.pop("format", None))
     if kind not in FORMATS:
         fault = f"reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"

@@ -1,0 +1,269 @@
+"""The front matter of a prompt file: YAML between two lines of ---, which describes the judge.
+
+The errors raised here name the key; `Prompt.parse` adds the name of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.fields import FIELD_NAMED
+from groundjudge.errors import PromptError, did_you_mean, first_fault
+from groundjudge.prompt.input import Input
+from groundjudge.scale import Scale
+from groundjudge.verdict import Finite, Frozen, Passes
+
+FRONT_MATTER = re.compile(
+    r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
+)
+
+TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
+"""Prompty's names of input types, and what they are here."""
+
+VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
+"""Prompty's types that only an input of the prompt's own can have, and what they are here."""
+
+MESSAGE_FIELDS = ("query", "response", "conversation")
+"""The fields that may hold messages. A string in Prompty's sense shows all of them."""
+
+MOST_VALUES = 10_000
+DEEPEST = 50
+"""How many values front matter has at most, and how deeply they are nested."""
+
+
+class ExampleReply(Frozen):
+    """A reply as the model should write it, and the value or values that must be read from it."""
+
+    text: str
+    value: Finite | str | tuple[Finite | str | None, ...] | Mapping[str, Finite | str]
+
+
+class FrontMatter(BaseModel):
+    """The keys of a prompt file's front matter.
+
+    Attributes:
+        name: the judge's name; None: that of the file.
+        description: one sentence that says what the judge rates.
+        version: the version of the prompt.
+        authors, tags, sample: Prompty's keys, which nothing reads.
+        model: only its `parameters` are read, the sampling parameters: the model is chosen in code.
+        inputs: what the prompt shows of a case; None: what its placeholders name.
+        reply: the reply format and its options; None: it is passed in code.
+        scale: the scale of the value in the reply; None: it is passed in code.
+        levels: the highest value of each level -> the level's label.
+        not_applicable: the values that mean that there is nothing to judge.
+        threshold: the score, 0..1, from which a response passes.
+        passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
+        example_reply: an example that the reply format must read correctly.
+    """
+
+    # A version such as 1.2 is a number in YAML.
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
+
+    name: str | None = None
+    description: str = ""
+    version: str = "0"
+    authors: Any = None
+    tags: Any = None
+    sample: Any = None
+    model: Mapping[str, Any] = Field(default_factory=dict)
+    inputs: tuple[Input, ...] | None = None
+    reply: Mapping[str, Any] | None = None
+    scale: Scale | None = None
+    levels: Mapping[Finite, str] = Field(default_factory=dict[float, str])
+    not_applicable: tuple[Finite, ...] = ()
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    passes: Passes = "score"
+    example_reply: ExampleReply | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The sampling parameters by their names in the chat completions API."""
+        return self.model.get("parameters") or {}
+
+
+KNOWN_KEYS: Mapping[str, Collection[str]] = {
+    "model": ("api", "configuration", "parameters", "response"),  # Prompty's
+    # What would be taken for the choice of a model is refused: the caller chooses it.
+    "model.configuration": ("type", "api_version", "organization", "connection"),
+    "inputs": Input.model_fields,
+    "scale": Scale.model_fields,
+    "example_reply": ExampleReply.model_fields,
+}
+"""The keys that may stand in the mappings inside the front matter."""
+
+
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
+    """Split a file into its front matter, which may be missing, and the text after it.
+
+    Raises:
+        PromptError: `bad_front_matter`.
+    """
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return FrontMatter(), text
+    if match["head"] is None:
+        raise PromptError("bad_front_matter", "the front matter has no end: add a second line of ---")
+    return _read_front_matter(match["head"]), match["body"]
+
+
+def _read_front_matter(head: str) -> FrontMatter:
+    settings = _read_yaml(head)
+    if "inputs" in settings:
+        settings["inputs"] = _input_list(settings["inputs"])
+    if "reply" in settings:
+        _refuse_unknown_keys(settings)
+    elif isinstance(settings.get("model"), str):
+        del settings["model"]  # other tools put the model's name here
+    try:
+        front_matter = FrontMatter.model_validate(settings)
+    except ValidationError as error:
+        raise PromptError("bad_front_matter", first_fault(error)) from error
+    if not is_mapping(front_matter.parameters):
+        raise PromptError("bad_front_matter", "model.parameters must be a mapping")
+    return front_matter
+
+
+def _read_yaml(head: str) -> dict[str, Any]:
+    """Read the keys of the front matter that have a value."""
+    import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
+
+    try:
+        loader_class: Any = getattr(
+            yaml, "CSafeLoader", yaml.SafeLoader
+        )  # in C where it is there: ten times as fast
+        text = f"\n{head}"  # one line down, so that errors name the line of the file
+        _refuse_growing_yaml(yaml.parse(text, loader_class))
+        loader = loader_class(text)
+        root = loader.get_single_node()
+        content = None
+        if root is not None:
+            _refuse_repeated_keys(root)
+            content = loader.construct_document(root)
+    except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
+        raise PromptError("bad_front_matter", f"the front matter is not valid YAML: {error}") from error
+    if content is None:
+        return {}
+    if not is_mapping(content):
+        raise PromptError("bad_front_matter", "the front matter must be a mapping")
+    return {key: value for key, value in content.items() if value is not None}
+
+
+def _refuse_growing_yaml(events: Iterable[Any]) -> None:
+    """Refuse YAML that grows when it is read: aliases repeat values that hold aliases.
+
+    Raises:
+        ValueError: it has an alias, too many values, or values nested too deeply.
+    """
+    from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent  # noqa: PLC0415
+
+    depth = 0
+    for number, event in enumerate(events):
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+        if isinstance(event, AliasEvent):
+            fault = f"aliases (*{event.anchor}) are not read: write the value out"
+        elif number > MOST_VALUES:
+            fault = f"it has more than {MOST_VALUES} values"
+        elif depth > DEEPEST:
+            fault = f"it has more than {DEEPEST} values in each other"
+        else:
+            continue
+        message = f"{fault}{event.start_mark}"
+        raise ValueError(message)
+
+
+def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
+    """Refuse a mapping that has a key twice: YAML would keep the last one only.
+
+    Raises:
+        ValueError: the message names the key and its line.
+    """
+    nodes = deque([root])
+    while nodes:
+        node = nodes.popleft()
+        if node.id == "sequence":
+            nodes.extend(node.value)
+        if node.id != "mapping":
+            continue
+        keys: set[str] = set()
+        for key, value in node.value:
+            if str(key.value) in keys:
+                message = f"the key {key.value!r} occurs twice{key.start_mark}"
+                raise ValueError(message)
+            keys.add(str(key.value))
+            nodes.append(value)
+
+
+def _input_list(inputs: object) -> object:
+    """Return the inputs as a list of mappings; what is no list and no mapping is left to the validation.
+
+    Other tools' files have names, or a mapping that gives each name a mapping with its type, or just a sample
+    value.
+    """
+    if is_mapping(inputs):
+        declarations: list[Any] = []
+        for name, settings in inputs.items():
+            declaration = {"name": name}
+            if is_mapping(settings):
+                declaration.update(settings)
+            declarations.append(declaration)
+        inputs = declarations
+    if not is_list(inputs):
+        return inputs
+    return [_input_settings(declaration) for declaration in inputs]
+
+
+def _input_settings(declaration: object) -> object:
+    if isinstance(declaration, str):
+        return {"name": declaration}
+    if is_mapping(declaration) and isinstance(declaration.get("type"), str):
+        return {**declaration, "type": _input_type(declaration["type"], declaration.get("name"))}
+    return declaration
+
+
+def _input_type(declared_type: str, name: object) -> str:
+    """Return an input's type by the name that the file has for it."""
+    field = FIELD_NAMED.get(name) if isinstance(name, str) else None
+    type_ = TYPES.get(declared_type)
+    if field in MESSAGE_FIELDS and type_ == "text":
+        return "messages"
+    if type_ is None and field is None:
+        type_ = VALUE_TYPES.get(declared_type)
+    return declared_type if type_ is None else type_
+
+
+def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
+    """Refuse keys that nothing reads, which are probably misspelt, each with the nearest that is read there.
+
+    Raises:
+        PromptError: `bad_front_matter`; the message lists all of them.
+    """
+    unknown: list[str] = []
+    for key in settings:
+        if key not in FrontMatter.model_fields and key not in KNOWN_KEYS:
+            unknown.append(f"{key}{did_you_mean(str(key), FrontMatter.model_fields)}")
+    model = settings.get("model")
+    configuration = model.get("configuration") if is_mapping(model) else None
+    inner_settings = {**settings, "model.configuration": configuration}
+    for name, known_keys in KNOWN_KEYS.items():
+        inner = inner_settings.get(name)
+        for mapping in inner if is_list(inner) else [inner]:
+            if not is_mapping(mapping):
+                continue
+            for key in mapping:
+                if key not in known_keys:
+                    unknown.append(f"{name}.{key}{did_you_mean(str(key), known_keys)}")
+    if unknown:
+        hint = ""
+        if any("model." in key for key in unknown):
+            hint = "; the model is chosen in code or by --model"
+        raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown)}{hint}")

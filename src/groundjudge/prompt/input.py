@@ -1,0 +1,104 @@
+"""An input of a prompt: a field of the case or an entry of its metadata, and how the model is shown it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.fields import FIELD_NAMED
+from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
+from groundjudge.prompt.fences import Block, attribute, without_control_tokens
+from groundjudge.verdict import Frozen
+
+
+class Input(Frozen):
+    """A field of the case, or an entry of its metadata, that the prompt shows to the model.
+
+    Attributes:
+        name: the name of the placeholder: the field's own name, one of its aliases, or a key of the metadata.
+        type: how the value is written: as text (of messages the last one), as JSON messages, as numbered
+            documents or as a JSON list.
+        required: a case without the field, or with a blank one, is an error.
+        may_be_empty: a required field must be given but may be blank.
+    """
+
+    name: str
+    type: Literal["text", "messages", "documents", "list"] = "text"
+    required: bool = True
+    may_be_empty: bool = False
+
+    @cached_property
+    def field(self) -> str:
+        """The name of the case's field, or the key of the metadata."""
+        return FIELD_NAMED.get(self.name, self.name)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the input is the prompt's own: it is looked up in the case's metadata."""
+        return self.name not in FIELD_NAMED
+
+    def value(self, case: Case) -> Any:  # noqa: ANN401  any field's value
+        """What a case has for the input; None if it was not given.
+
+        Raises:
+            CaseError: the value cannot be read, or two keys give different ones.
+        """
+        if self.is_custom:
+            return case.metadata_value(self.name, self.type)
+        return case.value(self.field)
+
+    def block(self, case: Case) -> Block:
+        """The value as a block of text: documents as numbered blocks inside it, other lists as JSON.
+
+        Raises:
+            CaseError: as for `value`.
+        """
+        value = self.value(case)
+        if self.field == "context" or (self.is_custom and self.type == "documents"):
+            return Block(self.name, _document_blocks(value or ()))
+        return Block(self.name, without_control_tokens(self._text(value)))
+
+    def _text(self, value: Any) -> str:  # noqa: ANN401  any field's value
+        """The value of a field as text; lists and messages as JSON."""
+        if value is None or value == ():
+            return "[]" if self.type == "list" else ""
+        if self.type == "text" and self.field == "query":
+            value = text_of(value, "user")
+        elif self.type == "text" and self.field == "response":
+            value = text_of(value, "assistant")
+        if isinstance(value, str):
+            return value
+        entries = [_message_data(entry) if isinstance(entry, Message) else entry for entry in value]
+        return json.dumps(entries, ensure_ascii=False)
+
+
+def _document_blocks(documents: Sequence[Document]) -> tuple[Block, ...]:
+    """Number the documents that are not blank; a tool result is marked as one by its kind and its title."""
+    blocks: list[Block] = []
+    for document in documents:
+        if is_blank(document):
+            continue
+        attributes = attribute("number", str(len(blocks) + 1))
+        title = document.title
+        if document.kind == "tool":
+            attributes += attribute("kind", "tool result")
+            if not title.startswith(TOOL_TITLE):
+                title = f"{TOOL_TITLE} {title}".strip()
+        if title.strip():
+            attributes += attribute("title", title)
+        content = without_control_tokens(document.content.strip())
+        blocks.append(Block("document", content, attributes))
+    return tuple(blocks)
+
+
+def _message_data(message: Message) -> dict[str, Any]:
+    """A message as JSON data, without what it does not have: most have neither a name nor calls of tools."""
+    data: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.name:
+        data["name"] = message.name
+    if message.tool_calls:
+        data["tool_calls"] = [dict(call) for call in message.tool_calls]
+    return data
