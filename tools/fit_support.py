@@ -28,7 +28,7 @@ from groundjudge.offline.support import COEFFICIENTS, Signals, index, support
 
 linear_model: Any = import_module("sklearn.linear_model")  # which is not typed
 
-KEPT = Path(__file__).parents[1] / "src" / "groundjudge" / "offline" / COEFFICIENTS
+MODEL = Path(__file__).parents[1] / "src" / "groundjudge" / "offline" / COEFFICIENTS
 GROUP_KEYS = ("claim_id", "document_id", "context")
 HELD_OUT = 5
 """One group in so many is held out."""
@@ -45,55 +45,71 @@ class Row(NamedTuple):
     fields: dict[str, Any]
 
 
-def read(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[Row]:
     """The labelled rows of a file."""
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    labelled = (fields for fields in lines if fields["label"] in {0, 1})
-    return [Row(path.stem, _group(fields), fields["label"] == 1, fields) for fields in labelled]
+    rows: list[Row] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = json.loads(line)
+        if fields["label"] in {0, 1}:
+            rows.append(Row(path.stem, group_of(fields), fields["label"] == 1, fields))
+    return rows
 
 
-def _group(fields: dict[str, Any]) -> str:
-    return str(next(fields[key] for key in GROUP_KEYS if fields.get(key)))
+def group_of(fields: dict[str, Any]) -> str:
+    """What the row shares with other rows: its claim, its document or else its context."""
+    for key in GROUP_KEYS:
+        if fields.get(key):
+            return str(fields[key])
+    message = f"a row has none of {', '.join(GROUP_KEYS)}: {fields}"
+    raise ValueError(message)
 
 
-def held_out(groups: Iterable[str]) -> frozenset[str]:
+def held_out_groups(groups: Iterable[str]) -> frozenset[str]:
     """The groups that take no part in fitting."""
-    each = list(dict.fromkeys(groups))
-    return frozenset(Random(SEED).sample(each, round(len(each) / HELD_OUT)))  # noqa: S311
+    distinct = list(dict.fromkeys(groups))
+    return frozenset(Random(SEED).sample(distinct, round(len(distinct) / HELD_OUT)))  # noqa: S311
 
 
-def signals(row: Row) -> Signals:
+def signals_of(row: Row) -> Signals:
     """What the model knows of a row."""
     return support(row.fields["response"], index(row.fields["context"])).signals
 
 
-def split(path: Path) -> tuple[list[Row], list[Row]]:
+def split_rows(path: Path) -> tuple[list[Row], list[Row]]:
     """The rows of a file to fit to, and those that are held out."""
-    rows = read(path)
-    out = held_out(row.group for row in rows)
-    return [row for row in rows if row.group not in out], [row for row in rows if row.group in out]
+    rows = read_rows(path)
+    held_out = held_out_groups(row.group for row in rows)
+    rows_to_fit = [row for row in rows if row.group not in held_out]
+    rows_to_measure = [row for row in rows if row.group in held_out]
+    return rows_to_fit, rows_to_measure
 
 
 def main(
     files: Annotated[list[Path], typer.Argument(help="Labelled rows, JSONL.")],
-    out: Annotated[Path, typer.Option(help="Where to write the model.")] = KEPT,
+    out: Annotated[Path, typer.Option(help="Where to write the model.")] = MODEL,
 ) -> None:
     """Fit the model to all files together, and write it."""
-    rows = [row for path in files for row in split(path)[0]]
-    known = [(row, signals(row)) for row in rows]
-    measured = [(row, found[:-1]) for row, found in known if not found.contradicted]
-    labels = [row.is_supported for row, _ in measured]
-    kinds = Counter((row.file, row.is_supported) for row, _ in measured)
-    weights = [len(measured) / len(kinds) / kinds[row.file, row.is_supported] for row, _ in measured]
-    fitted = linear_model.LogisticRegression().fit([found for _, found in measured], labels, weights)
-    values = [float(fitted.intercept_[0]), *map(float, fitted.coef_[0]), CONTRADICTED]
-    named = zip(["intercept", *Signals._fields], (round(value, 3) for value in values), strict=True)
-    kept = {
+    rows: list[Row] = []
+    features: list[tuple[float, ...]] = []
+    for path in files:
+        for row in split_rows(path)[0]:
+            signals = signals_of(row)
+            if not signals.contradicted:
+                rows.append(row)
+                features.append(signals[:-1])
+    labels = [row.is_supported for row in rows]
+    counts = Counter((row.file, row.is_supported) for row in rows)
+    weights = [len(rows) / len(counts) / counts[row.file, row.is_supported] for row in rows]
+    model = linear_model.LogisticRegression().fit(features, labels, weights)
+    coefficients = {"intercept": round(float(model.intercept_[0]), 3)}
+    for name, value in zip(Signals._fields, [*model.coef_[0], CONTRADICTED], strict=True):
+        coefficients[name] = round(float(value), 3)
+    content = {
         "method": "logistic regression",
         "held_out": f"one group in {HELD_OUT}, seed {SEED}",
-        "coefficients": dict(named),
+        "coefficients": coefficients,
     }
-    out.write_text(f"{json.dumps(kept, indent=2)}\n", encoding="utf-8")
+    out.write_text(f"{json.dumps(content, indent=2)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ ASSETS = ROOT / "docs/assets"
 SIZE = {"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": False}
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-background-networking", "--hide-scrollbars")
 JUDGES = ("groundedness", "statement_groundedness")
-DRAWN = 20
+ROWS_TO_LABEL = 20
 """How many rows the labelling page has."""
 ROW = "rag-number-changed"
 """The case that the second picture shows."""
@@ -42,9 +42,10 @@ OPEN = """
 def main() -> None:
     """Make the pages of the examples and take their pictures."""
     rows = [row for row in read_rows(ROOT / "examples/cases.jsonl") if not isinstance(row, CaseError)]
-    cases = [*map(Case.from_mapping, rows)]
-    verdicts = [*run([load(name, model="offline") for name in JUDGES], rows)]
-    sample = draw(verdicts, DRAWN, judge=JUDGES[0])
+    cases = [Case.from_mapping(row) for row in rows]
+    judges = [load(name, model="offline") for name in JUDGES]
+    verdicts = list(run(judges, rows))
+    sample = draw(verdicts, ROWS_TO_LABEL, judge=JUDGES[0])
     pages = {
         "report": report(verdicts, title="verdicts.jsonl", cases=cases),
         "label": labelling_page(sample, cases, load_rubric(JUDGES[0])),
@@ -60,15 +61,15 @@ def main() -> None:
             page = Path(folder) / f"{name}.html"
             page.write_text(text, encoding="utf-8")
             chrome.get(page.as_uri())
-            _take(chrome, ASSETS / f"{name}.webp")
+            _take_picture(chrome, ASSETS / f"{name}.webp")
             if name == "report":
                 chrome.execute_script(OPEN, ROW, JUDGES[-1])
-                _take(chrome, ASSETS / "report-row.webp")
+                _take_picture(chrome, ASSETS / "report-row.webp")
 
 
-def _take(chrome: webdriver.Chrome, path: Path) -> None:
-    taken: Any = chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 75})
-    path.write_bytes(b64decode(taken["data"]))
+def _take_picture(chrome: webdriver.Chrome, path: Path) -> None:
+    picture: Any = chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 75})
+    path.write_bytes(b64decode(picture["data"]))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ class CustomMetadataHook(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Add the text to the metadata."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": LINK.sub(_absolute, text)}
+        metadata["readme"] = {"content-type": "text/markdown", "text": LINK.sub(_absolute_link, text)}
 
 
-def _absolute(link: re.Match[str]) -> str:
+def _absolute_link(link: re.Match[str]) -> str:
     kind = "raw" if link["picture"] else "blob"
     return f"{link['picture']}{link['text']}({REPOSITORY}/{kind}/main/{link['path']})"

@@ -61,13 +61,14 @@ INTERNAL = {"groundjudge.case.case", "groundjudge.evidence", "groundjudge.lab.li
 def on_page_markdown(markdown: str, page: Any, **_: object) -> str:  # noqa: ANN401  MkDocs has its own types
     """Link to the repository where a page names a file outside `docs`, and list adapters and commands."""
     folder = (ROOT / "docs" / page.file.src_uri).parent
-    for line, made in ((EVERY_ADAPTER, _adapters), (EVERY_COMMAND, _commands)):
-        if line in markdown:
-            markdown = markdown.replace(line, "\n".join(made()))
-    return LINK.sub(lambda link: _in_repository(folder, link["path"]), markdown)
+    if EVERY_ADAPTER in markdown:
+        markdown = markdown.replace(EVERY_ADAPTER, "\n".join(_sections_of_adapters()))
+    if EVERY_COMMAND in markdown:
+        markdown = markdown.replace(EVERY_COMMAND, "\n".join(_sections_of_commands()))
+    return LINK.sub(lambda link: _address_in_repository(folder, link["path"]), markdown)
 
 
-def _in_repository(folder: Path, link: str) -> str:
+def _address_in_repository(folder: Path, link: str) -> str:
     """The address of a file outside `docs`; other links as they are, for MkDocs to check."""
     path = (folder / link).resolve()
     if path.is_relative_to(ROOT / "docs") or not path.is_relative_to(ROOT) or not path.exists():
@@ -75,42 +76,56 @@ def _in_repository(folder: Path, link: str) -> str:
     return f"{SOURCE}/{relpath(path, ROOT)}"
 
 
-def _adapters() -> Iterator[str]:
+def _sections_of_adapters() -> Iterator[str]:
     for file in sorted((ROOT / "adapters").glob("[a-z]*.py")):
         framework = file.read_text(encoding="utf-8").partition(":")[0].strip('"')
         yield ADAPTER.format(name=file.stem, title=framework)
         yield ALSO.get(file.stem, "")
 
 
-def _commands(*names: str) -> Iterator[str]:
+def _sections_of_commands(*names: str) -> Iterator[str]:
     """The help of a command, and of the commands in it."""
     text = CliRunner(env={"COLUMNS": "100"}).invoke(app, [*names, "--help"]).stdout
     yield f"## groundjudge {' '.join(names)}\n\n```text\n{text.strip()}\n```\n"
     for name in COMMAND.findall(text.partition("\nCommands:\n")[2]):
-        yield from _commands(*names, name)
+        yield from _sections_of_commands(*names, name)
 
 
 def on_page_content(html: str, **_: object) -> str:
     """Show a long signature once, and link the names of public classes in texts to the reference."""
-    first: dict[str, str] = {}
-    html = SIGNATURE.sub(lambda signature: _said_once(signature, first), html)
-    return "\n".join(line if "<h" in line else NAME.sub(_referenced, line) for line in html.split("\n"))
+    heading_ids: dict[str, str] = {}
+    html = SIGNATURE.sub(lambda signature: _show_once(signature, heading_ids), html)
+    lines: list[str] = []
+    for line in html.split("\n"):
+        if "<h" in line:  # a link inside a heading would be in the table of contents too
+            lines.append(line)
+        else:
+            lines.append(NAME.sub(_link_to_reference, line))
+    return "\n".join(lines)
 
 
-def _said_once(found: re.Match[str], first: dict[str, str]) -> str:
-    """A heading and its signature, or a link to an earlier one with the same arguments."""
-    arguments = TAG.sub("", found["signature"]).partition("(")[2]
-    home = first.setdefault(arguments, found["id"])
-    if home == found["id"] or len(arguments) < LONG:
-        return found[0]
-    name = f'<a href="#{home}"><code>{home.rpartition(".")[2]}</code></a>'
-    return f"{found['heading']}<p>The arguments are those of {name}.</p>"
+def _show_once(match: re.Match[str], heading_ids: dict[str, str]) -> str:
+    """A heading and its signature, or a link to an earlier one with the same arguments.
+
+    Args:
+        match: what `SIGNATURE` found.
+        heading_ids: the first heading with these arguments on the page, by the arguments; it is added to.
+    """
+    arguments = TAG.sub("", match["signature"]).partition("(")[2]
+    first_id = heading_ids.setdefault(arguments, match["id"])
+    if first_id == match["id"] or len(arguments) < LONG:
+        return match[0]
+    name = f'<a href="#{first_id}"><code>{first_id.rpartition(".")[2]}</code></a>'
+    return f"{match['heading']}<p>The arguments are those of {name}.</p>"
 
 
-def _referenced(name: re.Match[str]) -> str:
-    homes = ("groundjudge", "groundjudge.types", "groundjudge.replies")
-    home = next((home for home in homes if name["name"] in import_module(home).__all__), None)
-    return f'<autoref identifier="{home}.{name["name"]}" optional>{name[0]}</autoref>' if home else name[0]
+def _link_to_reference(match: re.Match[str]) -> str:
+    """The name of a class with a link to where the reference has it, if it is public."""
+    name = match["name"]
+    for module in ("groundjudge", "groundjudge.types", "groundjudge.replies"):
+        if name in import_module(module).__all__:
+            return f'<autoref identifier="{module}.{name}" optional>{match[0]}</autoref>'
+    return match[0]
 
 
 def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401
@@ -119,10 +134,11 @@ def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401
     Raises:
         SystemExit: a public name is on no page of the reference.
     """
-    shown = set(config.plugins["mkdocstrings"].handlers.inventory)
+    inventory = set(config.plugins["mkdocstrings"].handlers.inventory)
     package = griffe.load("groundjudge", search_paths=[ROOT / "src"], allow_inspection=False)
-    if absent := [f"::: {name}" for name in public_names(package) if name not in shown]:
-        raise SystemExit("\n".join(("no page of docs/reference has these lines:", *absent)))
+    missing_lines = [f"::: {name}" for name in public_names(package) if name not in inventory]
+    if missing_lines:
+        raise SystemExit("\n".join(["no page of docs/reference has these lines:", *missing_lines]))
     return env
 
 
@@ -133,8 +149,9 @@ def on_post_build(config: Any, **_: object) -> None:  # noqa: ANN401
         SystemExit: one does; the message names it.
     """
     for file in Path(config.site_dir).rglob("*.html"):
-        if loaded := LOADED.search(file.read_text(encoding="utf-8")):
-            raise SystemExit(f"{file} loads from elsewhere: {loaded[0]}")  # noqa: EM102, TRY003  it is read by people
+        match = LOADED.search(file.read_text(encoding="utf-8"))
+        if match:
+            raise SystemExit(f"{file} loads from elsewhere: {match[0]}")  # noqa: EM102, TRY003  it is read by people
 
 
 def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
@@ -142,8 +159,15 @@ def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
 
     A function with the name of its file is found inside it: `groundjudge.judging.panel.panel`.
     """
-    for name in () if package.path in INTERNAL else package.exports or ():
-        yield f"{package.path}.{name}.{name}" if f"{name}" in package.modules else f"{package.path}.{name}"
+    exports = package.exports or ()
+    if package.path in INTERNAL:
+        exports = ()
+    for export in exports:
+        name = str(export)
+        if name in package.modules:
+            yield f"{package.path}.{name}.{name}"
+        else:
+            yield f"{package.path}.{name}"
     for module in package.modules.values():
         if not module.is_alias:
             yield from public_names(module)
