@@ -1,4 +1,4 @@
-"""Writes the tables of docs/errors.md, whose text is written by hand, from the codes in groundjudge.errors.
+"""Writes the tables of docs/errors.md, whose text is written by hand, from the tables of codes in the source.
 
 With --check, nothing is written, and a stale page is an error.
 """
@@ -6,10 +6,14 @@ With --check, nothing is written, and a stale page is an error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
-from groundjudge.errors import CODES, ENDS_RUN, explain_code
+# The rooms whose errors `import groundjudge` does not bring: a table counts once its class is imported.
+import groundjudge.batches.state
+import groundjudge.lab.labels
+import groundjudge.lab.probe.cases  # noqa: F401  as above
+from groundjudge.errors import ENDS_RUN, explain_code, tables_of_codes
 
 PAGE = Path(__file__).parents[1] / "docs/errors.md"
 KINDS = {"Other errors": "GroundjudgeError", "Warnings": "warnings"}
@@ -27,37 +31,62 @@ DETAILS = '<details markdown="1">\n<summary>All codes from A to Z</summary>'
 def page(text: str) -> str:
     """The page with the tables and the index that belong to the codes of today."""
     head, *sections = text.split("\n## ")
-    titles = {section.partition("\n")[0] for section in sections}
-    if absent := CODES.keys() - {KINDS.get(title, title) for title in titles}:
-        sys.exit(f"docs/errors.md has no section on {', '.join(sorted(absent))}: add one with an empty table")
+    tables = _tables_in_order(sections)
+    new_sections: list[str] = []
+    for section in sections:
+        introduction = section.partition(TABLE)[0]
+        new_sections.append(introduction + TABLE + _rows(_kind_of(section), tables))
     before, _, rest = head.partition(INDEX)
     after = rest.partition(END_OF_INDEX)[2]
-    return "\n## ".join((f"{before}{INDEX}{_index()}{END_OF_INDEX}{after}", *map(_section, sections)))
+    new_head = f"{before}{INDEX}{_index(tables)}{END_OF_INDEX}{after}"
+    return "\n## ".join([new_head, *new_sections])
 
 
-def _section(text: str) -> str:
-    title = text.partition("\n")[0]
-    return text.partition(TABLE)[0] + TABLE + "".join(_rows(KINDS.get(title, title)))
+def _kind_of(section: str) -> str:
+    """The class of the errors that a section of the page is on, or "warnings"."""
+    title = section.partition("\n")[0]
+    return KINDS.get(title, title)
 
 
-def _rows(kind: str) -> Iterator[str]:
-    for code in CODES[kind]:
+def _tables_in_order(sections: list[str]) -> dict[str, Mapping[str, str]]:
+    """The tables of codes in the order of the page's sections."""
+    tables = tables_of_codes()
+    kinds = [_kind_of(section) for section in sections]
+    missing = sorted(tables.keys() - set(kinds))
+    if missing:
+        sys.exit(f"docs/errors.md has no section on {', '.join(missing)}: add one with an empty table")
+    return {kind: tables[kind] for kind in kinds}
+
+
+def _rows(kind: str, tables: Mapping[str, Mapping[str, str]]) -> str:
+    rows = ""
+    for code in tables[kind]:
         meaning, remedy = explain_code(kind, code)
-        ends = " It ends a run." if kind == "ModelError" and code in ENDS_RUN else ""
-        yield f'| <a id="{_anchor(kind, code)}"></a>`{code}` | {meaning}{ends} | {remedy or "None."} |\n'
+        if kind == "ModelError" and code in ENDS_RUN:
+            meaning += " It ends a run."
+        if not remedy:
+            remedy = "None."
+        rows += f'| <a id="{_anchor(kind, code, tables)}"></a>`{code}` | {meaning} | {remedy} |\n'
+    return rows
 
 
-def _index() -> str:
-    found = sorted((code, kind) for kind, codes in CODES.items() for code in codes)
-    options = "".join(f'<option value="{_anchor(kind, code)}">' for code, kind in found)
-    links = ",\n".join(f"[`{code}`](#{_anchor(kind, code)}) ({kind})" for code, kind in found)
-    return f'<datalist id="codes">{options}</datalist>\n\n{DETAILS}\n\n{links}'
+def _index(tables: Mapping[str, Mapping[str, str]]) -> str:
+    entries = sorted((code, kind) for kind, codes in tables.items() for code in codes)
+    options = ""
+    links: list[str] = []
+    for code, kind in entries:
+        anchor = _anchor(kind, code, tables)
+        options += f'<option value="{anchor}">'
+        links.append(f"[`{code}`](#{anchor}) ({kind})")
+    return f'<datalist id="codes">{options}</datalist>\n\n{DETAILS}\n\n' + ",\n".join(links)
 
 
-def _anchor(kind: str, code: str) -> str:
-    """The code itself; if several classes have it, only for the first of them."""
-    first = next(each for each, codes in CODES.items() if code in codes)
-    return code if first == kind else f"{kind.removesuffix('Error').lower()}-{code}"
+def _anchor(kind: str, code: str, tables: Mapping[str, Mapping[str, str]]) -> str:
+    """The code itself; if several classes have it, only for the first of them on the page."""
+    kinds_with_code = [other_kind for other_kind, codes in tables.items() if code in codes]
+    if kinds_with_code[0] == kind:
+        return code
+    return f"{kind.removesuffix('Error').lower()}-{code}"
 
 
 def main() -> None:

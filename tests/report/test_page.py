@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
 from groundjudge import Case
-from groundjudge.errors import CODES, explain_code
+from groundjudge.errors import WARNINGS, explain_code
 from groundjudge.lab.agreement import agree
 from groundjudge.lab.labels import Labels
 from groundjudge.report.page import report
@@ -59,7 +59,7 @@ def test_data_holds_verdicts_cases_and_judges() -> None:
 
 
 def test_warnings_that_occur_are_explained_by_the_table_of_codes() -> None:
-    codes = (*CODES["warnings"], "odd")
+    codes = (*WARNINGS, "odd")
     data = data_of(report([verdict("a", 0.8, warnings=codes), verdict("b", 0.9)]))
     assert data["warnings"] == {code: explain_code("warnings", code)[0] for code in codes}
     assert [code for code, meaning in data["warnings"].items() if not meaning] == ["odd"]

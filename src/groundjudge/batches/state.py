@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ValidationError
 
@@ -31,6 +31,14 @@ not waited for any longer, but each further command looks for them."""
 
 class StateError(GroundjudgeError):
     """The state of a submitted run cannot be used."""
+
+    codes: ClassVar[Mapping[str, str]] = {
+        "in_use": "Another command works on the same run. Wait for it.",
+        "no_state": "Nothing was submitted for that `--out`, or its state is incomplete or old. "
+        "Name the file that `groundjudge batch submit` got as `--out`, or submit again.",
+        "other_run": "The state is of another judge, prompt, model, option, endpoint, version or cases. "
+        "Go back to what was submitted, or choose another `--out`.",
+    }
 
 
 class PartOfRun(Frozen):

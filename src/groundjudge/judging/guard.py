@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar, Unpack, cast, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.fields import Fields, FieldsLike
@@ -140,6 +140,11 @@ class GuardError(GroundjudgeError):
     Attributes:
         outcome: what was decided, with all drafts; its response is None.
     """
+
+    codes: ClassVar[Mapping[str, str]] = {
+        "blocked": "The guard let no draft of the answer out, and has no fallback, or could not make it. "
+        "Give `fallback=`, or look at the verdicts in the error's `outcome`, and at its cause.",
+    }
 
     def __init__(self, code: str, message: str, outcome: Outcome) -> None:
         super().__init__(code, message)

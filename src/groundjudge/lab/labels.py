@@ -12,7 +12,7 @@ from functools import cache
 from itertools import chain
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, ClassVar, Literal, NoReturn, TypeAlias
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import field_of
@@ -45,6 +45,26 @@ REASONS = ("n_error", "n_not_applicable", "n_unlabelled", "n_label_not_applicabl
 
 class LabelError(GroundjudgeError):
     """Labels, samples or calibrations that cannot be read, or cannot be used with the given options."""
+
+    codes: ClassVar[Mapping[str, str]] = {
+        "bad_option": "An option does not fit the verdicts. Read it in the message: graded labels need "
+        "`--label-threshold`, and several judges or a panel need `--judge`.",
+        "label_conflict": "One id has two different labels. Correct one, give the rows ids of their own, or "
+        "say in each row's `annotator` who gave which.",
+        "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
+        "no_sample": "The labelled rows were drawn with known probabilities, without which figures lie. "
+        "Give the file of the draw with `--sample`.",
+        "no_threshold": "No threshold reaches the precision of `--at-least` with these labels. "
+        "Take another judge or prompt, label more rows, or ask for less.",
+        "outside_sample": "A labelled row was not drawn, or is of another draw, or has no verdict. "
+        "Leave it out.",
+        "too_few_labels": "The split lacks positive or negative rows, or a stratum of a drawn sample has no "
+        "label. Label more, or use fewer `--folds`.",
+        "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
+        "unreadable_sample": "`groundjudge label` did not write it. Give its file `.sample.json`.",
+        "unreadable_label": "A label is not a boolean, a number on the scale or one of the judge's labels. "
+        "Correct it; if people use a label that no verdict has, name the prompt file with `--judge-file`.",
+    }
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Reader:
 
     def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
         """The error for a place: what must be in it, and what is."""
-        fault = describe_fault(code, wanted=self.scale.expected_text)
+        fault = describe_fault(code, expected_text=self.scale.expected_text)
         quotes = tuple(filter(None, (of, quote[:LONGEST].strip())))
         return ReplyError(code, self.text.raw, fault, quotes, is_misplaced=True)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
@@ -83,6 +83,15 @@ def latest_verdicts(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
 
 class ResumeError(GroundjudgeError):
     """A run cannot be resumed, or cannot begin in a file that holds something; the file is unchanged."""
+
+    codes: ClassVar[Mapping[str, str]] = {
+        "exists": "The file holds something. Continue it with `--resume`, or replace it with `--overwrite`.",
+        "in_use": "Another command is writing to the file. Wait for it, or choose another `--out`.",
+        "no_verdict": "A line is not a verdict. Choose another `--out`, or replace it with `--overwrite`.",
+        "other_model": "The verdicts come from another model, other settings or another library version. "
+        "As for `no_verdict`: the scores of both would not be comparable.",
+        "other_prompt": "The file's verdicts come from another prompt. As for `other_model`.",
+    }
 
 
 class PreviousVerdicts:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError
@@ -25,6 +25,18 @@ BACKING = frozenset({"context", "reference", "profile", "conversation", "answers
 
 class ProbeError(GroundjudgeError):
     """A judge cannot be probed, or the cards of two probes cannot be read or compared."""
+
+    codes: ClassVar[Mapping[str, str]] = {
+        "bad_card": "The file was not written by `groundjudge probe --card`. Pass such a file.",
+        "bad_case": "A row of `--cases` is unreadable, has no `expect` or an id twice. Correct that row.",
+        "no_cases": "No case of the library has your judge's inputs. Pass yours: `--cases own.jsonl`.",
+        "no_edit": "`--without` names an edit that does not exist. Use a name from the message's list.",
+        "no_source": "The prompt shows nothing that could back a response. Probe another judge.",
+        "no_verdict": "No judging gave a verdict. Look up the first error, which the message quotes.",
+        "nothing_fails": "No case is labelled `fail`. Add some: attacks need wrong responses.",
+        "nothing_passes": "No case is labelled `pass`. Add some: edits need right responses.",
+        "other_judge": "Two cards have no edit in common. Compare probes of the same judge.",
+    }
 
 
 @dataclass(frozen=True)
