@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -25,6 +26,10 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # Otherwise every process that a test starts compiles the whole package, and every run all of the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and with them all processes they
+# start. Tests that interrupt a run would wait until they time out.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Otherwise pytest-asyncio makes an event loop that nobody closes.
 asyncio.set_event_loop(None)

@@ -1,8 +1,8 @@
 """What can go wrong: errors, each with a short code to count by, and the table of the warnings' codes.
 
-Each class of errors has a table of its codes, `codes`; other rooms define their own classes of errors. A table
-says of every code what is wrong, in its first sentence, and what to do about it, in the others. The page of
-codes in the documentation, the report and the tests are made from the tables.
+Each class of errors has a table of its codes, `codes`; other rooms define their own classes of errors. A
+table says of every code what is wrong, in its first sentence, and what to do about it, in the others. The
+page of codes in the documentation, the report and the tests are made from these tables.
 """
 
 from __future__ import annotations
