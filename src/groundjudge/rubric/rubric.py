@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -31,7 +30,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, fold_label
-from groundjudge.verdict import Part, Passes, Verdict, __version__, decision
+from groundjudge.verdict import Evidence, Part, Passes, Verdict, __version__, decision
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
@@ -41,6 +40,9 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUE
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
 """The code of a quote that is in none of the documents: of a warning, and of the error that asks again."""
+
+ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
+"""The options that add to what the prompt says; the others replace a field of the rubric."""
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
@@ -113,12 +115,16 @@ class Rubric:
         check_choice("bad_empty_response", "empty_response", self.empty_response, EmptyResponse)
         check_choice("bad_structured", "structured", self.structured, Structured)
         check_choice("bad_passes", "passes", self.passes, Passes)
-        if self.passes == "weakest" and not (self.format.part_names or self.format.parts_are_sentences):
-            raise _refused("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
-        off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
-        if off:
-            fault = f"levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: give some that fit"
-            raise _refused("bad_levels", self.prompt, fault)
+        has_parts = self.format.part_names or self.format.parts_are_sentences
+        if self.passes == "weakest" and not has_parts:
+            raise _prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
+        for value in (*self.levels, *self.not_applicable):
+            if not self.scale.holds(value):
+                fault = (
+                    f"levels, not_applicable: {value:g} is not on the scale {self.scale}: give some that fit"
+                )
+                raise _prompt_error("bad_levels", self.prompt, fault)
+        # Lists and unsorted levels are taken too; the fields of a frozen dataclass are set like this.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
@@ -150,89 +156,120 @@ class Rubric:
         identities; so have those of different versions of this library.
         """
         # All attributes count, so that no new one can be forgotten here.
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        own |= {"prompt": self.prompt.sha256, "format": _description(self.format)}
-        inputs = [each.model_dump() for each in self.inputs]
-        settings = [self.name, dict(self.prompt.parameters), inputs, own, __version__]
-        return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        settings["prompt"] = self.prompt.sha256
+        settings["format"] = _format_identity(self.format)
+        inputs = [prompt_input.model_dump() for prompt_input in self.inputs]
+        parameters = dict(self.prompt.parameters)
+        content = json.dumps(
+            [self.name, parameters, inputs, settings, __version__], sort_keys=True, default=repr
+        )
+        return sha256(content.encode()).hexdigest()[:16]
 
     def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
-        """The rubric with other settings; parameters, may_be_empty and optional add to those that it has.
+        """Make a rubric with other settings; parameters, may_be_empty and optional add to those that it has.
+
+        Args:
+            options: see `RubricOptions`.
 
         Raises:
             PromptError: as for `Rubric`; `unknown_input` if may_be_empty or optional names no input.
             TypeError: there is no option of that name.
         """
         check_options(options, RubricOptions)
-        return replace(self, prompt=_adjusted(self.prompt, options), **_settings(options))
+        return replace(self, prompt=_prompt_with(self.prompt, options), **_replaced_fields(options))
 
     def ask(self, case: CaseLike) -> Request:
-        """What a model is asked about a case.
+        """Make the request about a case.
 
         Raises:
             CaseError: the case lacks what the prompt needs, or cannot be read.
         """
-        case = self._seen(case)
+        case = self._case_to_judge(case)
         return Request(self.prompt.render(case), self.parameters, self, case)
 
-    def _seen(self, case: CaseLike) -> Case:
-        """The case as it is asked about."""
-        return Case.of(case) if self.tool_titles else Case.of(case).without_tool_titles()
+    def _case_to_judge(self, case: CaseLike) -> Case:
+        """Read a case as this rubric judges it."""
+        case = Case.of(case)
+        return case if self.tool_titles else case.without_tool_titles()
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """What is sent along with the messages of a first request; the prompt's own parameters come first."""
-        probabilities: Mapping[str, Any] = PROBABILITIES if self.weighted else {}
-        always: Mapping[str, Any] = self.response_format if self.structured == "always" else {}
-        return {**probabilities, **always, **self.prompt.parameters}
+        parameters: dict[str, Any] = {}
+        if self.weighted:
+            parameters.update(PROBABILITIES)
+        if self.structured == "always":
+            parameters.update(self.response_format)
+        # The file's own parameters come last: a prompt may ask for another `response_format`.
+        parameters.update(self.prompt.parameters)
+        return parameters
 
     @cached_property
     def response_format(self) -> Mapping[str, Any]:
         """The parameter that asks an endpoint for a reply by the format's schema; {} if it has none."""
-        schema = None if self.structured == "never" else self.format.schema(self.scale)
+        if self.structured == "never":
+            return {}
+        schema = self.format.schema(self.scale)
         if schema is None:
             return {}
-        named = {"name": "verdict", "schema": schema, "strict": True}
-        return {"response_format": {"type": "json_schema", "json_schema": named}}
+        json_schema = {"name": "verdict", "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
     def read(self, reply: str | Reply, case: CaseLike | None = None) -> Verdict:
-        """The verdict that a reply gives on a case. Without the case, quotes cannot be checked.
+        """Read the verdict that a reply gives on a case. Without the case, quotes cannot be checked.
 
         Raises:
             ReplyError: the reply holds no verdict that can be read.
         """
-        reply = Reply(reply) if isinstance(reply, str) else reply
-        case = None if case is None else self._seen(case)
-        expectation = Expectation(self.levels, None if case is None else case.response_text)
-        reading = self.format.read_reply(reply, self.scale, expectation)
-        weighed, shares = reading, None
+        if isinstance(reply, str):
+            reply = Reply(reply)
+        response_text: str | None = None
+        if case is not None:
+            case = self._case_to_judge(case)
+            response_text = case.response_text
+        reading = self.format.read_reply(reply, self.scale, Expectation(self.levels, response_text))
+        weighed: Reading = reading
+        distribution: Mapping[str, float] | None = None
         if self.weighted:
-            weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
-        parts, about_quotes = _parts(weighed, reading, self.scale, case)
-        unfound = _without_evidence(parts)
-        evidence_note = describe_fault(EVIDENCE_NOT_FOUND, unfound) if unfound else ""
+            weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
+        parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case)
+        reason = reading.reason
+        without_evidence = _parts_without_evidence(parts)
+        if without_evidence:
+            note = describe_fault(EVIDENCE_NOT_FOUND, without_evidence)
+            reason = f"{reason}\n{note}" if reason else note
+        # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
-        inconsistencies = self._consistency_warnings(reading, label, case)
-        warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
-        is_applicable = reading.value not in self.not_applicable
-        score = self.format.score(weighed, self.scale) if is_applicable else None
+        warnings = [*weighed.warnings, *quote_warnings]
+        if case is not None and not case.is_shown_whole(prompt_input.field for prompt_input in self.inputs):
+            warnings.append("content_not_shown")
+        if reading.level and _is_other_level(reading.level, label, self.levels):
+            warnings.append("band_mismatch")
+        # Whether a verdict applies is decided by the value that the reply states, not by the weighed mean.
+        score: float | None = None
+        if reading.value not in self.not_applicable:
+            score = self.format.score(weighed, self.scale)
+        expected: float | None = None
+        if distribution and score is not None:
+            expected = weighed.value
         return Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
             score=score,
             value=reading.value,
             label=label,
-            reason="\n".join(filter(None, (reading.reason, evidence_note))),
+            reason=reason,
             parts=parts,
-            warnings=tuple(dict.fromkeys(warnings)),
+            warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             usage=reply.usage,
             attempts=1,
             model=reply.model,
             prompt=self.prompt.id,
             reply=reply.text,
-            case_id=case.id if case else None,
-            expected=weighed.value if shares and score is not None else None,
-            distribution=shares,
+            case_id=None if case is None else case.id,
+            expected=expected,
+            distribution=distribution,
             **decision(score, parts, self.passes, self.threshold),
         )
 
@@ -244,59 +281,69 @@ class Rubric:
                 `missing_field` if the case also lacks an input that the application does not give
                 (anything but the context): then it is not meant for this judge.
         """
-        code = self._missing_response(case)
+        code = self._response_fault(case)
         if code is None:
             return None
+        # A row that lacks more than an application gives was not meant for this judge: that is an error,
+        # whatever `empty_response` says.
         try:
             self.prompt.check(case.model_copy(update=FROM_THE_APPLICATION))
         except CaseError:
             self.prompt.check(case)  # names all that is missing, the response included
             raise
         if self.empty_response == "error":
-            raise CaseError(code, _no_response(self.prompt, code, case), "response")
+            raise CaseError(code, _response_message(self.prompt, code, case), "response")
         verdict = Verdict(
             judge=self.name, status="not_applicable", label=code, prompt=self.prompt.id, case_id=case.id
         )
-        return verdict if self.empty_response == "not_applicable" else self._worst(verdict, code)
+        if self.empty_response == "not_applicable":
+            return verdict
+        return self._worst_verdict(verdict, code)
 
-    def _missing_response(self, case: Case) -> str | None:
-        """The code of what is wrong with the response, where the prompt needs one."""
-        shown = next((each for each in self.inputs if each.field == "response"), None)
-        if shown is None or not shown.required:
+    def _response_fault(self, case: Case) -> str | None:
+        """Return the code of what is wrong with the response, where the prompt needs one."""
+        for prompt_input in self.inputs:
+            if prompt_input.field == "response":
+                break
+        else:
             return None
-        response = shown.value(case)
-        if response is None:
+        if not prompt_input.required:
+            return None
+        if prompt_input.value(case) is None:
             return "no_response"
-        return "empty_response" if is_blank(case.response_text) and not shown.may_be_empty else None
+        if is_blank(case.response_text) and not prompt_input.may_be_empty:
+            return "empty_response"
+        return None
 
-    def _worst(self, verdict: Verdict, code: str) -> Verdict:
-        choice, names = self.scale.nearest(0.0) or None, self.format.part_names
-        worst = self.scale.worst if choice is None else self.scale.choices[choice] or 0.0
-        value, score = None if names else worst, self.scale.score(worst)
-        parts = tuple(Part(name=name, value=worst, score=score, label=choice) for name in names)
-        return verdict.model_copy(
-            update={
-                "status": "ok",
-                "score": score,
-                "value": value,
-                "label": choice or label_of(value, self.levels),
-                "reason": f"The response is {'missing' if code == 'no_response' else 'blank'}.",
-                "parts": parts,
-                "warnings": (code,),
-                **decision(score, parts, self.passes, self.threshold),
-            }
-        )
-
-    def _consistency_warnings(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
-        """The warnings that the format alone cannot give."""
-        if case and not case.is_shown_whole(each.field for each in self.inputs):
-            yield "content_not_shown"
-        if reading.level and _names_another(reading.level, label, self.levels):
-            yield "band_mismatch"
+    def _worst_verdict(self, verdict: Verdict, code: str) -> Verdict:
+        """Give a verdict the worst value of the scale, and to each named part too."""
+        worst = self.scale.worst
+        choice: str | None = None
+        if self.scale.choices:
+            choice = self.scale.nearest(0.0)
+            worst = self.scale.choices[choice] or 0.0
+        score = self.scale.score(worst)
+        parts: list[Part] = []
+        for name in self.format.part_names:
+            parts.append(Part(name=name, value=worst, score=score, label=choice))
+        value = None if parts else worst
+        state = "missing" if code == "no_response" else "blank"
+        changes: dict[str, Any] = {
+            "status": "ok",
+            "score": score,
+            "value": value,
+            "label": choice or label_of(value, self.levels),
+            "reason": f"The response is {state}.",
+            "parts": tuple(parts),
+            "warnings": (code,),
+        }
+        changes.update(decision(score, parts, self.passes, self.threshold))
+        return verdict.model_copy(update=changes)
 
 
 def names() -> list[str]:
-    """The names of the judges that come with the library."""
+    """Return the names of the judges that come with the library."""
+    # Nothing lists them: a file in the folder is a judge.
     return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
 
 
@@ -313,52 +360,78 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         TypeError: there is no option of that name.
     """
     check_options(options, RubricOptions)
-    prompt = Prompt.from_file(_file(name))
-    own = ("scale", "levels", "not_applicable", "threshold", "passes")
-    settings = {name: getattr(prompt.front_matter, name) for name in own}
-    settings["format"] = options.get("reply") or _format(prompt)
-    settings |= _settings(options)
+    prompt = Prompt.from_file(_find_prompt_file(name))
+    front_matter = prompt.front_matter
+    settings: dict[str, Any] = {
+        "scale": front_matter.scale,
+        "levels": front_matter.levels,
+        "not_applicable": front_matter.not_applicable,
+        "threshold": front_matter.threshold,
+        "passes": front_matter.passes,
+    }
+    if options.get("reply") is None:
+        settings["format"] = _read_format(prompt)
+    settings.update(_replaced_fields(options))
     if settings["scale"] is None:
-        raise _refused("no_scale", prompt, "scale is missing: put it into the file, or pass a Scale in code")
-    example = prompt.front_matter.example_reply
-    if example and options.get("reply") is None and options.get("scale") is None:
+        fault = "scale is missing: put it into the file, or pass a Scale in code"
+        raise _prompt_error("no_scale", prompt, fault)
+    example = front_matter.example_reply
+    # The example is written in the file's own format and scale.
+    if example is not None and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, example, settings["format"], settings["scale"])
-    return Rubric(prompt=_adjusted(prompt, options), **settings)
+    return Rubric(prompt=_prompt_with(prompt, options), **settings)
 
 
-def _format(prompt: Prompt) -> Format:
-    """The reply format that a prompt file names."""
+def _find_prompt_file(name: str | Path) -> Path:
+    path = Path(name)
+    if str(name) in names():
+        path = PROMPTS / f"{name}.prompty"
+    if not path.is_file():
+        listed = ", ".join(names())
+        message = f"there is no judge {str(name)!r}, and no file of that name; the judges are: {listed}"
+        raise PromptError("unknown_judge", message, str(name))
+    return path
+
+
+def _read_format(prompt: Prompt) -> Format:
+    """Make the reply format that a prompt file names."""
     if prompt.front_matter.reply is None:
-        raise _refused("no_reply_format", prompt, "reply is missing: add it, or in Python pass a format")
+        fault = "reply is missing: add it, or in Python pass a format"
+        raise _prompt_error("no_reply_format", prompt, fault)
     options = dict(prompt.front_matter.reply)
-    kind = str(options.pop("format", None))
-    if kind not in FORMATS:
-        fault = f"reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
-        raise _refused("unknown_reply_format", prompt, fault)
-    known = {each.name: each.type for each in fields(FORMATS[kind])}
-    with suppress(ValidationError):
-        if options.keys() <= known.keys():
-            return TypeAdapter(FORMATS[kind]).validate_python(options)
-    named = ", ".join(f"{name} ({type_})" for name, type_ in known.items()) or "(none)"
-    fault = f"reply: the format {kind} has the options {named}, not {options}"
-    raise _refused("bad_reply_option", prompt, fault)
+    format_name = str(options.pop("format", None))
+    if format_name not in FORMATS:
+        fault = f"reply.format: unknown format {format_name!r}, the formats are {', '.join(FORMATS)}"
+        raise _prompt_error("unknown_reply_format", prompt, fault)
+    types = {field.name: field.type for field in fields(FORMATS[format_name])}
+    if options.keys() <= types.keys():
+        try:
+            return TypeAdapter(FORMATS[format_name]).validate_python(options)
+        except ValidationError:
+            pass  # a value of a wrong type, which is refused as an unknown option is
+    listed = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
+    fault = f"reply: the format {format_name} has the options {listed}, not {options}"
+    raise _prompt_error("bad_reply_option", prompt, fault)
 
 
-def _adjusted(prompt: Prompt, options: RubricOptions) -> Prompt:
-    """The prompt with the options that add to what its file says."""
+def _prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
+    """Make the prompt with the options that add to what its file says."""
     parameters = {**prompt.parameters, **(options.get("parameters") or {})}
-    inputs = prompt.with_inputs(may_be_empty=options.get("may_be_empty"), optional=options.get("optional"))
-    return inputs.model_copy(update={"parameters": parameters})
+    prompt = prompt.with_inputs(may_be_empty=options.get("may_be_empty"), optional=options.get("optional"))
+    return prompt.model_copy(update={"parameters": parameters})
 
 
-def _settings(options: RubricOptions) -> dict[str, Any]:
-    """The fields of a rubric that the options replace."""
-    added = ("parameters", "may_be_empty", "optional")
-    given = {name: value for name, value in options.items() if value is not None and name not in added}
-    return {"format" if name == "reply" else name: value for name, value in given.items()}
+def _replaced_fields(options: RubricOptions) -> dict[str, Any]:
+    """Return the fields of a rubric that the options replace."""
+    replaced: dict[str, Any] = {}
+    for option, value in options.items():
+        if value is None or option in ADDED_TO_PROMPT:
+            continue
+        replaced["format" if option == "reply" else option] = value
+    return replaced
 
 
-def _refused(code: str, prompt: Prompt, fault: str) -> PromptError:
+def _prompt_error(code: str, prompt: Prompt, fault: str) -> PromptError:
     return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
 
 
@@ -366,12 +439,13 @@ def _check_format(candidate: object) -> None:
     missing = missing_members(candidate)
     if missing:
         kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
-        formats = ", ".join(each.__name__ for each in FORMATS.values())
+        formats = ", ".join(format_class.__name__ for format_class in FORMATS.values())
         lacks = f"it lacks {', '.join(missing)}: pass one of {formats}, or an object that has them"
         raise PromptError("bad_reply_format", f"reply: {kind} is not a reply format, {lacks}", kind)
 
 
 def _check_numbers(scale: object, threshold: object) -> None:
+    # Both come from callers whom no type checker need have warned: a pair of numbers is no scale.
     if not isinstance(scale, Scale):
         message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
         raise PromptError("bad_scale", message, str(scale))
@@ -385,106 +459,130 @@ def _check_choices(rubric: Rubric) -> None:
     for label, value in rubric.scale.choices.items():
         names = rubric.format.part_names or ("-",)
         parts = tuple(PartReading(name, value, label=label) for name in names)
+        labels: set[str] = set()
         try:
-            written = rubric.format.write_reply(Reading(value, parts=parts, label=label), rubric.scale)
-            found = rubric.format.read_reply(Reply(written), rubric.scale)
+            reply_text = rubric.format.write_reply(Reading(value, parts=parts, label=label), rubric.scale)
+            reading = rubric.format.read_reply(Reply(reply_text), rubric.scale)
         except (ReplyError, TypeError, ValueError):
-            found = Reading(None)
-        if {found.label, *(part.label for part in found.parts)} - {""} != {label}:
+            pass  # no label was read
+        else:
+            labels = {reading.label, *(part.label for part in reading.parts)}
+        if labels - {""} != {label}:
             fault = f"the format {type(rubric.format).__name__} cannot express the label {label!r}"
             message = f"{rubric.name}: {fault}: give the scale numbers, or use another label or format"
             raise PromptError("bad_choices", message, rubric.prompt.path)
 
 
-def _no_response(prompt: Prompt, code: str, case: Case) -> str:
-    what = "no response was given" if code == "no_response" else "the response is blank"
-    missing = [each.field for each in prompt.missing(case) if each.field != "response"]
-    others = f", and no {' and no '.join(missing)} either" if missing else ""
+def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:
+    """Make sure that the file's own example is read as the file says."""
+    try:
+        reading = reply_format.read_reply(Reply(example.text), scale)
+    except ReplyError as error:
+        raise _prompt_error("bad_example", prompt, f"example_reply cannot be read: {error}") from error
+    value = _value_like(example.value, reading)
+    if value != example.value:
+        fault = f"example_reply is read as {value}, not as {example.value}"
+        raise _prompt_error("bad_example", prompt, fault)
+
+
+def _value_like(example_value: object, reading: Reading) -> object:
+    """Return what was read in the shape of an example: one verdict, those of the parts, or those by name."""
+    if isinstance(example_value, float | int | str):
+        return reading.label or reading.value
+    if isinstance(example_value, Mapping):
+        return {part.name: part.label or part.value for part in reading.parts}
+    return tuple(part.label or part.value for part in reading.parts)
+
+
+def _response_message(prompt: Prompt, code: str, case: Case) -> str:
+    """Say that there is no response, what else is missing, and what the user can do."""
+    fault = "no response was given" if code == "no_response" else "the response is blank"
+    fault += case.hint("response")
+    missing_fields = [prompt_input.field for prompt_input in prompt.missing(case)]
+    missing_fields = [field for field in missing_fields if field != "response"]
+    if missing_fields:
+        fault += f", and no {' and no '.join(missing_fields)} either"
     return (
-        f"{prompt.name}: {what}{case.hint('response')}{others}. "
+        f"{prompt.name}: {fault}. "
         "A crashed application must not look like a good one: set "
         '`empty_response` to "not_applicable" to leave such rows out, or to "worst" to score them 0. '
         f"The case has: {', '.join(case.field_names()) or 'nothing'}"
     )
 
 
-def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name
-    """What tells one format from another: its class, and its attributes."""
-    kind = type(format)
-    attributes = getattr(format, "__dict__", repr(format))
-    if is_dataclass(format):
-        attributes = {each.name: getattr(format, each.name) for each in fields(format) if each.compare}
-    return [kind.__module__, kind.__qualname__, attributes]
+def _format_identity(reply_format: Format) -> list[Any]:
+    """Return what tells one format from another: its class, and its attributes."""
+    if is_dataclass(reply_format):
+        attributes: Any = {}
+        for field in fields(reply_format):
+            if field.compare:
+                attributes[field.name] = getattr(reply_format, field.name)
+    else:
+        # An object of a class with slots has no `__dict__`.
+        attributes = getattr(reply_format, "__dict__", repr(reply_format))
+    format_class = type(reply_format)
+    return [format_class.__module__, format_class.__qualname__, attributes]
 
 
-def _parts(
+def _verdict_parts(
     weighed: Reading, reading: Reading, scale: Scale, case: Case | None
-) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
+) -> tuple[tuple[Part, ...], Sequence[str]]:
+    """Make the parts, scored as weighed, with their quotes looked up in the case; and warnings on quotes."""
     sources = Sources((case and case.context) or ())
-    found = [find(part.quotes, sources) if case else ((), ()) for part in reading.parts]
-    scores = [None if mean.value is None else scale.score(mean.value) for mean in weighed.parts]
-    parts = tuple(
-        Part(
-            name=part.name,
-            value=part.value,
-            score=score,
-            label=part.label or None,
-            reason=part.reason,
-            evidence=evidence,
-            warnings=(EVIDENCE_NOT_FOUND,) if score and EVIDENCE_NOT_FOUND in warned else (),
+    parts: list[Part] = []
+    warnings: list[str] = []
+    for part, weighed_part in zip(reading.parts, weighed.parts, strict=True):
+        score: float | None = None
+        if weighed_part.value is not None:
+            score = scale.score(weighed_part.value)
+        evidence: tuple[Evidence, ...] = ()
+        part_warnings: tuple[str, ...] = ()
+        if case is not None:
+            evidence, quote_warnings = find(part.quotes, sources)
+            warnings.extend(quote_warnings)
+            # A score of 0 needs no evidence.
+            if score and EVIDENCE_NOT_FOUND in quote_warnings:
+                part_warnings = (EVIDENCE_NOT_FOUND,)
+        elif part.quotes:
+            warnings.append("evidence_unchecked")
+        parts.append(
+            Part(
+                name=part.name,
+                value=part.value,
+                score=score,
+                label=part.label or None,
+                reason=part.reason,
+                evidence=evidence,
+                warnings=part_warnings,
+            )
         )
-        for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
-    )
-    if case is None and any(part.quotes for part in reading.parts):
-        return parts, ("evidence_unchecked",)
-    return parts, tuple(warning for _, warnings in found for warning in warnings)
+    return tuple(parts), warnings
 
 
 def evidence_error(verdict: Verdict) -> ReplyError | None:
     """Why to ask again after a reply that could be read: its score needs quotes that no document has."""
-    if not (numbers := _without_evidence(verdict.parts)):
+    numbers = _parts_without_evidence(verdict.parts)
+    if not numbers:
         return None
-    quotes = tuple(verdict.parts[number - 1].reason for number in numbers)
-    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=quotes, numbers=numbers)
+    sentences = tuple(verdict.parts[number - 1].reason for number in numbers)
+    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=sentences, numbers=numbers)
 
 
-def _without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
-    """The numbers of the sentences whose evidence is in none of the documents."""
+def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
+    """Return the numbers of the sentences whose evidence is in none of the documents."""
     return tuple(number for number, part in enumerate(parts, 1) if part.warnings)
 
 
-def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
+def _is_other_level(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    said = fold_label(level)
-    named = {other for other in levels.values() if re.search(rf"\b{re.escape(fold_label(other))}\b", said)}
-    named |= {other for other in levels.values() if said and fold_label(other).startswith(f"{said} ")}
-    return bool(named) and label not in named
-
-
-def _file(name: str | Path) -> Path:
-    path = PROMPTS / f"{name}.prompty" if str(name) in names() else Path(name)
-    if not path.is_file():
-        listed = ", ".join(names())
-        message = f"there is no judge {str(name)!r}, and no file of that name; the judges are: {listed}"
-        raise PromptError("unknown_judge", message, str(name))
-    return path
-
-
-def _check_example(prompt: Prompt, example: ExampleReply, reply: Format, scale: Scale) -> None:
-    """Make sure that the file's own example is read as the file says."""
-    try:
-        reading = reply.read_reply(Reply(example.text), scale)
-    except ReplyError as error:
-        raise _refused("bad_example", prompt, f"example_reply cannot be read: {error}") from error
-    if (found := _numbers(reading, example.value)) != example.value:
-        raise _refused("bad_example", prompt, f"example_reply is read as {found}, not as {example.value}")
-
-
-def _numbers(reading: Reading, like: object) -> object:
-    """What was read, in the shape in which the file gives it: one verdict, those of the parts, or by name."""
-    if isinstance(like, float | int | str):
-        return reading.label or reading.value
-    if isinstance(like, Mapping):
-        return {part.name: part.label or part.value for part in reading.parts}
-    return tuple(part.label or part.value for part in reading.parts)
+    level_text = fold_label(level)
+    named_labels: set[str] = set()
+    for level_label in levels.values():
+        label_text = fold_label(level_label)
+        is_inside = re.search(rf"\b{re.escape(label_text)}\b", level_text)
+        is_beginning = level_text and label_text.startswith(
+            f"{level_text} "
+        )  # "mild" for "mild hallucination"
+        if is_inside or is_beginning:
+            named_labels.add(level_label)
+    return bool(named_labels) and label not in named_labels
