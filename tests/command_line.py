@@ -57,7 +57,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             def stand_in(_: str) -> object:
                 return model
 
-            monkeypatch.setattr("groundjudge.cli.options.as_model", stand_in)
+            monkeypatch.setattr("groundjudge.cli.selection.as_model", stand_in)
         given_arguments = [*map(str, arguments)]
         runner = CliRunner(env={"COLUMNS": str(columns)})
         return runner.invoke(with_one_command(given_arguments), given_arguments, input=given)

@@ -42,7 +42,7 @@ def endpoint() -> Iterator[RawEndpoint]:
         for pace in PACES:
             patch.setattr(pacing, pace, 0.002)
         model = partial(OpenAIModel, base_url=running.url, max_retries=0, timeout=2)
-        patch.setattr("groundjudge.cli.options.as_model", model)
+        patch.setattr("groundjudge.cli.selection.as_model", model)
         yield running
 
 

@@ -13,7 +13,7 @@ from command_line import ROW
 from make_verdicts import error, verdict
 
 from groundjudge import Usage, Verdict
-from groundjudge.cli.running import LINE_EVERY, ProgressLine
+from groundjudge.cli.progress import LINE_EVERY, ProgressLine
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.summary import Tally
@@ -35,7 +35,7 @@ def judge_all(
     def clock() -> float:
         return now
 
-    with ProgressLine(rows.count, outcome, prices, out, clock).shown() as advance:
+    with ProgressLine(rows.count, outcome, prices, out, clock).show() as advance:
         for seconds, verdict in verdicts:
             now = 100 + seconds
             next(reading)

@@ -232,7 +232,7 @@ WRITTEN = {
     "batch.py: file.write(json_line(line, file))",
     "batch.py: state.write(run.settings, state.parts)",  # a file, as all below
     "outputs.py: file.write(html.encode())",
-    "probe.py: file.write(f'{found.card.model_dump_json(indent=2)}\\n'.encode())",
+    "probe.py: file.write(f'{result.card.model_dump_json(indent=2)}\\n'.encode())",
 }
 PRINTING = {"print", "echo", "secho", "prompt", "confirm", "write", "writelines"}
 

@@ -12,11 +12,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from groundjudge.cli.agree import agree
 from groundjudge.cli.batch import batch
+from groundjudge.cli.calibrate import calibrate
+from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
 from groundjudge.cli.label import label, rate
-from groundjudge.cli.measure import agree, calibrate, compare
-from groundjudge.cli.options import command_of
 from groundjudge.cli.probe import probe
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
@@ -24,9 +25,6 @@ from groundjudge.cli.screen import say
 from groundjudge.cli.show import examples, judges, show
 from groundjudge.text.printable import printable
 from groundjudge.verdict import __version__
-
-COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, label, rate, probe, report)
-"""In the order of `groundjudge --help`."""
 
 
 class Commands(TyperGroup):
@@ -49,7 +47,8 @@ def _printable_errors() -> Generator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(message := getattr(error, "message", None), str):
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
             vars(error)["message"] = printable(message)
         raise
 
@@ -60,16 +59,27 @@ app = typer.Typer(
     help="LLM judges of grounding and hallucination.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
+    pretty_exceptions_enable=False,  # a fault of ours shows the usual traceback, without the values of locals
     rich_markup_mode=None,  # plain help: quick, and whole on any terminal
 )
-for _command in COMMANDS:
-    app.command()(command_of(_command))
+# In the order of `groundjudge --help`.
+app.command()(run)
+app.command()(judges)
+app.command()(show)
+app.command()(examples)
+app.command()(estimate)
+app.command()(agree)
+app.command()(calibrate)
+app.command()(compare)
+app.command()(label)
+app.command()(rate)
+app.command()(probe)
+app.command()(report)
 app.add_typer(batch)
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001  how the option calls it
-    if wanted:
+def _show_version(is_asked_for: bool) -> None:  # noqa: FBT001  how the option calls it
+    if is_asked_for:
         say(f"groundjudge {__version__}")
         raise typer.Exit
 
@@ -78,7 +88,8 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  how the option calls it
 def main(
     *,
     version: Annotated[  # noqa: ARG001  its callback does it
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """LLM judges of grounding and hallucination."""

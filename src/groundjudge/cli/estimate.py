@@ -3,28 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
+from typing import Annotated
 
-from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
+import typer
+
+from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, note, report_errors
-from groundjudge.judging.panel import Stop
+from groundjudge.cli.selection import JudgeSelection
 from groundjudge.models.lookup import FunctionModel
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
-from groundjudge.runs.cost import estimate as estimates_of
+from groundjudge.runs.cost import estimate as estimate_judges
 from groundjudge.verdict import Usage
 
 COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion tokens")
 
+UNNAMED_MODEL = "unnamed"
+"""The model that is counted for where none is named: the number of calls does not depend on it."""
 
-def estimate(  # noqa: PLR0913  one per option
-    cases: str = CASES,
+InBatches = Annotated[
+    bool,
+    typer.Option("--batch", help="In batches: at half price, with all votes asked for."),
+]
+
+
+def estimate(
+    cases: options.Cases,
     *,
-    selection: JudgeSelection,
-    stop: Stop | None = STOP,
-    row_options: RowOptions,
-    pricing: PriceOptions,
-    batch: bool = option("In batches: at half price, with all votes asked for.", default=False),
+    judge: options.JudgeNames = None,
+    model: options.ModelNames = None,
+    repeats: options.Repeats = None,
+    panel: options.Panel = False,
+    rule: options.VoteRule = None,
+    weighted: options.Weighted = False,
+    structured: options.StructuredReplies = None,
+    empty_response: options.EmptyResponses = "error",
+    no_tool_titles: options.NoToolTitles = False,
+    stop: options.VoteStop = None,
+    file_format: options.RowFormat = None,
+    paths: options.RowFields = None,
+    encoding: options.RowEncoding = options.UTF_8,
+    limit: options.RowLimit = None,
+    price_in: options.PriceIn = None,
+    price_out: options.PriceOut = None,
+    batch: InBatches = False,
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
@@ -35,45 +57,73 @@ def estimate(  # noqa: PLR0913  one per option
     much again.
     """
     with report_errors():
-        prices = pricing.prices
-        counted = replace(selection, model=selection.model or ["unnamed"])
-        judges = counted.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
-        if batch:
-            prices = prices and prices.times(BATCH_SHARE)
-        rows = row_options.case_file(cases, judges)
-        found = estimates_of(judges, rows)
-    show_estimates(found, prices)
+        prices = options.prices_of(price_in, price_out)
+        models = model or [UNNAMED_MODEL]
+        selection = JudgeSelection(
+            judge, models, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+        )
+        # A model that is never called needs no key and no endpoint.
+        judges = selection.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
+        if batch and prices:
+            prices = prices.times(BATCH_SHARE)
+        rows = options.RowOptions(file_format, paths, encoding, limit).case_file(cases, judges)
+        estimates = estimate_judges(judges, rows)
+    show_estimates(estimates, prices)
     if rows.n_unreadable:
         note(f"{rows.n_unreadable:,} rows could not be read and are not counted")
 
 
-def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:
+def show_estimates(estimates: Sequence[Estimate], prices: Prices | None) -> None:
     """Print a row for each judge, and the cost if there are prices."""
     screen = Screen()
-    screen.table(COLUMNS, map(_cells, found))
-    calls = {one.judge: [*dict.fromkeys(one.calls_per_row)] for one in found}
-    screen.text(
-        *(f"{judge}: {' to '.join(map(str, n))} calls a row" for judge, n in calls.items() if n != [1]),
-        *([_cost(found, prices)] if prices else []),
-    )
+    screen.table(COLUMNS, [_cells(estimate) for estimate in estimates])
+    for estimate in estimates:
+        fewest, most = estimate.calls_per_row
+        if fewest != most:
+            screen.text(f"{estimate.judge}: {fewest} to {most} calls a row")
+        elif most != 1:
+            screen.text(f"{estimate.judge}: {most} calls a row")
+    if prices:
+        screen.text(_cost_line(estimates, prices))
 
 
-def _cells(one: Estimate) -> tuple[str, ...]:
+def _cells(estimate: Estimate) -> list[str]:
     """The cells of a judge's row."""
-    bound = "<= " if _may_be_fewer(one) else ""
-    most = "no limit" if one.completion_tokens is None else f"<= {one.completion_tokens:,}"
-    calls, prompts = f"{bound}{one.n_calls:,}", f"{bound}{one.prompt_tokens:,}"
-    return one.judge, calls, f"{one.n_free:,}", f"{one.n_error:,}", prompts, most
+    bound = "<= " if _may_be_fewer(estimate) else ""
+    completion_tokens = "no limit"
+    if estimate.completion_tokens is not None:
+        completion_tokens = f"<= {estimate.completion_tokens:,}"
+    return [
+        estimate.judge,
+        f"{bound}{estimate.n_calls:,}",
+        f"{estimate.n_free:,}",
+        f"{estimate.n_error:,}",
+        f"{bound}{estimate.prompt_tokens:,}",
+        completion_tokens,
+    ]
 
 
-def _may_be_fewer(one: Estimate) -> bool:
-    return len({*one.calls_per_row}) > 1
+def _may_be_fewer(estimate: Estimate) -> bool:
+    """Whether a row may take fewer calls than are counted: a panel stops once it is decided."""
+    fewest, most = estimate.calls_per_row
+    return fewest != most
 
 
-def _cost(found: Sequence[Estimate], prices: Prices) -> str:
-    prompts = prices.of(Usage(prompt_tokens=sum(one.prompt_tokens for one in found)))
-    replies = prices.of(Usage(completion_tokens=sum(one.completion_tokens or 0 for one in found)))
-    about = "at most about" if any(map(_may_be_fewer, found)) else "about"
-    is_limited = all(one.completion_tokens is not None for one in found)
-    limit = f", at most {replies:.4f} for replies" if is_limited else "; replies have no token limit"
-    return f"cost: {about} {prompts:.4f} for prompts{limit}"
+def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
+    prompt_tokens = 0
+    completion_tokens = 0
+    is_limited = True
+    about = "about"
+    for estimate in estimates:
+        prompt_tokens += estimate.prompt_tokens
+        if estimate.completion_tokens is None:
+            is_limited = False
+        else:
+            completion_tokens += estimate.completion_tokens
+        if _may_be_fewer(estimate):
+            about = "at most about"
+    prompt_cost = prices.of(Usage(prompt_tokens=prompt_tokens))
+    if not is_limited:
+        return f"cost: {about} {prompt_cost:.4f} for prompts; replies have no token limit"
+    reply_cost = prices.of(Usage(completion_tokens=completion_tokens))
+    return f"cost: {about} {prompt_cost:.4f} for prompts, at most {reply_cost:.4f} for replies"

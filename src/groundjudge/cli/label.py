@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from groundjudge.case.case import Case
 from groundjudge.cli import options
-from groundjudge.cli.measured import (
+from groundjudge.cli.inputs import (
+    VerdictFile,
     check_contents,
     exit_after,
     load_labels,
@@ -18,47 +21,96 @@ from groundjudge.cli.measured import (
     mixed_signatures,
     people_lines,
 )
-from groundjudge.cli.outputs import check_files, check_page, held, write_page
-from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
+from groundjudge.cli.outputs import check_files, check_page, hold_file, write_page
+from groundjudge.cli.screen import Screen, as_text, fail, report_errors, with_interval
 from groundjudge.errors import CaseError
-from groundjudge.lab.labels import value_in
-from groundjudge.lab.sample import draw, read_sample, save_sample
+from groundjudge.lab.labels import Labels, value_in
+from groundjudge.lab.sample import LabelSample, draw, read_sample, save_sample
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.lab.rate import TrueRate
-    from groundjudge.lab.sample import LabelSample
 
-JUDGE = options.option("Whose verdicts decide what is drawn. Default: the only judge.", **options.NAMED)
+NumberedRow = tuple[Mapping[str, Any], int]
+"""A row that could be read, and its number in the file."""
 
-
-def label(  # noqa: PLR0913  one per option
-    cases: str = options.CASES,
-    verdicts: str = options.VERDICTS,
-    *,
-    n: int = options.option(
-        "How many rows to label; with --group, how many groups.", "--n", default=100, min=1
-    ),
-    out: str = options.option(
-        "Write the page to this file.", *options.OUT, default="label.html", metavar="PATH"
-    ),
-    judge: str | None = JUDGE,
-    double: int = options.option("How many of the rows a second person labels too.", default=0, min=0),
-    group: str | None = options.option(
-        "The key shared by rows that belong together, such as those of one conversation: draw these whole.",
-        metavar="KEY",
-    ),
-    own_labels: bool = options.option("Choose among the judge's own labels.", default=False),
-    judge_file: str | None = options.option("The prompt file of a judge of your own.", metavar="FILE"),
-    queue: str | None = options.option(
-        "Make an annotation queue of this name in LangSmith, too: the ids of the rows are ids of runs there.",
+NumberOfRows = Annotated[
+    int,
+    typer.Option("--n", metavar="N", min=1, help="How many rows to label; with --group, how many groups."),
+]
+LabelPage = Annotated[
+    str,
+    typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file."),
+]
+DrawnBy = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
         metavar="NAME",
+        autocompletion=options.complete_judge,
+        help="Whose verdicts decide what is drawn. Default: the only judge.",
     ),
-    row_options: options.RowOptions,
-    seed: int = options.option("Seed of the draw.", default=0),
-    overwrite: bool = options.option("Replace the files of an earlier draw.", default=False),
+]
+DoubleLabels = Annotated[
+    int,
+    typer.Option("--double", metavar="N", min=0, help="How many of the rows a second person labels too."),
+]
+DrawnGroup = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="KEY",
+        help="The key shared by rows that belong together, such as those of one conversation: draw these "
+        "whole.",
+    ),
+]
+OwnLabels = Annotated[
+    bool,
+    typer.Option("--own-labels", help="Choose among the judge's own labels."),
+]
+OwnJudgeFile = Annotated[
+    str | None,
+    typer.Option("--judge-file", metavar="FILE", help="The prompt file of a judge of your own."),
+]
+QueueName = Annotated[
+    str | None,
+    typer.Option(
+        "--queue",
+        metavar="NAME",
+        help="Make an annotation queue of this name in LangSmith, too: the ids of the rows are ids of runs "
+        "there.",
+    ),
+]
+DrawSeed = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", help="Seed of the draw."),
+]
+OverwriteDraw = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace the files of an earlier draw."),
+]
+
+
+def label(
+    cases: options.Cases,
+    verdicts: options.Verdicts,
+    *,
+    n: NumberOfRows = 100,
+    out: LabelPage = "label.html",
+    judge: DrawnBy = None,
+    double: DoubleLabels = 0,
+    group: DrawnGroup = None,
+    own_labels: OwnLabels = False,
+    judge_file: OwnJudgeFile = None,
+    queue: QueueName = None,
+    file_format: options.RowFormat = None,
+    paths: options.RowFields = None,
+    encoding: options.RowEncoding = options.UTF_8,
+    limit: options.RowLimit = None,
+    seed: DrawSeed = 0,
+    overwrite: OverwriteDraw = False,
 ) -> None:
     """Draw rows for people to label, and make the page on which they do.
 
@@ -68,55 +120,83 @@ def label(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if nothing could be drawn.
     """
     with report_errors(), ExitStack() as until_written:
-        from groundjudge.report.labelling import labelling_page  # noqa: PLC0415
-
-        page, sampled, second = _files(out)
-        pages = [page, second] if double else [page]
-        inputs = (("the file of cases", cases), ("the file of verdicts", verdicts))
-        check_files([("--out", path) for path in (*pages, sampled)], inputs)
-        until_written.enter_context(held("--out", sampled, overwrite=overwrite))
-        for path in () if overwrite else pages:
-            check_page(path)
-        rows = {
-            id_of(row, number): (row, number)
-            for number, row in enumerate(row_options.rows(cases), 1)
-            if not isinstance(row, CaseError)
-        }
+        page, sample_file, second_page = _file_names(out)
+        pages = [page]
+        if double:
+            pages.append(second_page)
+        check_files(
+            [("--out", path) for path in (*pages, sample_file)],
+            [("the file of cases", cases), ("the file of verdicts", verdicts)],
+        )
+        until_written.enter_context(hold_file("--out", sample_file, overwrite=overwrite))
+        if not overwrite:
+            for path in pages:
+                check_page(path)
+        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        rows = _rows_by_id(cases, row_options)
         file = load_verdicts(verdicts)
         groups = _groups(rows, group)
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups)
-        rubric = _rubric(sample.judge, judge_file)
-        shown = [case_of(*rows[case_id]) for case_id in sample.ids if case_id in rows]
-        check_contents(shown, rubric, file.by_judge(sample.judge))
-        make = partial(labelling_page, sample, shown, rubric, own_labels=own_labels)
-        made = {path: make(second=path == second) for path in pages}
+        rubric = _load_own_rubric(sample.judge, judge_file)
+        drawn_cases = _drawn_cases(sample, rows, rubric, file)
+        htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
         if queue:
             from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415  an extra
 
             queue_sample(sample, queue, rubric)
-        for path, html in made.items():
+        # The files come last: a draw that LangSmith refuses leaves none.
+        for path, html in htmls.items():
             write_page(path, html)
-        save_sample(sampled, sample)
+        save_sample(sample_file, sample)
     screen = Screen()
-    screen.table(["stratum", "rows", "drawn"], _drawn(sample))
+    screen.table(["stratum", "rows", "drawn"], _strata_rows(sample))
     screen.text(f"{' and '.join(pages)}: open in a browser, label, and download the labels.")
-    screen.text(f"Then: groundjudge rate {verdicts} --labels labels.jsonl --sample {sampled}")
+    screen.text(f"Then: groundjudge rate {verdicts} --labels labels.jsonl --sample {sample_file}")
     exit_after(screen, mixed_signatures(file.verdicts), file)
 
 
-def rate(  # noqa: PLR0913  one per option
-    verdicts: str = options.VERDICTS,
+LabelFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels", metavar="FILE", help="People's labels; repeatable, for those of several people."
+    ),
+]
+FeedbackKey = Annotated[
+    str | None,
+    typer.Option(
+        "--feedback",
+        metavar="KEY",
+        help="With --sample: the labels are the feedback of this key on the runs in LangSmith.",
+    ),
+]
+RandomSample = Annotated[
+    bool,
+    typer.Option("--random", help="The labels are a simple random sample of the rows."),
+]
+RatedJudge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="NAME",
+        autocompletion=options.complete_judge,
+        help="With --random: the judge. Default: the only one.",
+    ),
+]
+
+
+def rate(
+    verdicts: options.Verdicts,
     *,
-    labels: list[str] | None = options.option(
-        "People's labels; repeatable, for those of several people.", metavar="FILE"
-    ),
-    feedback: str | None = options.option(
-        "With --sample: the labels are the feedback of this key on the runs in LangSmith.", metavar="KEY"
-    ),
-    random: bool = options.option("The labels are a simple random sample of the rows.", default=False),
-    label_options: options.LabelOptions,
-    encoding: str = options.LABELS_ENCODING,
-    judge: str | None = options.option("With --random: the judge. Default: the only one.", **options.NAMED),
+    labels: LabelFiles = None,
+    feedback: FeedbackKey = None,
+    random: RandomSample = False,
+    label: options.LabelKey = options.LABEL,
+    group: options.GroupKey = None,
+    label_threshold: options.LabelThreshold = None,
+    judge_file: options.JudgeFile = None,
+    sample: options.SampleFile = None,
+    encoding: options.LabelsEncoding = options.UTF_8,
+    judge: RatedJudge = None,
 ) -> None:
     """Estimate how many answers people would call grounded.
 
@@ -125,100 +205,169 @@ def rate(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is no estimate.
     """
     with report_errors():
-        from groundjudge.lab.rate import rate as estimate  # noqa: PLC0415
+        from groundjudge.lab.rate import rate as estimate_rate  # noqa: PLC0415
 
-        sample = label_options.sample
-        choice = (
-            "add --sample FILE, which `groundjudge label` wrote, or --random if the rows were drawn at random"
-        )
-        refuse(
-            (not sample and not random, f"how were the labelled rows chosen? {choice}"),
-            (
-                not labels and not (feedback and sample),
-                "add --labels FILE, or --sample FILE and --feedback KEY",
-            ),
-            (labels and feedback, "--labels and --feedback are two sources of labels: leave one out"),
-            (sample and random, "--sample and --random contradict each other: leave one out"),
-            (sample and judge, "--judge: the sample says whose verdicts it was drawn by: leave it out"),
-        )
+        _check_sources(labels, feedback, sample, judge, random=random)
         file = load_verdicts(verdicts)
-        drawn = read_sample(sample) if sample else None
-        if feedback and drawn:
+        label_sample = read_sample(sample) if sample else None
+        if feedback and label_sample:
             from groundjudge.adapters.langsmith_queue import queue_labels  # noqa: PLC0415  an extra
 
-            people = queue_labels(drawn, key=feedback)
+            people = queue_labels(label_sample, key=feedback)
         else:
-            paths = labels or []
-            rows = chain.from_iterable(read_rows(path, encoding=encoding) for path in paths)
-            people = load_labels(", ".join(paths), label_options, rows=rows)
-        found = estimate(
-            file.verdicts, people, drawn, judge=judge, label_threshold=label_options.label_threshold
+            label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+            people = _read_labels(labels or [], label_options, encoding)
+        true_rate = estimate_rate(
+            file.verdicts, people, label_sample, judge=judge, label_threshold=label_threshold
         )
     screen = Screen()
-    _show(screen, found)
-    exit_after(screen, [*_notes(found), *mixed_signatures(file.verdicts)], file)
+    _show_rate(screen, true_rate)
+    exit_after(screen, [*_rate_notes(true_rate), *mixed_signatures(file.verdicts)], file)
 
 
-def _files(out: str) -> tuple[str, str, str]:
-    """The page, what was drawn, and the second person's page."""
+def _file_names(out: str) -> tuple[str, str, str]:
+    """Name the page, what was drawn, and the second person's page. Exit if --out is no page."""
     path = Path(out)
-    is_page = path.suffix.casefold() in {".html", ".htm"}
-    refuse((not is_page, f"--out {out}: the page is HTML: choose a name that ends in .html"))
+    if path.suffix.casefold() not in {".html", ".htm"}:
+        fail(f"--out {out}: the page is HTML: choose a name that ends in .html")
     return out, str(path.with_suffix(".sample.json")), str(path.with_suffix(f".2{path.suffix}"))
 
 
-def _groups(rows: Mapping[str, tuple[Any, int]], key: str | None) -> dict[str, str]:
-    """The group of each row that has one."""
-    found = {case_id: value_in(row, key) for case_id, (row, _) in rows.items() if key}
-    groups = {case_id: str(value) for case_id, value in found.items() if value is not None}
-    refuse((key and not groups, f"--group {key}: no row has this field"))
+def _rows_by_id(path: str, row_options: options.RowOptions) -> dict[str, NumberedRow]:
+    """Read the rows of a file that can be read; of two with one id the last counts."""
+    rows: dict[str, NumberedRow] = {}
+    for number, row in enumerate(row_options.read(path), 1):
+        if not isinstance(row, CaseError):
+            rows[id_of(row, number)] = (row, number)
+    return rows
+
+
+def _groups(rows: Mapping[str, NumberedRow], key: str | None) -> dict[str, str]:
+    """Find the group of each row that has one. Exit if no row has the key."""
+    groups: dict[str, str] = {}
+    if not key:
+        return groups
+    for case_id, (row, _) in rows.items():
+        group = value_in(row, key)
+        if group is not None:
+            groups[case_id] = str(group)
+    if not groups:
+        fail(f"--group {key}: no row has this field")
     return groups
 
 
-def _rubric(judge: str, file: str | None) -> Rubric:
-    """The judge's, from its prompt file if it is not a built-in one."""
-    remedy = "name its prompt file with --judge-file"
-    refuse((not file and judge not in names(), f"{judge} is not a built-in judge: {remedy}"))
-    return load_rubric(file or judge)
+def _load_own_rubric(judge: str, file: str | None) -> Rubric:
+    """Load the judge's rubric, from its prompt file if it is not a built-in one."""
+    if file:
+        return load_rubric(file)
+    if judge not in names():
+        fail(f"{judge} is not a built-in judge: name its prompt file with --judge-file")
+    return load_rubric(judge)
 
 
-def _drawn(sample: LabelSample) -> list[tuple[str, str, str]]:
-    return [(each.name, f"{each.rows:,}", f"{sum(map(len, each.drawn)):,}") for each in sample.strata]
+def _drawn_cases(
+    sample: LabelSample, rows: Mapping[str, NumberedRow], rubric: Rubric, file: VerdictFile
+) -> list[Case]:
+    """Make the cases that were drawn, as far as the file has them. Exit if one is not what was judged."""
+    cases: list[Case] = []
+    for case_id in sample.ids:
+        if case_id in rows:
+            row, number = rows[case_id]
+            cases.append(case_of(row, number))
+    check_contents(cases, rubric, file.by_judge(sample.judge))
+    return cases
 
 
-def _show(screen: Screen, found: TrueRate) -> None:
-    """Print the rate, and beside it what the judge and the labels say by themselves."""
-    screen.text(heading=f"{found.judge}: grounded answers among {found.rows:,}")
-    rows = [
-        ("true rate", with_interval(found.rate)),
-        (f"{found.rate.n:,} labels alone", with_interval(found.alone)),
-        *((f"{_version(each.signature)} passes", with_interval(each.passed)) for each in found.own),
-    ]
-    screen.table(["", "share [95 %]"], rows)
-    gain = f"the judge makes {found.rate.n:,} labels as good as {found.worth:,}"
-    screen.text(
-        gain if found.worth > found.rate.n else "the judge added nothing to the labels",
-        f"an interval of ±0.03 takes about {found.needed:,} labels",
-    )
-    if found.cannot_tell:
-        low, high = map(as_text, found.bounds)
-        screen.text(
-            f"people could not tell: {found.cannot_tell:.3f} of the rows; "
-            f"the rate if none or all of these are grounded: {low} to {high}"
+def _make_pages(
+    pages: list[str],
+    second_page: str,
+    sample: LabelSample,
+    cases: list[Case],
+    rubric: Rubric,
+    *,
+    own_labels: bool,
+) -> dict[str, str]:
+    """Make the HTML of each page, before any of them is written."""
+    from groundjudge.report.labelling import labelling_page  # noqa: PLC0415
+
+    htmls: dict[str, str] = {}
+    for path in pages:
+        htmls[path] = labelling_page(sample, cases, rubric, own_labels=own_labels, second=path == second_page)
+    return htmls
+
+
+def _strata_rows(sample: LabelSample) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for stratum in sample.strata:
+        n_drawn = sum(len(group) for group in stratum.drawn)
+        rows.append([stratum.name, f"{stratum.rows:,}", f"{n_drawn:,}"])
+    return rows
+
+
+def _check_sources(
+    labels: list[str] | None, feedback: str | None, sample: str | None, judge: str | None, *, random: bool
+) -> None:
+    """Exit if it is not clear where labels come from, or how the labelled rows were chosen."""
+    if not sample and not random:
+        fail(
+            "how were the labelled rows chosen? add --sample FILE, which `groundjudge label` wrote, or "
+            "--random if the rows were drawn at random"
         )
-    screen.text(*people_lines(found.people))
+    if not labels and not (feedback and sample):
+        fail("add --labels FILE, or --sample FILE and --feedback KEY")
+    if labels and feedback:
+        fail("--labels and --feedback are two sources of labels: leave one out")
+    if sample and random:
+        fail("--sample and --random contradict each other: leave one out")
+    if sample and judge:
+        fail("--judge: the sample says whose verdicts it was drawn by: leave it out")
 
 
-def _version(signature: str) -> str:
-    """The judge, the version of its prompt and the model."""
+def _read_labels(paths: list[str], label_options: options.LabelOptions, encoding: str) -> Labels:
+    """Read the labels of several people, as if they were in one file."""
+    rows = chain.from_iterable(read_rows(path, encoding=encoding) for path in paths)
+    return load_labels(", ".join(paths), label_options, rows=rows)
+
+
+def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
+    """Print the rate, and beside it what the judge and the labels say by themselves."""
+    screen.text(heading=f"{true_rate.judge}: grounded answers among {true_rate.rows:,}")
+    n_labels = true_rate.rate.n
+    rows = [
+        ["true rate", with_interval(true_rate.rate)],
+        [f"{n_labels:,} labels alone", with_interval(true_rate.alone)],
+    ]
+    for pass_rate in true_rate.own:
+        rows.append([f"{_short_signature(pass_rate.signature)} passes", with_interval(pass_rate.passed)])
+    screen.table(["", "share [95 %]"], rows)
+    gain = "the judge added nothing to the labels"
+    if true_rate.worth > n_labels:
+        gain = f"the judge makes {n_labels:,} labels as good as {true_rate.worth:,}"
+    screen.text(gain, f"an interval of ±0.03 takes about {true_rate.needed:,} labels")
+    if true_rate.cannot_tell:
+        low, high = true_rate.bounds
+        screen.text(
+            f"people could not tell: {true_rate.cannot_tell:.3f} of the rows; "
+            f"the rate if none or all of these are grounded: {as_text(low)} to {as_text(high)}"
+        )
+    screen.text(*people_lines(true_rate.people))
+
+
+def _short_signature(signature: str) -> str:
+    """Cut a signature down to the judge, the version of its prompt and the model."""
     prompt, _, model, *_ = signature.split("|")
     return f"{prompt}|{model}"
 
 
-def _notes(found: TrueRate) -> list[str]:
-    left = f"{found.n_unlabelled} drawn rows have no label yet: the rate takes them to be as the others"
-    others = (
-        f"the sample was drawn from {found.rows:,} rows, and there are verdicts on {found.n_verdicts:,}: "
-        "the rate is of those at the time of the draw"
-    )
-    return [*([left] if found.n_unlabelled else []), *([others] if found.n_verdicts != found.rows else [])]
+def _rate_notes(true_rate: TrueRate) -> list[str]:
+    notes: list[str] = []
+    if true_rate.n_unlabelled:
+        notes.append(
+            f"{true_rate.n_unlabelled} drawn rows have no label yet: the rate takes them to be as the others"
+        )
+    if true_rate.n_verdicts != true_rate.rows:
+        notes.append(
+            f"the sample was drawn from {true_rate.rows:,} rows, and there are verdicts on "
+            f"{true_rate.n_verdicts:,}: the rate is of those at the time of the draw"
+        )
+    return notes

@@ -6,12 +6,12 @@ import os
 import stat
 import sys
 from collections.abc import Generator, Iterable
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from groundjudge.cli.options import OutputOptions
-from groundjudge.cli.screen import refuse
+from groundjudge.cli.screen import fail
 from groundjudge.files import is_nonempty_file, lock_file, replace_file
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.report.template import is_page
@@ -28,45 +28,51 @@ def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tupl
         outputs: the option that names each output, and its path; "-" is stdout, None an output not wanted.
         inputs: what each input is ("the file of cases") and its path; "-" is stdin, None an input not given.
     """
-    taken = {_identity(path, sys.stdin): what for what, path in inputs if path is not None}
-    for option, path in dict.fromkeys(outputs):
+    uses: dict[object, str] = {}
+    for description, path in inputs:
         if path is not None:
-            identity, name = _identity(path, sys.stdout), "stdout" if path == STDIO else f"{option} {path}"
-            folder = Path(path).parent
-            refuse(
-                (identity and identity in taken, f"{name} is {taken.get(identity)}: choose another file"),
-                (not folder.is_dir(), f"{name}: the folder {folder} does not exist: create it"),
-            )
-            taken[identity] = f"the file {option}"
+            uses[_identity(path, sys.stdin)] = description
+    # `run` names one file twice if its lines are the output itself.
+    for option, path in dict.fromkeys(outputs):
+        if path is None:
+            continue
+        identity = _identity(path, sys.stdout)
+        name = "stdout" if path == STDIO else f"{option} {path}"
+        if identity and identity in uses:
+            fail(f"{name} is {uses[identity]}: choose another file")
+        folder = Path(path).parent
+        if not folder.is_dir():
+            fail(f"{name}: the folder {folder} does not exist: create it")
+        uses[identity] = f"the file {option}"
 
 
 def check_cases(path: str) -> None:
-    """Make sure that a file of cases can be opened; a pipe cannot be opened twice.
+    """Make sure that a file of cases can be opened.
 
     Raises:
         OSError: it cannot.
     """
-    if path != STDIO and not Path(path).is_fifo() and not Path(path).is_dir():
-        Path(path).open("rb").close()
+    if path == STDIO:
+        return
+    # A pipe cannot be opened twice; a folder is refused by what reads rows, in words of its own.
+    if Path(path).is_fifo() or Path(path).is_dir():
+        return
+    Path(path).open("rb").close()
 
 
-def opened(
+def open_out(
     out: str | None, judges: Iterable[AnyJudge], options: OutputOptions
 ) -> AbstractContextManager[Output]:
     """Open the file --out for a run, and the verdicts that it holds if the run is to continue it."""
-    resume, overwrite = options.resume, options.overwrite
-    refuse(
-        (
-            resume and overwrite,
-            "--resume continues the file --out and --overwrite replaces it: use one of them",
-        ),
-        (resume and out in {None, STDIO}, "--resume needs --out PATH, the file to continue"),
-    )
-    return open_output(out, judges, resume=resume, overwrite=overwrite)
+    if options.resume and options.overwrite:
+        fail("--resume continues the file --out and --overwrite replaces it: use one of them")
+    if options.resume and (out is None or out == STDIO):
+        fail("--resume needs --out PATH, the file to continue")
+    return open_output(out, judges, resume=options.resume, overwrite=options.overwrite)
 
 
 @contextmanager
-def held(option: str, path: str | None, *, overwrite: bool) -> Generator[None, None, None]:
+def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[None, None, None]:
     """Keep a file of data for this command, from before its work until it is written. None: there is none.
 
     Exit if another command has it, or if it holds something that must not be replaced.
@@ -76,8 +82,9 @@ def held(option: str, path: str | None, *, overwrite: bool) -> Generator[None, N
         return
     in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
     with lock_file(Path(path), in_use):
-        remedy = "choose another file, or replace it with --overwrite"
-        refuse((is_nonempty_file(path) and not overwrite, f"{option} {path} already exists: {remedy}"))
+        if is_nonempty_file(path) and not overwrite:
+            remedy = "choose another file, or replace it with --overwrite"
+            fail(f"{option} {path} already exists: {remedy}")
         yield
 
 
@@ -89,8 +96,9 @@ def write_page(path: str, html: str) -> int:
 
 def check_page(path: str) -> None:
     """Exit if a page would be written over a file that is not a page of this library."""
-    remedy = "it is not a page of groundjudge: choose another file"
-    refuse((is_nonempty_file(path) and not is_page(path), f"--out {path} already exists, and {remedy}"))
+    if is_nonempty_file(path) and not is_page(path):
+        remedy = "it is not a page of groundjudge: choose another file"
+        fail(f"--out {path} already exists, and {remedy}")
 
 
 def is_table(out: str | None) -> bool:
@@ -100,8 +108,9 @@ def is_table(out: str | None) -> bool:
 
 def refuse_table(out: str | None) -> None:
     """Exit if lines would be written to a file that is called a table."""
-    remedy = "this command writes one JSON object per line: choose a name that ends in .jsonl"
-    refuse((is_table(out), f"--out {out}: {remedy}"))
+    if is_table(out):
+        remedy = "this command writes one JSON object per line: choose a name that ends in .jsonl"
+        fail(f"--out {out}: {remedy}")
 
 
 def _identity(path: str, stream: TextIO) -> object:
@@ -109,7 +118,14 @@ def _identity(path: str, stream: TextIO) -> object:
 
     None for a terminal, a pipe or /dev/null, which can be input and output at once.
     """
-    with suppress(AttributeError, OSError, ValueError):
-        found = os.fstat(stream.fileno()) if path == STDIO else Path(path).stat()
-        return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
-    return None if path == STDIO else Path(path).resolve()
+    try:
+        if path == STDIO:
+            status = os.fstat(stream.fileno())
+        else:
+            status = Path(path).stat()
+    except (AttributeError, OSError, ValueError):
+        # A stream may be None, closed or no file, as under pythonw and in tests; a path may hold a NUL.
+        return None if path == STDIO else Path(path).resolve()
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return status.st_dev, status.st_ino

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -16,16 +16,17 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
-from groundjudge.cli.outputs import check_files, held, refuse_table
+from groundjudge.cli.outputs import check_files, hold_file, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
+from groundjudge.cli.selection import JudgeSelection
 from groundjudge.files import replace_file
 from groundjudge.lab.probe import figures
 from groundjudge.lab.probe.figures import Card, EditFigures, Judged, Probe, result_of
 from groundjudge.lab.probe.plan import FAMILIES, Family, ask_twice, plan_of
 from groundjudge.lab.proportions import Rate
 from groundjudge.rubric.rubric import load_rubric
-from groundjudge.runs.cost import estimate as estimates_of
+from groundjudge.runs.cost import estimate as estimate_judges
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge
 
@@ -34,8 +35,10 @@ MEANINGS: Mapping[Family, str] = {
     "neutral_edits": "What changes no fact must not move the verdict: low is good.",
     "attacks": "An attack on a wrong response must not make it pass: low is good.",
 }
-HAPPENED: Mapping[Family, str] = {"faults": "caught", "neutral_edits": "moved", "attacks": "fooled"}
-FAILURES: Mapping[Family, str] = {**HAPPENED, "faults": "missed"}
+OUTCOMES: Mapping[Family, str] = {"faults": "caught", "neutral_edits": "moved", "attacks": "fooled"}
+"""What the figures of a family count."""
+
+FAILURES: Mapping[Family, str] = {"faults": "missed", "neutral_edits": "moved", "attacks": "fooled"}
 """What a failure is called."""
 
 UNMEASURED: Mapping[Family, str] = {
@@ -44,35 +47,101 @@ UNMEASURED: Mapping[Family, str] = {
     "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
 }
 
+ProbedJudge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="NAME",
+        autocompletion=options.complete_judge,
+        help="The judge's name or a prompt file.",
+    ),
+]
+ProbedModel = Annotated[
+    str | None,
+    typer.Option("--model", metavar="MODEL", help=f"The model: {options.MODELS_HELP}."),
+]
+OwnCases = Annotated[
+    str | None,
+    typer.Option(
+        "--cases",
+        metavar="FILE",
+        help="Your own cases, each with `expect`: pass or fail. Default: those of the library.",
+    ),
+]
+WithoutEdits = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="EDIT", help="Leave out this edit; repeatable."),
+]
+ProbeOut = Annotated[
+    str | None,
+    typer.Option("--out", "-o", metavar="PATH", help="Write the verdicts here, one JSON object per line."),
+]
+CardOut = Annotated[
+    str | None,
+    typer.Option("--card", metavar="PATH", help="Write all figures here, as JSON."),
+]
+MinDetection = Annotated[
+    float | None,
+    typer.Option(
+        "--min-detection",
+        metavar="SHARE",
+        min=0,
+        max=1,
+        help="Exit with status 1 if fewer wrong facts are caught.",
+    ),
+]
+MaxAttackSuccess = Annotated[
+    float | None,
+    typer.Option(
+        "--max-attack-success",
+        metavar="SHARE",
+        min=0,
+        max=1,
+        help="Exit with status 1 if any single attack succeeds more often.",
+    ),
+]
+WorstFailures = Annotated[
+    int,
+    typer.Option("--worst", metavar="N", min=0, help="How many failures of each family to show in full."),
+]
+OnlyEstimate = Annotated[
+    bool,
+    typer.Option("--estimate", help="Only say what the probe would cost; no model is called."),
+]
+ComparedCards = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--compare", metavar="CARD CARD", help="Compare two cards written by --card; nothing is judged."
+    ),
+]
 
-def probe(  # noqa: PLR0913  one per option
+
+def probe(
     *,
-    judge: str | None = options.option("The judge's name or a prompt file.", **options.NAMED),
-    model: str | None = options.option(f"The model: {options.MODELS}.", metavar="MODEL"),
-    cases: str | None = options.option(
-        "Your own cases, each with `expect`: pass or fail. Default: those of the library.", metavar="FILE"
-    ),
-    row_options: options.RowOptions,
-    without: list[str] | None = options.option("Leave out this edit; repeatable.", metavar="EDIT"),
-    out: str | None = options.option(
-        "Write the verdicts here, one JSON object per line.", *options.OUT, metavar="PATH"
-    ),
-    card: str | None = options.option("Write all figures here, as JSON.", metavar="PATH"),
-    min_detection: float | None = options.option(
-        "Exit with status 1 if fewer wrong facts are caught.", **options.SHARE
-    ),
-    max_attack_success: float | None = options.option(
-        "Exit with status 1 if any single attack succeeds more often.", **options.SHARE
-    ),
-    worst: int = options.option("How many failures of each family to show in full.", default=1, min=0),
-    estimate: bool = options.option("Only say what the probe would cost; no model is called.", default=False),
-    compare: tuple[str, str] | None = options.option(
-        "Compare two cards written by --card; nothing is judged.", metavar="CARD CARD"
-    ),
-    output: options.OutputOptions,
-    limits: options.RunLimits,
-    pricing: options.PriceOptions,
-    cache: str | None = options.CACHE,
+    judge: ProbedJudge = None,
+    model: ProbedModel = None,
+    cases: OwnCases = None,
+    file_format: options.RowFormat = None,
+    paths: options.RowFields = None,
+    encoding: options.RowEncoding = options.UTF_8,
+    limit: options.RowLimit = None,
+    without: WithoutEdits = None,
+    out: ProbeOut = None,
+    card: CardOut = None,
+    min_detection: MinDetection = None,
+    max_attack_success: MaxAttackSuccess = None,
+    worst: WorstFailures = 1,
+    estimate: OnlyEstimate = False,
+    compare: ComparedCards = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    concurrency: options.Concurrency = options.CONCURRENCY,
+    deadline: options.Deadline = None,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    price_in: options.PriceIn = None,
+    price_out: options.PriceOut = None,
+    cache: options.CacheFile = None,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
 
@@ -83,148 +152,204 @@ def probe(  # noqa: PLR0913  one per option
     """
     with report_errors(), ExitStack() as until_written:
         if compare:
-            _show_comparison(Screen(), *map(figures.read_card, compare))
+            first, second = compare
+            _show_comparison(Screen(), figures.read_card(first), figures.read_card(second))
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        options.refuse_without(cases, "--cases", row_options)
-        prices = pricing.prices
+        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        options.refuse_without(cases, "--cases", row_options.flags)
+        prices = options.prices_of(price_in, price_out)
         rubric = load_rubric(judge)
-        rows = row_options.rows(cases, [rubric]) if cases else None
-        planned = plan_of(rubric, rows, without or ())
-        to_judge = [trial.case for trial in planned.trials]
+        rows = row_options.read(cases, [rubric]) if cases else None
+        plan = plan_of(rubric, rows, without or ())
+        to_judge = [trial.case for trial in plan.trials]
         if estimate:
-            show_estimates(estimates_of(rubric, to_judge), prices)
+            show_estimates(estimate_judges(rubric, to_judge), prices)
             return
-        selection = options.JudgeSelection([judge], [model] if model else None)
-        outputs = [("--out", out), ("--card", card), ("--cache", cache)]
-        check_files(outputs, [("the file of cases", cases), *selection.prompt_files])
+        selection = JudgeSelection([judge], [model] if model else None)
+        check_files(
+            [("--out", out), ("--card", card), ("--cache", cache)],
+            [("the file of cases", cases), *selection.prompt_files],
+        )
         refuse_table(out)
-        until_written.enter_context(held("--card", card, overwrite=output.overwrite))
-        (loaded,) = selection.judges(cache=cache)
-        judged_by = partial(run_judge, ask_twice(loaded), to_judge, **asdict(limits))
-        ids = frozenset(case.id or "" for case in to_judge)
-        totals = judge_rows(judged_by, [loaded], out, output, prices, count=to_judge.__len__, kept_ids=ids)
+        until_written.enter_context(hold_file("--card", card, overwrite=overwrite))
+        (loaded_judge,) = selection.judges(cache=cache)
+        limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
+        judged_by = partial(run_judge, ask_twice(loaded_judge), to_judge, **asdict(limits))
+        # The figures are made of all verdicts, those that are reused included.
+        case_ids = frozenset(case.id or "" for case in to_judge)
+        output = options.OutputOptions(resume, overwrite)
+        totals = judge_rows(
+            judged_by, [loaded_judge], out, output, prices, count=to_judge.__len__, kept_ids=case_ids
+        )
         fail_if_stopped(totals, out)
-        found = result_of(planned, [*chain.from_iterable(totals.kept_verdicts.values())], loaded)
+        result = result_of(plan, list(chain.from_iterable(totals.kept_verdicts.values())), loaded_judge)
         if card:
             with replace_file(Path(card)) as file:
-                file.write(f"{found.card.model_dump_json(indent=2)}\n".encode())
+                file.write(f"{result.card.model_dump_json(indent=2)}\n".encode())
     screen = Screen(to_stderr=out == STDIO)
-    _show_probe(screen, found, worst)
-    used = usage_lines(totals.usage, prices, n_verdicts=totals.n_new)
-    missed = _limits_missed(found.card, min_detection, max_attack_success)
-    screen.text(*reused_lines(totals), *used, *missed)
-    raise typer.Exit(INCOMPLETE if missed else 0)
+    _show_probe(screen, result, worst)
+    usage = usage_lines(totals.usage, prices, n_verdicts=totals.n_new)
+    missed_limits = _missed_limits(result.card, min_detection, max_attack_success)
+    screen.text(*reused_lines(totals), *usage, *missed_limits)
+    raise typer.Exit(INCOMPLETE if missed_limits else 0)
 
 
-def _limits_missed(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
-    """Which limits a judge does not meet, in words; what could not be measured meets none."""
-    detected = card.family("faults").rate.value
-    attacks = [
-        (each.rate.value, each.edit)
-        for each in card.edits
-        if each.family == "attacks" and each.rate.value is not None
-    ]
-    success, strongest = max(attacks, key=itemgetter(0), default=(None, ""))
-    missed: list[str] = []
-    if min_detection is not None and (detected is None or detected < min_detection):
-        missed.append(f"detection is {_share(detected)}, and --min-detection is {min_detection:g}")
+def _missed_limits(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
+    """Say which limits a judge does not meet; what could not be measured meets none."""
+    missed_limits: list[str] = []
+    detection = card.family("faults").rate.value
+    if min_detection is not None and (detection is None or detection < min_detection):
+        missed_limits.append(
+            f"detection is {_share_text(detection)}, and --min-detection is {min_detection:g}"
+        )
+    strongest: str | None = None
+    success: float | None = None
+    for edit_figures in card.edits:
+        rate = edit_figures.rate.value
+        if edit_figures.family != "attacks" or rate is None:
+            continue
+        if success is None or rate > success:
+            strongest = edit_figures.edit
+            success = rate
     if max_attack_success is not None and (success is None or success > max_attack_success):
-        of, limit = f" of {strongest}" if strongest else "", f"{max_attack_success:g}"
-        missed.append(f"attack success{of} is {_share(success)}, and --max-attack-success is {limit}")
-    return missed
+        of_attack = f" of {strongest}" if strongest else ""
+        limit = f"--max-attack-success is {max_attack_success:g}"
+        missed_limits.append(f"attack success{of_attack} is {_share_text(success)}, and {limit}")
+    return missed_limits
 
 
-def _share(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.3f}"
+def _share_text(value: float | None) -> str:
+    if value is None:
+        return "not measured"
+    return f"{value:.3f}"
 
 
-def _show_probe(screen: Screen, found: Probe, worst: int) -> None:
+def _show_probe(screen: Screen, result: Probe, worst: int) -> None:
     """Print all figures of a probe, and the worst failures of each family."""
-    card = found.card
-    screen.text(*_unchanged(card), heading=card.signature)
+    card = result.card
+    screen.text(*_unchanged_lines(card), heading=card.signature)
     for family in FAMILIES:
         _show_family(screen, card, family)
-    screen.text(_note(card))
-    for each in found.worst(worst):
-        _show_failure(screen, each)
+    screen.text(_legend(card))
+    for failure in result.worst(worst):
+        _show_failure(screen, failure)
 
 
 def _show_comparison(screen: Screen, first: Card, second: Card) -> None:
     """Print two cards side by side."""
     pairs = figures.compare(first, second)
     for name, card in (("first", first), ("second", second)):
-        unchanged = (f"  {line}" for line in _unchanged(card))
-        screen.text(f"{name}: {card.signature}, {card.date}", *unchanged)
+        screen.text(f"{name}: {card.signature}, {card.date}")
+        for line in _unchanged_lines(card):
+            screen.text(f"  {line}")
     for family in FAMILIES:
-        group = [one for one in pairs if one.first.family == family]
+        group = [pair for pair in pairs if pair.first.family == family]
+        group.sort(key=lambda pair: not pair.first.edit)  # the whole family comes last
         screen.text(_title(family))
-        rows = (_compared(one) for one in sorted(group, key=lambda one: not one.first.edit))
-        screen.table(["", "first", "second", "second - first", "p"], rows)
-    paired = "p: exact McNemar test over the cases that count in both."
-    screen.text(paired if first.cases == second.cases else "The probes used different cases: no test.")
+        screen.table(
+            ["", "first", "second", "second - first", "p"], [_comparison_cells(pair) for pair in group]
+        )
+    if first.cases == second.cases:
+        screen.text("p: exact McNemar test over the cases that count in both.")
+    else:
+        screen.text("The probes used different cases: no test.")
 
 
-def _compared(one: figures.Compared) -> list[str]:
-    first, second = one.first.rate.value, one.second.rate.value
-    difference = "-" if first is None or second is None else f"{second - first:+.3f}"
-    return [_name(one.first), as_text(first), as_text(second), difference, as_text(one.p)]
+def _comparison_cells(pair: figures.Compared) -> list[str]:
+    first = pair.first.rate.value
+    second = pair.second.rate.value
+    difference = "-"
+    if first is not None and second is not None:
+        difference = f"{second - first:+.3f}"
+    return [_edit_name(pair.first), as_text(first), as_text(second), difference, as_text(pair.p)]
 
 
-def _unchanged(card: Card) -> list[str]:
-    """How the judge does without edits, in lines."""
-    own = card.unchanged
-    passed = f"{_of(own.right_passed)} right responses pass, {_of(own.wrong_failed)} wrong ones fail"
-    lines = [f"unchanged: {passed}; judged again, {_of(own.flips)} change sides: {with_interval(own.flips)}"]
-    if own.canaries_right.n + own.canaries_wrong.n:
-        failed = f"{_of(own.canaries_wrong)} that nobody could pass fail"
-        lines.append(f"canaries: {_of(own.canaries_right)} that nobody could fail pass, {failed}")
+def _unchanged_lines(card: Card) -> list[str]:
+    """Say how the judge does without edits."""
+    unchanged = card.unchanged
+    right = _count_of(unchanged.right_passed)
+    wrong = _count_of(unchanged.wrong_failed)
+    flips = f"{_count_of(unchanged.flips)} change sides: {with_interval(unchanged.flips)}"
+    lines = [f"unchanged: {right} right responses pass, {wrong} wrong ones fail; judged again, {flips}"]
+    if unchanged.canaries_right.n or unchanged.canaries_wrong.n:
+        passed = f"{_count_of(unchanged.canaries_right)} that nobody could fail pass"
+        failed = f"{_count_of(unchanged.canaries_wrong)} that nobody could pass fail"
+        lines.append(f"canaries: {passed}, {failed}")
     return lines
 
 
-def _of(rate: Rate) -> str:
-    return f"{round((rate.value or 0) * rate.n)} of {rate.n}"
+def _count_of(rate: Rate) -> str:
+    share = rate.value or 0
+    return f"{round(share * rate.n)} of {rate.n}"
 
 
 def _show_family(screen: Screen, card: Card, family: Family) -> None:
-    whole = card.family(family)
-    no_verdict = "".join(f", {name} {n}" for name, n in whole.no_verdict.items()).replace(",", ":", 1)
-    if not whole.rate.n:
-        errors = f"no edited case has a verdict{no_verdict}"
-        screen.text(_title(family), f"not measured: {errors if no_verdict else UNMEASURED[family]}")
-        return
+    """Print the figures of a family of edits, or why it has none."""
     screen.text(_title(family))
-    columns = ["", "n", HAPPENED[family], "noise", "p", "unfit", "no verdict", "skipped"]
-    edits = [each for each in card.edits if each.family == family]
-    screen.table(columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
-    unused = ", ".join(each.edit for each in edits if not each.rate.n)
-    few = ", ".join(each.edit for each in edits if each.rate.n and each.is_too_few)
-    notes = (
-        (f"applied to no case that counts: {unused}", unused),
-        (f"too few cases to be noticed, whatever the judge does (p cannot be below 0.05): {few}", few),
-        (f"no verdict{no_verdict}", no_verdict),
-    )
-    screen.text(*(note for note, is_needed in notes if is_needed))
+    whole = card.family(family)
+    counts = [f"{code} {count}" for code, count in whole.no_verdict.items()]
+    no_verdict = ", ".join(counts)
+    if not whole.rate.n:
+        reason = UNMEASURED[family]
+        if no_verdict:
+            reason = f"no edited case has a verdict: {no_verdict}"
+        screen.text(f"not measured: {reason}")
+        return
+    rows: list[list[str]] = []
+    unused_edits: list[str] = []
+    small_edits: list[str] = []
+    for edit_figures in card.edits:
+        if edit_figures.family != family:
+            continue
+        if not edit_figures.rate.n:
+            unused_edits.append(edit_figures.edit)
+            continue
+        rows.append(_edit_cells(edit_figures))
+        if edit_figures.is_too_few:
+            small_edits.append(edit_figures.edit)
+    rows.append(_edit_cells(whole))
+    screen.table(["", "n", OUTCOMES[family], "noise", "p", "unfit", "no verdict", "skipped"], rows)
+    if unused_edits:
+        screen.text(f"applied to no case that counts: {', '.join(unused_edits)}")
+    if small_edits:
+        screen.text(
+            "too few cases to be noticed, whatever the judge does (p cannot be below 0.05): "
+            f"{', '.join(small_edits)}"
+        )
+    if no_verdict:
+        screen.text(f"no verdict: {no_verdict}")
 
 
-def _cells(each: EditFigures) -> list[str]:
-    counts = each.n_unfit, sum(each.no_verdict.values()), each.n_skipped
-    significant = "*" if each.p is not None and each.p < figures.SIGNIFICANT else " "
-    p = "-" if each.p is None else f"{each.p:.3f}{significant}"
-    noise = as_text(each.noise.value)
-    return [_name(each), str(each.rate.n), with_interval(each.rate), noise, p, *map(str, counts)]
+def _edit_cells(edit_figures: EditFigures) -> list[str]:
+    p = "-"
+    if edit_figures.p is not None:
+        # The blank keeps the digits of a column in line.
+        mark = "*" if edit_figures.p < figures.SIGNIFICANT else " "
+        p = f"{edit_figures.p:.3f}{mark}"
+    return [
+        _edit_name(edit_figures),
+        str(edit_figures.rate.n),
+        with_interval(edit_figures.rate),
+        as_text(edit_figures.noise.value),
+        p,
+        str(edit_figures.n_unfit),
+        str(sum(edit_figures.no_verdict.values())),
+        str(edit_figures.n_skipped),
+    ]
 
 
-def _name(each: EditFigures) -> str:
-    return each.edit or "all"
+def _edit_name(edit_figures: EditFigures) -> str:
+    return edit_figures.edit or "all"
 
 
 def _title(family: Family) -> str:
-    return f"\n{family.replace('_', ' ').capitalize()}: {MEANINGS[family]}"
+    name = family.replace("_", " ").capitalize()
+    return f"\n{name}: {MEANINGS[family]}"
 
 
-def _note(card: Card) -> str:
+def _legend(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
@@ -234,25 +359,36 @@ def _note(card: Card) -> str:
     )
 
 
-def _show_failure(screen: Screen, each: Judged) -> None:
+def _show_failure(screen: Screen, failure: Judged) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
-    edited = _changes(each.trial.original.case, each.trial.case)
-    scores = f"score {as_text(each.first.score)} before, {as_text(each.verdict.score)} after"
-    labels = f" ({each.first.label or '-'}, {each.verdict.label or '-'})" if each.verdict.label else ""
-    said = f"  {scores}{labels}; reason: {each.verdict.reason or '-'}"
-    heading = f"\n{FAILURES[each.trial.family or 'faults']}: {each.trial.case.id}"
-    screen.text(*edited, said, heading=heading)
+    trial = failure.trial
+    verdict = failure.verdict
+    labels = ""
+    if verdict.label:
+        labels = f" ({failure.first.label or '-'}, {verdict.label})"
+    scores = f"score {as_text(failure.first.score)} before, {as_text(verdict.score)} after"
+    screen.text(
+        *_changes(trial.original.case, trial.case),
+        f"  {scores}{labels}; reason: {verdict.reason or '-'}",
+        heading=f"\n{FAILURES[trial.family or 'faults']}: {trial.case.id}",
+    )
 
 
 def _changes(before: Case, after: Case) -> Iterator[str]:
-    """The fields that an edit changed, as text."""
-    for name in ("query", "context", "conversation", "profile", "response"):
-        one, other = _text(before, name), _text(after, name)
-        if one != other:
-            yield from (f"  {name}, before: {one}", f"  {name}, after: {other}")
+    """Name the fields that an edit changed, with their texts."""
+    for field_name in ("query", "context", "conversation", "profile", "response"):
+        text_before = _field_text(before, field_name)
+        text_after = _field_text(after, field_name)
+        if text_before != text_after:
+            yield f"  {field_name}, before: {text_before}"
+            yield f"  {field_name}, after: {text_after}"
 
 
-def _text(case: Case, field: str) -> str:
-    if field == "context":
-        return " | ".join(f"{each.title}: {each.content}".removeprefix(": ") for each in case.context or ())
-    return text_of(getattr(case, field), "")
+def _field_text(case: Case, field_name: str) -> str:
+    if field_name != "context":
+        return text_of(getattr(case, field_name), "")
+    texts: list[str] = []
+    for document in case.context or ():
+        # A document without a title has no colon before its text.
+        texts.append(f"{document.title}: {document.content}".removeprefix(": "))
+    return " | ".join(texts)

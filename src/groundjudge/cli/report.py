@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
-from groundjudge.cli.measured import (
+from groundjudge.cli.inputs import (
     VerdictFile,
     check_contents,
     exit_after,
@@ -27,26 +29,43 @@ from groundjudge.lab.sample import read_sample
 from groundjudge.rubric.rubric import load_rubric, names
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of
+from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
     from groundjudge.lab.agreement import Agreement
     from groundjudge.lab.rate import TrueRate
 
-CASES = options.option("The file of cases, to show them beside their verdicts.", metavar="FILE")
-CARD = options.option("Show the figures of a card written by `probe --card`.", metavar="CARD")
-OUT = options.option("Write the page to this file.", *options.OUT, default="report.html", metavar="PATH")
+ReportPage = Annotated[
+    str,
+    typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file."),
+]
+ReportCases = Annotated[
+    str | None,
+    typer.Option("--cases", metavar="FILE", help="The file of cases, to show them beside their verdicts."),
+]
+ProbeCard = Annotated[
+    str | None,
+    typer.Option("--probe", metavar="CARD", help="Show the figures of a card written by `probe --card`."),
+]
 
 
-def report(  # noqa: PLR0913  one per option
-    verdicts: str = options.VERDICTS,
+def report(
+    verdicts: options.Verdicts,
     *,
-    out: str = OUT,
-    cases: str | None = CASES,
-    row_options: options.RowOptions,
-    labels: str | None = options.OPTIONAL_LABELS,
-    label_options: options.LabelOptions,
-    threshold: str | None = options.THRESHOLD,
-    probe: str | None = CARD,
+    out: ReportPage = "report.html",
+    cases: ReportCases = None,
+    file_format: options.RowFormat = None,
+    paths: options.RowFields = None,
+    encoding: options.RowEncoding = options.UTF_8,
+    limit: options.RowLimit = None,
+    labels: options.OptionalLabelsFile = None,
+    label: options.LabelKey = options.LABEL,
+    group: options.GroupKey = None,
+    label_threshold: options.LabelThreshold = None,
+    judge_file: options.JudgeFile = None,
+    sample: options.SampleFile = None,
+    threshold: options.Threshold = None,
+    probe: ProbeCard = None,
 ) -> None:
     """Make a page of what was judged and why.
 
@@ -56,88 +75,118 @@ def report(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to show.
     """
     with report_errors():
-        from groundjudge.report.page import report as page  # noqa: PLC0415
+        from groundjudge.report.page import report as make_page  # noqa: PLC0415
 
-        files = {
-            "verdicts": verdicts,
-            "cases": cases,
-            "labels": labels,
-            "thresholds": threshold,
-            "a card": probe,
-        }
-        check_files([("--out", out)], ((f"the file of {what}", path) for what, path in files.items()))
+        inputs = [
+            ("the file of verdicts", verdicts),
+            ("the file of cases", cases),
+            ("the file of labels", labels),
+            ("the file of thresholds", threshold),
+            ("the file of a card", probe),
+        ]
+        check_files([("--out", out)], inputs)
         check_page(out)
-        read_too = replace(row_options, encoding="utf-8") if labels else row_options  # which it is about, too
-        options.refuse_without(cases, "--cases", read_too)
-        options.refuse_without(labels or cases, "--labels", label_options)
+        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+        _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)
-        rows = [*row_options.rows(cases)] if cases else []
-        people = load_labels(labels, label_options, row_options.encoding) if labels else None
-        notes: list[str] = []
-        if cases and not labels:
-            people, notes = _labels_of_cases(cases, label_options, rows, file)
+        rows: list[FileRow] = []
+        if cases:
+            rows += row_options.read(cases)
+        people, notes = _read_labels(file, cases, labels, rows, label_options, encoding)
         agreements: Sequence[Agreement] = ()
         if people:
-            agreements, warnings = _agreements(file, people, threshold, label_options.label_threshold)
-            notes = [*notes, *warnings]
-        shown, unreadable = _cases(rows)
-        for rubric in map(load_rubric, sorted({each.judge for each in file.verdicts} & {*names()})):
-            theirs = [each for each in file.by_judge(rubric.name) if each.prompt == rubric.prompt.id]
-            check_contents(shown, rubric, theirs)
-        title, card = Path(verdicts).name, read_card(probe) if probe else None
-        html = page(
+            agreements, warnings = _measure_agreements(file, people, threshold, label_threshold)
+            notes += warnings
+        readable_cases, unreadable = _read_cases(rows)
+        _check_judged(readable_cases, file)
+        card = read_card(probe) if probe else None
+        html = make_page(
             file.verdicts,
-            title=title,
-            cases=shown,
+            title=Path(verdicts).name,
+            cases=readable_cases,
             labels=people,
             agreements=agreements,
-            rate=_rate(file, people, label_options) if people else None,
+            rate=_estimate_rate(file, people, label_options),
             probe=card,
         )
         n_bytes = write_page(out, html)
     screen = Screen()
-    screen.text(f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {n_bytes / 1e6:.1f} MB")
-    exit_after(screen, [*notes, *(f"{cases}: {message}" for message in unreadable)], file)
+    screen.text(f"{out}: {len(file.verdicts)} verdicts, {len(readable_cases)} cases, {n_bytes / 1e6:.1f} MB")
+    for message in unreadable:
+        notes.append(f"{cases}: {message}")
+    exit_after(screen, notes, file)
 
 
-def _labels_of_cases(
-    path: str, given: options.LabelOptions, rows: Sequence[FileRow], file: VerdictFile
+def _refuse_without_files(
+    cases: str | None, labels: str | None, rows: options.RowOptions, label_options: options.LabelOptions
+) -> None:
+    """Exit if options were given that are about cases or labels, but no file of them."""
+    if labels:
+        rows = replace(rows, encoding=options.UTF_8)  # --encoding is about the file of labels, too
+    options.refuse_without(cases, "--cases", rows.flags)
+    options.refuse_without(labels or cases, "--labels", label_options.flags)
+
+
+def _read_labels(  # noqa: PLR0917  two files, one of which has labels
+    file: VerdictFile,
+    cases: str | None,
+    labels: str | None,
+    rows: Sequence[FileRow],
+    label_options: options.LabelOptions,
+    encoding: str,
 ) -> tuple[Labels | None, list[str]]:
-    """People's labels in the file of cases, where their key may mean something else, which is no error."""
+    """Read people's labels from their file, or else from the file of cases; with notes on them."""
+    if labels:
+        return load_labels(labels, label_options, encoding), []
+    if not cases:
+        return None, []
+    # In a file of cases the key of labels may mean something else, which is no error.
     try:
-        found = load_labels(path, given, rows=rows)
-        labels_for("", found, found.vocabulary or learn_vocabulary(file.verdicts))
+        people = load_labels(cases, label_options, rows=rows)
+        labels_for("", people, people.vocabulary or learn_vocabulary(file.verdicts))
     except LabelError as error:
-        return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
-    return found, []
+        if error.code == "no_labels":
+            return None, []
+        return None, [f"labels are left out: {error.message}"]
+    return people, []
 
 
-def _agreements(
-    file: VerdictFile, labels: Labels, threshold: str | None, limit: float | None
+def _measure_agreements(
+    file: VerdictFile, labels: Labels, threshold: str | None, label_threshold: float | None
 ) -> tuple[list[Agreement], list[str]]:
-    """The agreement of each judge with the labels, and notes; none without the statistics libraries."""
+    """Measure the agreement of each judge with the labels, with notes on it.
+
+    Without the statistics libraries there is none: the page shows the labels alone.
+    """
     try:
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         return [], [f"labels are shown without figures: {error}"]
     thresholds, warnings = thresholds_for(threshold, file.verdicts)
-    return [
-        measure_agreement(one, threshold=thresholds, label_threshold=limit, worst=len(one.labelled_rows))
-        for one in join(file.verdicts, labels)
-    ], warnings
+    agreements: list[Agreement] = []
+    for joined in join(file.verdicts, labels):
+        n_labelled = len(joined.labelled_rows)  # the page lists all disagreements
+        agreements.append(
+            measure_agreement(joined, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)
+        )
+    return agreements, warnings
 
 
-def _rate(file: VerdictFile, labels: Labels, given: options.LabelOptions) -> TrueRate | None:
-    """The true rate of grounded answers; None if the labels are not of a drawn sample."""
-    if not given.sample:
+def _estimate_rate(
+    file: VerdictFile, labels: Labels | None, label_options: options.LabelOptions
+) -> TrueRate | None:
+    """Estimate the true rate of grounded answers; None if the labels are not of a drawn sample."""
+    if not labels or not label_options.sample:
         return None
     from groundjudge.lab.rate import rate  # noqa: PLC0415
 
-    return rate(file.verdicts, labels, read_sample(given.sample), label_threshold=given.label_threshold)
+    sample = read_sample(label_options.sample)
+    return rate(file.verdicts, labels, sample, label_threshold=label_options.label_threshold)
 
 
-def _cases(rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
-    """The cases of the rows, and why other rows cannot be shown."""
+def _read_cases(rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
+    """Make the cases of the rows, and say why other rows cannot be shown."""
     cases: list[Case] = []
     unreadable: list[str] = []
     for number, row in enumerate(rows, 1):
@@ -151,3 +200,18 @@ def _cases(rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
         except CaseError as error:
             unreadable.append(f"row {number} cannot be shown: {error.message}")
     return cases, unreadable
+
+
+def _check_judged(cases: Sequence[Case], file: VerdictFile) -> None:
+    """Exit if a case is not the one that a built-in judge judged.
+
+    Verdicts of another version of the prompt may have hashes of other fields, and are not compared.
+    """
+    built_in_judges = {verdict.judge for verdict in file.verdicts} & set(names())
+    for name in sorted(built_in_judges):
+        rubric = load_rubric(name)
+        verdicts: list[Verdict] = []
+        for verdict in file.by_judge(name):
+            if verdict.prompt == rubric.prompt.id:
+                verdicts.append(verdict)
+        check_contents(cases, rubric, verdicts)

@@ -3,49 +3,88 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.outputs import check_cases, check_files, held, is_table
-from groundjudge.cli.running import exit_after_run, judge_rows, show_case, show_run, usage_lines
-from groundjudge.cli.screen import Screen, note, refuse, report_errors
+from groundjudge.cli.full import show_case
+from groundjudge.cli.outputs import check_cases, check_files, hold_file, is_table
+from groundjudge.cli.running import exit_after_run, judge_rows, show_run, usage_lines
+from groundjudge.cli.screen import Screen, fail, note, report_errors
+from groundjudge.cli.selection import JudgeSelection
 from groundjudge.files import is_nonempty_file
-from groundjudge.judging.panel import Stop
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
-
-def run(  # noqa: PLR0913  one per option
-    cases: str = options.CASES,
-    *,
-    selection: options.JudgeSelection,
-    stop: Stop | None = options.STOP,
-    row_options: options.RowOptions,
-    out: str | None = options.option(
-        'Write verdicts here, one JSON object per line; "-" is stdout, which is the default where stdout is '
-        "not a terminal. A PATH that ends in .parquet is written at the end, from PATH.jsonl, which --resume "
-        "continues.",
-        *options.OUT,
+VerdictsOut = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
         metavar="PATH",
+        help='Write verdicts here, one JSON object per line; "-" is stdout, which is the default where '
+        "stdout is not a terminal. A PATH that ends in .parquet is written at the end, from PATH.jsonl, "
+        "which --resume continues.",
     ),
-    output: options.OutputOptions,
-    limits: options.RunLimits,
-    min_coverage: float = options.option(
-        "Exit with status 1 if any judge scored a smaller share of the rows it should score.",
-        default=1.0,
-        **options.SHARE,
+]
+MinCoverage = Annotated[
+    float,
+    typer.Option(
+        "--min-coverage",
+        metavar="SHARE",
+        min=0,
+        max=1,
+        help="Exit with status 1 if any judge scored a smaller share of the rows it should score.",
     ),
-    full: list[str] | None = options.option(
-        'Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".', metavar="CASE_ID"
+]
+FullCases = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--full",
+        metavar="CASE_ID",
+        help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
     ),
-    pricing: options.PriceOptions,
-    cache: str | None = options.CACHE,
+]
+
+
+def run(
+    cases: options.Cases,
+    *,
+    judge: options.JudgeNames = None,
+    model: options.ModelNames = None,
+    repeats: options.Repeats = None,
+    panel: options.Panel = False,
+    rule: options.VoteRule = None,
+    weighted: options.Weighted = False,
+    structured: options.StructuredReplies = None,
+    empty_response: options.EmptyResponses = "error",
+    no_tool_titles: options.NoToolTitles = False,
+    stop: options.VoteStop = None,
+    file_format: options.RowFormat = None,
+    paths: options.RowFields = None,
+    encoding: options.RowEncoding = options.UTF_8,
+    limit: options.RowLimit = None,
+    out: VerdictsOut = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    concurrency: options.Concurrency = options.CONCURRENCY,
+    deadline: options.Deadline = None,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    min_coverage: MinCoverage = 1.0,
+    full: FullCases = None,
+    price_in: options.PriceIn = None,
+    price_out: options.PriceOut = None,
+    cache: options.CacheFile = None,
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
@@ -65,27 +104,34 @@ def run(  # noqa: PLR0913  one per option
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
     with report_errors(), ExitStack() as until_written:
-        prices = pricing.prices
+        prices = options.prices_of(price_in, price_out)
         if out is None and not sys.stdout.isatty():
             out = STDIO
-        lines = _lines_of(out, overwrite=output.overwrite)
-        inputs = [("the file of cases", cases), *selection.prompt_files]
-        check_files([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
+        lines = _lines_path(out, overwrite=overwrite)
+        selection = JudgeSelection(
+            judge, model, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+        )
+        check_files(
+            [("--out", out), ("--out", lines), ("--cache", cache)],
+            [("the file of cases", cases), *selection.prompt_files],
+        )
         judges = selection.judges(stop, cache=cache)
         check_cases(cases)
         if out != lines:
-            until_written.enter_context(held("--out", out, overwrite=True))
-        rows = row_options.case_file(cases, judges, full)
+            until_written.enter_context(hold_file("--out", out, overwrite=True))
+        rows = options.RowOptions(file_format, paths, encoding, limit).case_file(cases, judges, full)
+        limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:
             note("without --out, verdicts are counted, but not kept: -o PATH")
+        output = options.OutputOptions(resume, overwrite)
         totals = judge_rows(
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )
-        if out and out != lines:
+        if out and lines and out != lines:
             from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
 
-            write_parquet((row for row in read_verdicts(str(lines)) if isinstance(row, Verdict)), Path(out))
+            write_parquet(_readable_verdicts(lines), Path(out))
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
@@ -94,16 +140,25 @@ def run(  # noqa: PLR0913  one per option
         exit_after_run(rows, totals, out, min_coverage)
 
 
-def _lines_of(out: str | None, *, overwrite: bool) -> str | None:
-    """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
+def _lines_path(out: str | None, *, overwrite: bool) -> str | None:
+    """Name the file to which verdicts are written as they come: one beside a .parquet file, or --out itself.
+
+    Exit if the table cannot be written, or holds verdicts whose lines are gone.
+    """
     if out is None or not is_table(out):
         return out
     import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"
-    is_alone = is_nonempty_file(out) and not is_nonempty_file(lines)
-    lost = f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite"
-    refuse(
-        (Path(out).is_dir(), f"--out {out} is a folder: choose another file"),
-        (is_alone and not overwrite, lost),
-    )
+    if Path(out).is_dir():
+        fail(f"--out {out} is a folder: choose another file")
+    # --resume continues the lines: a table without them would be replaced by one with the new rows only.
+    if is_nonempty_file(out) and not is_nonempty_file(lines) and not overwrite:
+        fail(f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite")
     return lines
+
+
+def _readable_verdicts(path: str) -> Iterator[Verdict]:
+    """Read the verdicts of a file, without the lines that are none."""
+    for verdict in read_verdicts(path):
+        if isinstance(verdict, Verdict):
+            yield verdict

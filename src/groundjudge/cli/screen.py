@@ -47,7 +47,10 @@ class Screen:
         from rich.console import Console  # noqa: PLC0415  `--help` does not wait for rich
 
         stream = sys.stderr if to_stderr else sys.stdout
-        width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+        width: int | None = PIPED_WIDTH
+        if stream.isatty() or "COLUMNS" in os.environ:
+            width = None  # rich asks the terminal or the environment
+        # Brackets and colons in names and replies are text, not markup or emoji.
         self.console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
     def text(self, *lines: str, heading: str = "") -> None:
@@ -57,17 +60,24 @@ class Screen:
             lines: the blanks with which a line begins are its margin.
             heading: a line before them, in bold; "" for none.
         """
+        if heading:
+            self._line(heading, "bold")
+        for line in lines:
+            self._line(line)
+
+    def _line(self, line: str, style: str = "") -> None:
         from rich.padding import Padding  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
-        styled = [(heading, "bold")] if heading else []
-        for line, style in [*styled, *((line, "") for line in lines)]:
-            text = printable(line.lstrip(" "))
-            margin = len(line) - len(line.lstrip(" "))
-            if self.console.is_terminal:
-                self.console.print(Padding(Text(text, style), (0, 0, 0, margin)))
-            else:
-                self.console.file.write(indent(text, " " * margin) + "\n")
+        stripped = line.lstrip(" ")
+        margin = len(line) - len(stripped)
+        text = printable(stripped)
+        if self.console.is_terminal:
+            # The margin is padding, so that a line that is wrapped keeps it.
+            self.console.print(Padding(Text(text, style), (0, 0, 0, margin)))
+        else:
+            # rich would wrap the line at its width, and scripts search whole lines.
+            self.console.file.write(indent(text, " " * margin) + "\n")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Print rows of names and figures; where they are too wide for the terminal, a line for each row.
@@ -78,20 +88,25 @@ class Screen:
         """
         from rich.table import Table  # noqa: PLC0415
 
-        console = self.console
-        columns, *rows = ([_cell(each) for each in row] for row in (columns, *rows))
-        gap = 2 if console.width > USUAL_WIDTH else 1
-        table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
-        for place, name in enumerate(columns):
-            table.add_column(name, justify="right" if place else "left", no_wrap=True)
+        headings = [_cell(column) for column in columns]
+        lines: list[list[str]] = []
         for row in rows:
-            table.add_row(*row)
-        if console.measure(table, options=console.options.update_width(PIPED_WIDTH)).maximum <= console.width:
-            console.print(table)
+            lines.append([_cell(cell) for cell in row])
+        gap = 2 if self.console.width > USUAL_WIDTH else 1
+        table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+        for place, heading in enumerate(headings):
+            table.add_column(heading, justify="right" if place else "left", no_wrap=True)
+        for cells in lines:
+            table.add_row(*cells)
+        # rich measures no table as wider than the screen: on a narrow one every table would seem to fit.
+        wide = self.console.options.update_width(PIPED_WIDTH)
+        if self.console.measure(table, options=wide).maximum <= self.console.width:
+            self.console.print(table)
             return
-        for name, *cells in rows:
-            listed = (f"{column} {cell}" for column, cell in zip(columns[1:], cells, strict=True) if cell)
-            self.text(f"{name}: {', '.join(listed)}")
+        for name, *cells in lines:
+            pairs = zip(headings[1:], cells, strict=True)
+            figures = [f"{heading} {cell}" for heading, cell in pairs if cell]
+            self.text(f"{name}: {', '.join(figures)}")
 
 
 def say(text: str) -> None:
@@ -105,40 +120,46 @@ def note(message: str) -> None:
 
 
 def _cell(text: str) -> str:
-    """The text as a cell of a table, which is one line."""
+    """Make a cell of a table, which is one line: a name with a line feed would forge a row."""
     return printable(text).replace("\n", "\\n")
 
 
 def as_notes(notes: Iterable[str]) -> list[str]:
-    """The lines of notes."""
+    """Make lines of notes."""
     return [f"note: {note}" for note in notes]
 
 
 def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
-    """A figure with its interval in brackets."""
+    """Write a figure with its interval in brackets."""
     if figure.value is None:
         return "undefined"
-    interval = ""
-    if figure.low is not None and figure.high is not None:
-        low, high = _rounded(figure.low, ROUND_FLOOR), _rounded(figure.high, ROUND_CEILING)
-        interval = f" [{low}, {high}]"
-    return f"{_below_one(figure.value):{'+.3f' if signed else '.3f'}}{interval}"
+    value = _below_one(figure.value)
+    text = f"{value:+.3f}" if signed else f"{value:.3f}"
+    if figure.low is None or figure.high is None:
+        return text
+    low = _round_bound(figure.low, ROUND_FLOOR)
+    high = _round_bound(figure.high, ROUND_CEILING)
+    return f"{text} [{low}, {high}]"
 
 
 def as_text(value: float | None) -> str:
-    """A number with three decimals; "-" for None."""
-    return "-" if value is None else f"{_below_one(value):.3f}"
+    """Write a number with three decimals; "-" for None."""
+    if value is None:
+        return "-"
+    return f"{_below_one(value):.3f}"
 
 
-def _rounded(end: float, rounding: str) -> Decimal:
-    """An end of an interval with three decimals, outwards, so that it is never narrower than it is."""
-    exact = Decimal(f"{end:.9f}")  # without the errors of binary fractions
+def _round_bound(bound: float, rounding: str) -> Decimal:
+    """Round an end of an interval to three decimals, outwards, so that it is never narrower than it is."""
+    exact = Decimal(f"{bound:.9f}")  # without the errors of binary fractions
     return exact.quantize(Decimal("0.001"), rounding) + 0  # + 0: no minus before a zero
 
 
 def _below_one(value: float) -> float:
-    """A number that does not become 1.000 if it is lower by more than rounding error."""
-    return min(value, 0.999) if value < 1 - 1e-9 else value
+    """Keep a number from becoming 1.000 if it is lower by more than rounding error."""
+    if value < 1 - 1e-9:
+        return min(value, 0.999)
+    return value
 
 
 @contextmanager
@@ -151,7 +172,9 @@ def report_errors() -> Generator[None, None, None]:
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
             raise
-        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        if error.filename:
+            fail(f"{error.filename}: {error.strerror}")
+        fail(str(error))
     except ImportError as error:
         if "groundjudge[" not in str(error):  # a broken installation, not a missing extra
             raise
@@ -159,22 +182,11 @@ def report_errors() -> Generator[None, None, None]:
 
 
 def in_options(message: str, parameter: str = "empty_response") -> str:
-    """A message about a parameter, with the option in its place: --max-calls for `max_calls`.
+    """Write a message about a parameter with the option in its place: --max-calls for `max_calls`.
 
     Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
     """
     return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
-
-
-def refuse(*reasons: tuple[object, str]) -> None:
-    """Exit with the first reason that applies.
-
-    Args:
-        reasons: whether each applies, and in words what is wrong and what to do about it.
-    """
-    for applies, reason in reasons:
-        if applies:
-            fail(reason)
 
 
 def fail(message: str, status: int = NO_RESULT) -> NoReturn:
@@ -183,5 +195,6 @@ def fail(message: str, status: int = NO_RESULT) -> NoReturn:
     Raises:
         typer.Exit: always.
     """
+    # A message may quote a text of several lines, and scripts expect one.
     note(" ".join(message.split()))
     raise typer.Exit(status)

@@ -1,0 +1,280 @@
+"""`groundjudge agree`: judges beside people's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from groundjudge.cli import options
+from groundjudge.cli.figures import (
+    CORRELATIONS,
+    bounds_text,
+    full_name,
+    interval_note,
+    judge_notices,
+    rows_in_sections,
+)
+from groundjudge.cli.inputs import (
+    exit_after,
+    load_labelled,
+    mixed_signatures,
+    people_lines,
+    thresholds_for,
+    without_group,
+)
+from groundjudge.cli.screen import Screen, as_notes, as_text, report_errors, with_interval
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
+    from groundjudge.lab.agreement import Agreement, Disagreement, LabelAgreement
+    from groundjudge.lab.votes import VoteAgreement
+
+COUNTS: Mapping[str, str] = {
+    "error": "n_error",
+    "not applicable": "n_not_applicable",
+    "without a label": "n_unlabelled",
+    "label: not applicable": "n_label_not_applicable",
+    "labelled, not judged": "n_unjudged",
+    "judged again (last counts)": "n_repeated",
+}
+"""The rows of the table that are not part of n, each with the count of an agreement."""
+
+HIDDEN_IF_ZERO = frozenset(
+    {
+        "groups",
+        "labelled, no score",
+        "without a label",
+        "label: not applicable",
+        "labelled, not judged",
+        "judged again (last counts)",
+    }
+)
+"""The rows that are left out where every judge has a 0."""
+
+MEANINGS = (
+    "Recall: of what people call grounded, the share that passed; of the rest, the share that did not",
+    "(specificity). Constant guess: the same answer for every row.",
+)
+
+BOUNDS = "a..b: with the rows without a score all wrong, all right; --count-unscored wrong counts them so."
+
+SELECTED = (
+    "* asked only where earlier votes left the verdict open, which are the harder rows: "
+    "for a comparison run with --stop never"
+)
+
+MAX_REASON = 300
+"""Characters of a reason that are shown."""
+
+WorstDisagreements = Annotated[
+    int,
+    typer.Option("--worst", metavar="N", min=0, help="How many disagreements to show for each judge."),
+]
+
+
+def agree(
+    verdicts: options.Verdicts,
+    *,
+    labels: options.LabelsFile,
+    encoding: options.LabelsEncoding = options.UTF_8,
+    judge: options.OnlyJudges = None,
+    seed: options.Seed = 0,
+    label: options.LabelKey = options.LABEL,
+    group: options.GroupKey = None,
+    label_threshold: options.LabelThreshold = None,
+    judge_file: options.JudgeFile = None,
+    sample: options.SampleFile = None,
+    threshold: options.Threshold = None,
+    count_unscored: options.CountUnscored = None,
+    worst: WorstDisagreements = 3,
+) -> None:
+    """Measure how far judges agree with people's labels.
+
+    The largest disagreements are shown with their reasons.
+
+    Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
+    """
+    with report_errors():
+        from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
+
+        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+        file, judged = load_labelled(
+            verdicts, judge, labels, label_options, encoding, counts_unscored=count_unscored is not None
+        )
+        thresholds, warnings = thresholds_for(threshold, file.verdicts)
+        warnings += without_group(group, judged[0].labels)
+        agreements: list[Agreement] = []
+        for rows in judged:
+            agreement = measure_agreement(
+                rows,
+                threshold=thresholds,
+                label_threshold=label_threshold,
+                count_unscored=count_unscored,
+                worst=worst,
+                seed=seed,
+            )
+            agreements.append(agreement)
+    screen = Screen()
+    _show_table(screen, agreements)
+    screen.text(*MEANINGS)
+    if any(agreement.bounds for agreement in agreements):
+        screen.text(BOUNDS)
+    screen.text(interval_note(group))
+    notes: list[str] = []
+    for agreement in agreements:
+        notes += _undefined_figures(agreement)
+        notes += judge_notices(agreement.judge, agreement.notices)
+    screen.text(*as_notes([*notes, *mixed_signatures(file.verdicts), *warnings]))
+    for agreement in agreements:
+        _show_details(screen, agreement)
+    exit_after(screen, [], file)
+
+
+def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:
+    """Print figures in rows and judges in columns."""
+    columns = [_counts(agreement) for agreement in agreements]
+    rows: list[list[str]] = []
+    for name in columns[0]:
+        cells = [column[name] for column in columns]
+        if name in HIDDEN_IF_ZERO and set(cells) == {"0"}:
+            continue
+        rows.append([name, *cells])
+    is_graded = any(agreement.figures["spearman"].value is not None for agreement in agreements)
+    cells_by_name: dict[str, list[str]] = {}
+    for figure in agreements[0].figures:
+        if is_graded or figure not in CORRELATIONS:
+            cells_by_name[figure] = [_figure(agreement, figure) for agreement in agreements]
+    cells_by_name["not grounded"] = [
+        _right_and_wrong(agreement, "true_negatives", "false_positives") for agreement in agreements
+    ]
+    cells_by_name["grounded"] = [
+        _right_and_wrong(agreement, "true_positives", "false_negatives") for agreement in agreements
+    ]
+    headings = ["", *(agreement.judge for agreement in agreements)]
+    screen.table(headings, [*rows, *rows_in_sections(cells_by_name)])
+
+
+def _counts(agreement: Agreement) -> dict[str, str]:
+    """A judge's cells above its figures, by the names of the rows."""
+    cells = {"n": str(agreement.n), "groups": "0"}
+    if agreement.n_groups < agreement.n:
+        cells["groups"] = str(agreement.n_groups)
+    for name, count in COUNTS.items():
+        cells[name] = str(agreement.counts[count])
+    cells["labelled, no score"] = str(agreement.n_unscored)
+    if agreement.n_unscored and agreement.count_unscored:
+        cells["labelled, no score"] = f"{agreement.n_unscored} (counted {agreement.count_unscored})"
+    cells["threshold"] = "as run"
+    if agreement.threshold is not None:
+        cells["threshold"] = f"{agreement.threshold:g}"
+    cells["base rate"] = as_text(agreement.base_rate)
+    cells["constant guess, accuracy"] = as_text(agreement.guess.get("accuracy"))
+    return cells
+
+
+def _figure(agreement: Agreement, name: str) -> str:
+    """Write a figure with its interval, and its bounds if there are rows without a score."""
+    text = with_interval(agreement.figures[name])
+    bounds = bounds_text(agreement.bounds.get(name))
+    if bounds:
+        return f"{text} {bounds}"
+    return text
+
+
+def _right_and_wrong(agreement: Agreement, right: str, wrong: str) -> str:
+    """Count the rows of a class that are judged right and wrong, by the names in the confusion matrix."""
+    matrix = agreement.confusion
+    if matrix is None:
+        return ""
+    return f"{getattr(matrix, right)} right, {getattr(matrix, wrong)} wrong"
+
+
+def _undefined_figures(agreement: Agreement) -> list[str]:
+    """Say why figures of a judge are undefined: one note for all with the same reason."""
+    names_by_reason: dict[str, list[str]] = {}
+    for figure, reason in agreement.undefined.items():
+        # Labels that are no grades have no correlations, which is no news.
+        if figure in CORRELATIONS and agreement.confusion is not None:
+            continue
+        names_by_reason.setdefault(reason, []).append(full_name(figure))
+    notes: list[str] = []
+    for reason, names in names_by_reason.items():
+        notes.append(f"{agreement.judge}: {', '.join(names)} undefined: {reason}")
+    return notes
+
+
+def _show_details(screen: Screen, agreement: Agreement) -> None:
+    """Print what there is beside the figures: people among themselves, labels, votes and disagreements."""
+    screen.text(*judge_notices(agreement.judge, people_lines(agreement.people)))
+    if agreement.labels:
+        _show_labels(screen, agreement.judge, agreement.labels)
+    if agreement.votes:
+        _show_votes(screen, agreement.judge, agreement.votes)
+    if agreement.worst:
+        screen.text(heading=f"\n{agreement.judge}, largest disagreements")
+    for disagreement in agreement.worst:
+        screen.text(*_disagreement_lines(disagreement))
+
+
+def _disagreement_lines(disagreement: Disagreement) -> list[str]:
+    passed = "passed" if disagreement.passed else "not passed"
+    label = disagreement.word or f"{disagreement.label:.3g}"
+    lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]
+    reason = shorten(disagreement.reason or "", MAX_REASON, placeholder=" ...")
+    if reason:
+        lines.append(f"    {reason}")
+    return lines
+
+
+def _show_labels(screen: Screen, judge: str, agreement: LabelAgreement) -> None:
+    """Print the confusion matrix over the labels, and what it says."""
+    screen.text(heading=f"\n{judge}, label by label (rows: people, columns: the judge)")
+    rows: list[list[str]] = []
+    for label, score, counts in zip(agreement.labels, agreement.scores, agreement.counts, strict=True):
+        score_text = "not applicable" if score is None else f"{score:g}"
+        rows.append([f"{label} ({score_text})", *(str(count) for count in counts)])
+    screen.table(["", *agreement.columns], rows)
+    always = f"always {agreement.majority!r}: {agreement.majority_share:.3f}"
+    screen.text(
+        f"same label: {with_interval(agreement.same)} of {agreement.n} rows; {always}",
+        f"weighted kappa: {with_interval(agreement.weighted_kappa)} on {agreement.n_scored} rows whose "
+        "labels both have a score; a disagreement weighs the squared difference of the two scores",
+    )
+
+
+def _show_votes(screen: Screen, judge: str, agreement: VoteAgreement) -> None:
+    """Print how accurate the votes are, together and member by member."""
+    screen.text(heading=f"\n{judge}, votes")
+    rows: list[list[str]] = []
+    parts = {"panel": agreement.whole, "unanimous votes": agreement.unanimous, "split votes": agreement.split}
+    for name, part in parts.items():
+        rows.append([name, str(part.n), with_interval(part.accuracy), ""])
+    for member in agreement.members:
+        name = f"{member.name} *" if member.is_selected else member.name
+        difference = with_interval(member.difference, signed=True)
+        rows.append([name, str(member.n), with_interval(member.accuracy), difference])
+    screen.table(["", "n", "accuracy", "minus panel, same rows"], rows)
+    has_selected = any(member.is_selected for member in agreement.members)
+    if has_selected:
+        screen.text(SELECTED)
+    screen.text(_vote_finding(agreement, has_selected=has_selected))
+
+
+def _vote_finding(agreement: VoteAgreement, *, has_selected: bool) -> str:
+    """Say whether the panel is worse than its best member, as far as the rows can tell."""
+    member = agreement.best
+    best = member.name
+    if len(agreement.members) > 1:
+        # Members that were asked only about the harder rows are not compared.
+        of_some = " of those always asked" if has_selected else ""
+        best = f"its best member{of_some}, {member.name}"
+    if agreement.finding == "no_difference":
+        return f"No difference in accuracy was found on {member.n} rows between the panel and {best}."
+    gap = abs(member.difference.value or 0.0)
+    direction = "lower" if agreement.finding == "worse" else "higher"
+    return (
+        f"The panel is {agreement.finding} than {best}: on the same {member.n} rows its accuracy is "
+        f"{gap:.3f} {direction} (exact McNemar test: p = {member.p:.2g})."
+    )

@@ -1,0 +1,222 @@
+"""`groundjudge calibrate`: thresholds that are fitted to people's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from groundjudge.cli import options
+from groundjudge.cli.figures import CORRELATIONS, judge_notices, rows_in_sections, short_name
+from groundjudge.cli.inputs import exit_after, load_labelled, mixed_signatures, without_group
+from groundjudge.cli.outputs import check_files, hold_file
+from groundjudge.cli.screen import Screen, as_text, report_errors, with_interval
+from groundjudge.lab.labels import JudgedRows, LabelError
+from groundjudge.verdict import deciding_score
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
+    from groundjudge.lab.calibration import Calibration, Criterion
+
+Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa", "precision"]
+"""A `Criterion`, as the command line spells it."""
+
+CRITERIA: Mapping[Maximised, Criterion] = {
+    "balanced-accuracy": "balanced_accuracy",
+    "accuracy": "accuracy",
+    "f1": "f1",
+    "kappa": "kappa",
+    "precision": "precision",
+}
+
+By = Annotated[Maximised, typer.Option("--by", help="The figure to maximise.")]
+AtLeast = Annotated[
+    float | None,
+    typer.Option(
+        "--at-least",
+        min=0,
+        max=1,
+        help="With --by precision: the lowest share of grounded rows among those that pass.",
+    ),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        "--folds",
+        metavar="N",
+        min=2,
+        help="Cross-validate in N folds. Default: fit on one half, test on the other.",
+    ),
+]
+ThresholdsOut = Annotated[
+    str | None,
+    typer.Option("--out", "-o", metavar="PATH", help="Write the thresholds to this file."),
+]
+
+
+def calibrate(
+    verdicts: options.Verdicts,
+    *,
+    labels: options.LabelsFile,
+    encoding: options.LabelsEncoding = options.UTF_8,
+    judge: options.OnlyJudges = None,
+    seed: options.Seed = 0,
+    label: options.LabelKey = options.LABEL,
+    group: options.GroupKey = None,
+    label_threshold: options.LabelThreshold = None,
+    judge_file: options.JudgeFile = None,
+    sample: options.SampleFile = None,
+    by: By = "balanced-accuracy",
+    at_least: AtLeast = None,
+    folds: Folds = None,
+    out: ThresholdsOut = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Fit thresholds to people's labels, and test them.
+
+    They are tested on rows that they were not fitted on.
+
+    Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
+    """
+    with report_errors(), ExitStack() as until_written:
+        from groundjudge.lab import calibration  # noqa: PLC0415
+
+        check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
+        until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
+        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+        file, judged = load_labelled(verdicts, judge, labels, label_options, encoding)
+        ungrouped = without_group(group, judged[0].labels)
+        # A judge without labels is left out, unless it is named: then it is an error.
+        to_fit = [rows for rows in judged if rows.labelled_rows or judge]
+        fit = partial(
+            calibration.calibrate,
+            by=CRITERIA[by],
+            at_least=at_least,
+            folds=folds,
+            label_threshold=label_threshold,
+            seed=seed,
+        )
+        calibrations, notes = _fit_all(fit, to_fit)
+        if out:
+            calibration.save_calibrations(out, calibrations)
+    screen = Screen()
+    for fitted in calibrations:
+        _show_calibration(screen, fitted)
+    if out:
+        screen.text(f"thresholds written to {out}: use --threshold {out} with agree, compare or report")
+    for fitted in calibrations:
+        notes += judge_notices(fitted.judge, fitted.notices)
+    notes += [
+        *ungrouped,
+        *_unscored_notes(calibrations),
+        *_two_score_notes(judged),
+        *mixed_signatures(file.verdicts),
+    ]
+    exit_after(screen, notes, file)
+
+
+def _fit_all(
+    fit: Callable[[JudgedRows], Calibration], judged: Iterable[JudgedRows]
+) -> tuple[list[Calibration], list[str]]:
+    """Calibrate the judges with enough labels, and say why the others are not.
+
+    Raises:
+        LabelError: as for `calibration.calibrate`, if no judge has enough.
+    """
+    calibrations: list[Calibration] = []
+    errors: list[LabelError] = []
+    for rows in judged:
+        try:
+            calibrations.append(fit(rows))
+        except LabelError as error:
+            errors.append(error)
+    if errors and not calibrations:
+        raise errors[0]
+    return calibrations, [error.message for error in errors]
+
+
+def _unscored_notes(calibrations: Iterable[Calibration]) -> list[str]:
+    """Make a note for each judge with rows that no threshold changes."""
+    notes: list[str] = []
+    for calibration in calibrations:
+        if calibration.n_unscored:
+            notes.append(
+                f"{calibration.judge}: {calibration.n_unscored} labelled rows have no score, which no "
+                "threshold changes: see `groundjudge agree --threshold`"
+            )
+    return notes
+
+
+def _two_score_notes(judged: Iterable[JudgedRows]) -> list[str]:
+    """Make a note for each judge whose scores leave a threshold nothing to choose."""
+    notes: list[str] = []
+    for rows in judged:
+        scores = {deciding_score(row.verdict) for row in rows.labelled_rows}
+        if len(scores) == 2:  # noqa: PLR2004  such as yes and no
+            notes.append(
+                f"{rows.judge}: its scores take only two values, so all thresholds between them give the "
+                "same verdicts"
+            )
+    return notes
+
+
+def _show_calibration(screen: Screen, calibration: Calibration) -> None:
+    """Print the threshold, how well it does where it was fitted and elsewhere, and the code that sets it."""
+    name = short_name(calibration.by)
+    rows, elsewhere, tested = "one half of the rows", "the other half", "tested"
+    where = "On rows it was not fitted on"
+    if calibration.folds:
+        rows, elsewhere = f"all rows, tested in {calibration.folds} folds", "held-out folds"
+        tested = "tested in folds"
+        where = "In the folds, each with its own threshold"
+    best = f"best {name}"
+    if calibration.at_least is not None:
+        best = f"the lowest with a {name} of {calibration.at_least:g}"
+    screen.text(
+        *_resampling_lines(calibration),
+        f"fitted on {calibration.n_fitted} rows, tested on {elsewhere}, {calibration.n_tested} rows",
+        heading=f"{calibration.judge}: threshold {calibration.threshold:g}, {best} on {rows}",
+    )
+    screen.table(
+        ["", "fitted", tested, "as run", "tested - as run"], rows_in_sections(_figure_rows(calibration))
+    )
+    if calibration.bound is not None:
+        passed = f"{calibration.n_passed} of {calibration.n_tested} pass"
+        bound = f"with 95 % confidence {name} is {calibration.bound:.3f} or more"
+        screen.text(f"{where}, {passed}, {bound}")
+    # A judge that is worse than guessing has a notice of its own.
+    if not calibration.beats_guessing and not calibration.is_reversed:
+        figure = with_interval(calibration.tested[calibration.by])
+        guess = calibration.guess[calibration.by]
+        screen.text(f"{where}, {name} is {figure}: indistinguishable from a constant guess ({guess:.3f}).")
+    screen.text(f'load("{calibration.judge}", model=..., threshold={calibration.threshold:g})\n')
+
+
+def _resampling_lines(calibration: Calibration) -> list[str]:
+    """Say how far the threshold depends on the rows."""
+    lines: list[str] = []
+    low = calibration.interval.low
+    high = calibration.interval.high
+    if low is not None and high is not None:
+        lines.append(f"95 % interval of the threshold: {low:g} to {high:g}")
+    if calibration.folds:
+        thresholds = ", ".join(f"{threshold:g}" for threshold in calibration.thresholds)
+        lines.append(f"thresholds of the folds, which were tested: {thresholds}")
+    return lines
+
+
+def _figure_rows(calibration: Calibration) -> dict[str, list[str]]:
+    """The cells of the figures that a threshold changes, which correlations and ROC AUC are not."""
+    rows: dict[str, list[str]] = {}
+    for figure, tested in calibration.tested.items():
+        if tested.value is None or figure == "roc_auc" or figure in CORRELATIONS:
+            continue
+        rows[figure] = [
+            as_text(calibration.fitted[figure].value),
+            with_interval(tested),
+            as_text(calibration.as_run[figure].value),
+            with_interval(calibration.gain[figure], signed=True),
+        ]
+    return rows

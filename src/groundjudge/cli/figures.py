@@ -1,0 +1,100 @@
+"""Tables of figures: what `agree`, `calibrate` and `compare` call them, and how they are put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from groundjudge.cli.screen import as_text
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
+    from groundjudge.lab.agreement import Bounds
+
+CORRELATIONS = frozenset({"pearson", "spearman", "kendall"})
+"""The figures of graded labels, which are left out where no judge has any."""
+
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "not grounded": {
+        "recall_not_grounded": "recall",
+        "precision_not_grounded": "precision",
+        "f1_not_grounded": "F1",
+    },
+    "grounded": {"recall": "recall", "precision": "precision", "f1": "F1"},
+    "both": {
+        "balanced_accuracy": "balanced accuracy",
+        "macro_f1": "macro-F1",
+        "accuracy": "accuracy",
+        "kappa": "Cohen's kappa",
+    },
+    "scores": {
+        "roc_auc": "ROC AUC",
+        "pearson": "Pearson",
+        "spearman": "Spearman",
+        "kendall": "Kendall's tau-b",
+        "mean_score": "mean score",
+        "pass_rate": "pass rate",
+    },
+}
+"""The sections of a table, the class whose failures matter first, each with its figures and their names."""
+
+
+def short_name(figure: str) -> str:
+    """What a figure is called inside its section."""
+    return SECTIONS[_section_of(figure)][figure]
+
+
+def full_name(figure: str) -> str:
+    """What a figure is called outside its section."""
+    section = _section_of(figure)
+    name = SECTIONS[section][figure]
+    if section in {"not grounded", "grounded"}:
+        return f"{name} of {section}"
+    return name
+
+
+def _section_of(figure: str) -> str:
+    for section, figure_names in SECTIONS.items():
+        if figure in figure_names:
+            return section
+    raise KeyError(figure)
+
+
+def rows_in_sections(cells: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Put rows of a table under the headings of their sections.
+
+    Args:
+        cells: the cells of each figure, and of the headings that have any.
+    """
+    width = max((len(row) for row in cells.values()), default=0)
+    rows: list[list[str]] = []
+    for section, figure_names in SECTIONS.items():
+        section_rows: list[list[str]] = []
+        for figure, name in figure_names.items():
+            if figure in cells:
+                section_rows.append([f"  {name}", *cells[figure]])
+        if section_rows:
+            heading_cells = cells.get(section, [""] * width)
+            rows.append([section, *heading_cells])
+            rows += section_rows
+    return rows
+
+
+def bounds_text(bounds: Bounds | None) -> str:
+    """Write the bounds of a figure; "" if it has none."""
+    if not bounds:
+        return ""
+    low, high = bounds
+    return f"{as_text(low)}..{as_text(high)}"
+
+
+def judge_notices(judge: str, notices: Iterable[str]) -> list[str]:
+    """Name the judge in what there is to say about its figures."""
+    return [f"{judge}: {notice}" for notice in notices]
+
+
+def interval_note(group: str | None) -> str:
+    """Say what the intervals are, and over what they are resampled."""
+    units = "rows. If some rows belong together, name the key they share with --group."
+    if group:
+        units = f"groups with the same {group}."
+    return f"In brackets: 95 % intervals, for independent {units}"

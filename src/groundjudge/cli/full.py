@@ -1,0 +1,96 @@
+"""Verdicts in full, with their votes, parts and quotes: what --full prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groundjudge.case.case import Document
+from groundjudge.cli.screen import Screen, in_options
+from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
+
+
+def show_case(
+    screen: Screen, case_id: str, verdicts: Sequence[Verdict], documents: Sequence[Document]
+) -> None:
+    """Print a case's verdicts in full, by judge."""
+    if not verdicts:
+        screen.text(f"\nno verdict is on a case with the id {case_id!r}")
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.judge):
+        lines = [f"  {name}: {text}" for name, text in _verdict_fields(verdict).items()]
+        for part in verdict.parts:
+            lines += _part_lines(part, documents)
+        screen.text(*lines, heading=f"\n{case_id}, {verdict.judge or 'no judge'}")
+
+
+def _verdict_fields(verdict: Verdict) -> dict[str, str]:
+    """Describe the verdict as a whole: the texts of the fields that it has, in the order of the page."""
+    fields = {"status": verdict.status.replace("_", " ")}
+    if verdict.error is not None:
+        fields["error"] = _failure_text(verdict.error)
+    if verdict.score is not None:
+        passed = "passed" if verdict.passed else "not passed"
+        if verdict.weakest is None:
+            fields["score"] = f"{verdict.score:.4g}, {passed}"
+        else:
+            fields["score"] = f"{verdict.score:.4g}, weakest {verdict.weakest:.4g}, {passed}"
+    if verdict.value is not None:
+        fields["value"] = f"{verdict.value:g}"
+    if verdict.label:
+        fields["label"] = verdict.label
+    if verdict.expected is not None:
+        fields["expected"] = f"{verdict.expected:.4g}"
+    if verdict.distribution:
+        shares = [f"{name} {share:.3g}" for name, share in verdict.distribution.items()]
+        fields["distribution"] = ", ".join(shares)
+    for number, vote in enumerate(verdict.votes, 1):
+        fields[f"vote {number}"] = _vote_text(vote)
+    if verdict.spread is not None:
+        fields["spread"] = f"{verdict.spread:.3f}"
+    if verdict.agreement is not None:
+        fields["agreement"] = f"{verdict.agreement:.3f}, after {verdict.decided_after} votes"
+    if verdict.reason:
+        fields["reason"] = verdict.reason
+    if verdict.warnings:
+        fields["warnings"] = ", ".join(verdict.warnings)
+    return fields
+
+
+def _vote_text(vote: Vote) -> str:
+    """Write who voted, and what the vote says."""
+    version = f"@{vote.prompt.version}" if vote.prompt else ""
+    voter = f"{vote.judge}{version}, {vote.model or 'no model'}"
+    if vote.error:
+        return f"{voter}: error {_failure_text(vote.error)}"
+    label = f", label {vote.label}" if vote.label else ""
+    if vote.score is None:
+        return f"{voter}: not applicable{label}"
+    weakest = "" if vote.weakest is None else f", weakest {vote.weakest:.4g}"
+    passed = "passed" if vote.passed else "not passed"
+    return f"{voter}: score {vote.score:.4g}{weakest}{label}, {passed}"
+
+
+def _failure_text(failure: Failure) -> str:
+    return f"{failure.code}: {in_options(failure.message)}"
+
+
+def _part_lines(part: Part, documents: Sequence[Document]) -> list[str]:
+    score = "not applicable" if part.score is None else f"score {part.score:.4g}"
+    lines = [f"  {part.name}: {score}, value {part.value_text}"]
+    if part.reason:
+        lines.append(f"    reason: {part.reason}")
+    for evidence in part.evidence:
+        lines.append(f"    quote: {evidence.quote}")
+        lines.append(_source_line(evidence, documents))
+    return lines
+
+
+def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:
+    """Write where a quote was found, and the source's text there; no text if the source is not at hand."""
+    text = ""
+    # A run that was stopped may not have come to the row of a verdict that it reuses.
+    if 0 <= evidence.document < len(documents):
+        content = documents[evidence.document].content
+        text = content[evidence.start : evidence.end]
+    place = f"context[{evidence.document}][{evidence.start}:{evidence.end}]"
+    precision = "exact" if evidence.exact else "near"
+    return f"    {place}, {precision}: {text}"

@@ -1,0 +1,282 @@
+"""What the commands that measure read: files of verdicts, people's labels, and thresholds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from groundjudge.case.case import Case
+from groundjudge.cli.options import LabelOptions
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail
+from groundjudge.errors import CaseError
+from groundjudge.judging.judge import case_hash
+from groundjudge.lab.labels import JudgedRows, Labels, group_by_judge, join, read_labels, rubric_vocabulary
+from groundjudge.lab.sample import read_sample, weight_labels
+from groundjudge.rubric.rubric import Rubric, load_rubric
+from groundjudge.runs.rows import FileRow, read_rows
+from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts
+from groundjudge.verdict import Verdict
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
+    from groundjudge.lab.agreement import Thresholds
+    from groundjudge.lab.people import People
+
+
+@dataclass(frozen=True)
+class VerdictFile:
+    """What a file of verdicts holds.
+
+    Attributes:
+        path: the file.
+        verdicts: those of the judges that were asked for.
+        unreadable: a message for each line that could not be read.
+        others: the verdicts of other judges.
+    """
+
+    path: str
+    verdicts: tuple[Verdict, ...]
+    unreadable: tuple[str, ...]
+    others: tuple[Verdict, ...] = ()
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """The names of the judges."""
+        return frozenset(verdict.judge for verdict in self.verdicts if verdict.judge)
+
+    def by_judge(self, name: str) -> Sequence[Verdict]:
+        """Select the verdicts of one judge; exit if there are none."""
+        if name not in self.judges:
+            names = ", ".join(sorted(self.judges))
+            fail(f"{self.path} has no verdict by the judge {name!r}: --judge can be {names}")
+        return [verdict for verdict in self.verdicts if verdict.judge == name]
+
+
+def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
+    """Read a file of verdicts; one without any, or without any by one of `judges`, is an error."""
+    verdicts: list[Verdict] = []
+    unreadable: list[str] = []
+    for verdict in read_verdicts(path):
+        if isinstance(verdict, CaseError):
+            unreadable.append(verdict.message)
+        else:
+            verdicts.append(verdict)
+    if not verdicts:
+        first = f"; the first line: {unreadable[0]}" if unreadable else ""
+        fail(f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}")
+    file = VerdictFile(path, tuple(verdicts), tuple(unreadable))
+    if not judges:
+        return file
+    chosen: list[Verdict] = []
+    for judge in dict.fromkeys(judges):
+        chosen += file.by_judge(judge)
+    others = tuple(verdict for verdict in verdicts if verdict.judge not in judges)
+    return replace(file, verdicts=tuple(chosen), others=others)
+
+
+def load_labels(
+    path: str, options: LabelOptions, encoding: str | None = None, *, rows: Iterable[FileRow] | None = None
+) -> Labels:
+    """Read people's labels, in the words of the judge's prompt file if there is one.
+
+    Args:
+        path: the file.
+        options: where in a row they are.
+        encoding: of the file.
+        rows: the rows of the file, if they were read already.
+
+    Raises:
+        LabelError, OSError: as for `read_labels`, `read_sample` and `weight_labels`.
+    """
+    if rows is None:
+        rows = read_rows(path, encoding=encoding)
+    labels = read_labels(path, options.label, options.group, rows)
+    if options.sample:
+        labels = weight_labels(labels, read_sample(options.sample))
+    if options.judge_file is None:
+        return labels
+    rubric = load_rubric(options.judge_file)
+    if not rubric.scale.choices:
+        numbers = f"its judge answers with numbers on {rubric.scale}, not with labels: leave it out"
+        fail(f"--judge-file {options.judge_file}: {numbers}")
+    return replace(labels, vocabulary=rubric_vocabulary(rubric))
+
+
+def load_labelled(
+    verdicts: str,
+    judges: Sequence[str] | None,
+    labels: str,
+    label_options: LabelOptions,
+    encoding: str,
+    *,
+    counts_unscored: bool = False,
+) -> tuple[VerdictFile, list[JudgedRows]]:
+    """Read a file of verdicts and one of labels, and join them, judge by judge (see `join_labels`).
+
+    Args:
+        verdicts: the path of the file of verdicts.
+        judges: whose verdicts are joined; None: those of all judges.
+        labels: the path of the file of labels.
+        label_options: where in a row the labels are.
+        encoding: of the file of labels.
+        counts_unscored: whether cases without a score count.
+    """
+    file = load_verdicts(verdicts, judges)
+    people = load_labels(labels, label_options, encoding)
+    return file, join_labels(file, labels, people, counts_unscored=counts_unscored)
+
+
+def join_labels(
+    file: VerdictFile, path: str, labels: Labels, *, counts_unscored: bool = False
+) -> list[JudgedRows]:
+    """Join verdicts and labels, judge by judge. No case with both is an error.
+
+    Args:
+        file: the verdicts.
+        path: of the file of labels.
+        labels: what it holds.
+        counts_unscored: whether cases without a score count.
+    """
+    joined = join(file.verdicts, labels, file.others)
+    for judge in joined:
+        if judge.labelled_rows or judge.worded_rows:
+            return joined
+    unscored: list[Verdict] = []
+    for judge in joined:
+        unscored += [row.verdict for row in judge.unscored_rows]
+    if unscored and not counts_unscored:
+        fail(
+            f"{file.path}: no labelled case has a score: {_why_unscored(unscored)}; "
+            "`groundjudge agree --count-unscored wrong` counts such cases"
+        )
+    if not unscored:
+        judged_id = _first_id(file.verdicts)
+        labelled_id = next(iter(labels.by_case), None)
+        fail(
+            f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, and "
+            f"the first ids are {judged_id!r} and {labelled_id!r}"
+        )
+    return joined
+
+
+def _first_id(verdicts: Iterable[Verdict]) -> str | None:
+    for verdict in verdicts:
+        if verdict.case_id:
+            return verdict.case_id
+    return None
+
+
+def _why_unscored(verdicts: Iterable[Verdict]) -> str:
+    """Say why verdicts have no score, and how many of each kind."""
+    counts: Counter[str] = Counter()
+    for verdict in verdicts:
+        counts[verdict.error.code if verdict.error else "not applicable"] += 1
+    return ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
+
+
+def without_group(group: str | None, labels: Labels | None) -> list[str]:
+    """Make a note on the labelled rows that lack the key of the groups; none if all have it."""
+    if not group or not labels:
+        return []
+    n_lacking = len(labels.by_case.keys() - labels.groups.keys())
+    if not n_lacking:
+        return []
+    rows = f"{n_lacking} of {len(labels.by_case)} labelled rows have no {group!r} (--group)"
+    return [f"{rows}, so that each counts as independent"]
+
+
+def thresholds_for(option: str | None, *verdict_sets: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:
+    """Read the thresholds that --threshold gives, and make warnings about using them on each set of verdicts.
+
+    Exit if it is a number that is no score.
+    """
+    if option is None:
+        return None, []
+    try:
+        number = float(option)
+    except ValueError:
+        return _fitted_thresholds(option, verdict_sets)
+    if not 0 <= number <= 1:
+        fail(f"--threshold must be a score, 0..1, not {option}")
+    return number, []
+
+
+def _fitted_thresholds(path: str, verdict_sets: Sequence[Sequence[Verdict]]) -> tuple[Thresholds, list[str]]:
+    """Read a file of `calibrate`."""
+    from groundjudge.lab.calibration import read_calibrations, warn_if_changed, warn_if_reused  # noqa: PLC0415
+
+    calibrations = read_calibrations(path)
+    warnings: list[str] = []
+    for verdicts in verdict_sets:
+        # A verdict without a judge is of a row that could not be read, and has no score.
+        unfitted = group_by_judge(verdicts).keys() - calibrations.keys() - {""}
+        for judge in sorted(unfitted):
+            warnings.append(f"{judge}: {path} has no threshold for it, so the run's decision counts")
+        for calibration in calibrations.values():
+            for check in (warn_if_changed, warn_if_reused):
+                warning = check(calibration, verdicts)
+                if warning:
+                    warnings.append(warning)
+    thresholds = {judge: calibration.threshold for judge, calibration in calibrations.items()}
+    return thresholds, list(dict.fromkeys(warnings))
+
+
+def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
+    """Make a note for each judge whose verdicts come from several prompts, models or versions."""
+    notes: list[str] = []
+    for judge, judge_verdicts in group_by_judge(latest_verdicts(verdicts)[0]).items():
+        signatures = signatures_of(judge_verdicts)
+        if len(signatures) > 1:
+            notes.append(
+                f"{judge}: these figures mix verdicts with {len(signatures)} signatures: "
+                f"{', '.join(signatures)}"
+            )
+    return notes
+
+
+def signatures_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """Sort the signatures of one judge's scores; of a panel, those of the verdicts with the most votes.
+
+    A panel that stops once it is decided has verdicts with fewer models, which are no other panel.
+    """
+    scored = [verdict for verdict in verdicts if verdict.score is not None]
+    most = max((len(verdict.votes) for verdict in scored), default=0)
+    return sorted({verdict.signature for verdict in scored if len(verdict.votes) == most})
+
+
+def people_lines(people: People | None) -> list[str]:
+    """Say how far people agree, as a line; none if no row has two labels."""
+    if not people:
+        return []
+    line = (
+        f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}, "
+        f"alpha {as_text(people.alpha)}; the judge's kappa with one of them {as_text(people.judge_kappa)}"
+    )
+    return [line]
+
+
+def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoReturn:
+    """Print the notes and the lines that could not be read; the exit status says whether there are any."""
+    screen.text(*as_notes(notes))
+    status = 0
+    for file in files:
+        if file.unreadable:
+            first = file.unreadable[0]
+            screen.text(f"{file.path}: {len(file.unreadable)} unreadable lines, the first is {first}")
+            status = INCOMPLETE
+    raise typer.Exit(status)
+
+
+def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Verdict]) -> None:
+    """Exit if a case is not the one that was judged, as far as its verdict's key says."""
+    if any(prompt_input.is_custom for prompt_input in rubric.inputs):
+        return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
+    judged_hashes = {verdict.case_id: verdict.case_hash for verdict in latest_verdicts(verdicts)[0]}
+    for case in cases:
+        judged_hash = judged_hashes.get(case.id)
+        if judged_hash and judged_hash != case_hash(case, rubric.inputs):
+            remedy = "give the file that was judged, read in the same way (--fields, --format)"
+            fail(f"the case {case.id!r} is not what was judged under this id: {remedy}")

@@ -1,0 +1,158 @@
+"""The judges that the options of a command ask for, and who of them votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from groundjudge.cli.options import MODELS_HELP
+from groundjudge.cli.screen import fail
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import as_model, load
+from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
+from groundjudge.models.cached import CachedModel
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
+from groundjudge.rubric.rubric import names
+from groundjudge.runs.run import duplicate_name
+
+MAKE_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+MAKE_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
+
+
+@dataclass(frozen=True)
+class JudgeSelection:
+    """The judges that the options ask for; the state of a submitted run keeps them by these names.
+
+    Attributes:
+        judge: names or prompt files; none: all built-in judges.
+        model: the models' names.
+        repeats: how many times each judge votes; None: it is asked once.
+        panel: whether the models vote; if there is only one, the judges do.
+        rule: how the scores of the votes become one; None: the default.
+        weighted: whether the score is the mean over the probabilities of the values.
+        structured: when the schema of a JSON format is sent; None: the default.
+        empty_response: what becomes of a row whose response is missing or blank.
+        no_tool_titles: whether titles do not make a document a tool result.
+    """
+
+    judge: list[str] | None = None
+    model: list[str] | None = None
+    repeats: int | None = None
+    panel: bool = False
+    rule: Rule | None = None
+    weighted: bool = False
+    structured: Structured | None = None
+    empty_response: EmptyResponse = "error"
+    no_tool_titles: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The judges' names, each once."""
+        if not self.judge:
+            return names()
+        return list(dict.fromkeys(self.judge))
+
+    @property
+    def prompt_files(self) -> list[tuple[str, str]]:
+        """The judges that are prompt files, as inputs for `check_files`."""
+        return [("the prompt file of a judge", name) for name in self.names if name not in names()]
+
+    def judges(
+        self,
+        stop: Stop | None = None,
+        *,
+        in_batches: bool = False,
+        cache: str | None = None,
+        model_of: Callable[[str], Model] | None = None,
+    ) -> list[AnyJudge]:
+        """Load the judges: one for each name, or one panel of several prompts.
+
+        Exit if the options contradict each other, or if it is not clear who is to vote.
+
+        Args:
+            stop: when to stop asking for votes; None: the default.
+            in_batches: whether they are asked in batches, which ask for all votes at once.
+            cache: a file that keeps the models' replies; None for no such file.
+            model_of: makes a model of its name; None: as `load` does.
+
+        Raises:
+            PromptError, ModelError: as for `load` and `panel`.
+        """
+        self._check_votes(stop)
+        models = self._models(model_of)
+        if cache:
+            models = [CachedModel(model, cache) for model in models]
+        judges = self._voters(models, "never" if in_batches else stop)
+        duplicate = duplicate_name(judges)
+        if duplicate:
+            fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
+        return judges
+
+    def _check_votes(self, stop: Stop | None) -> None:
+        """Exit if there is no model, or if the options do not say clearly who votes."""
+        models = self.model or []
+        # `--model=` gives the empty name, which is what an unset variable in a script leaves.
+        if not models or "" in models:
+            fail(f"no model given: add --model, which can be {MODELS_HELP}")
+        if self.panel and self.repeats:
+            fail("--panel and --repeats are two ways to vote: use one of them")
+        if (self.rule or stop) and not (self.panel or self.repeats):
+            fail(MAKE_VOTES)
+        if len(models) > 1 and not self.panel:
+            fail(MAKE_PANEL)
+        if self._judges_vote and not self.judge:
+            fail(NAME_JUDGES)
+        if self._judges_vote and len(self.names) == 1:
+            fail(USE_REPEATS)
+
+    @property
+    def _judges_vote(self) -> bool:
+        """Whether the votes of a panel come from several prompts, and not from several models."""
+        return self.panel and len(self.model or ()) <= 1
+
+    def _models(self, model_of: Callable[[str], Model] | None) -> list[Model]:
+        """Make the models of their names. Exit if two of them have one name."""
+        if model_of is None:
+            model_of = as_model
+        models = [model_of(name) for name in self.model or ()]
+        duplicate = duplicate_name(models)
+        if duplicate:
+            remedy = "to ask one model several times, use --repeats"
+            fail(f"--model: two models have the name {duplicate!r}: {remedy}")
+        return models
+
+    def _voters(self, models: Sequence[Model], stop: Stop | None) -> list[AnyJudge]:
+        """Load each judge with each model, and make one judge or one panel of those that belong together."""
+        groups: list[list[Judge]] = []
+        for name in self.names:
+            groups.append([load(name, model=model, **self._rubric_options()) for model in models])
+        if self._judges_vote:
+            groups = [[judge for (judge,) in groups]]
+        # What was not given is left to the panel's own defaults.
+        votes: dict[str, Any] = {}
+        if self.rule is not None:
+            votes["rule"] = self.rule
+        if stop is not None:
+            votes["stop"] = stop
+        if self.panel:
+            return [panel(group, **votes) for group in groups]
+        # Without --panel there is one model, so that each group is one judge.
+        judges = [judge for (judge,) in groups]
+        if not self.repeats:
+            return list(judges)
+        return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
+
+    def _rubric_options(self) -> RubricOptions:
+        """The options of the rubrics; what was not given is left to the prompt file."""
+        options: RubricOptions = {
+            "structured": self.structured,
+            "empty_response": self.empty_response,
+            "tool_titles": not self.no_tool_titles,
+        }
+        if self.weighted:
+            options["weighted"] = True
+        return options

@@ -1,0 +1,128 @@
+"""A run as it was submitted to a provider: what later commands need to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from groundjudge.batches.provider import Provider
+from groundjudge.batches.state import PartOfRun, State, StateError
+from groundjudge.cli.selection import JudgeSelection
+from groundjudge.judging.panel import AnyJudge, models_of
+from groundjudge.rubric.rubric import names
+from groundjudge.runs.rows import CaseFile
+
+DIFFERENCES: Mapping[str, str] = {
+    "identities": "another judge, model or option, or a prompt file or groundjudge changed since",
+    "endpoints": "at another endpoint: see OPENAI_BASE_URL",
+    "cases": "another file of cases",
+    "format": "another --format",
+    "fields": "another --fields",
+    "encoding": "another --encoding",
+    "limit": "another --limit",
+}
+"""What tells two runs apart: the names of settings, each with what differs."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A run as it was submitted.
+
+    Attributes:
+        state: its state.
+        judges: its judges; panels ask for all votes.
+        rows: the rows of the file of cases.
+        settings: what is kept of it, so that later commands need only the name of its file of verdicts.
+        providers: the provider of each model, by the model's name.
+    """
+
+    state: State
+    judges: Sequence[AnyJudge]
+    rows: CaseFile
+    settings: Mapping[str, Any]
+    providers: Mapping[str, Provider]
+
+
+def state_folder(out: str) -> Path:
+    """Name the folder with the state of the run whose verdicts go to `out`."""
+    return Path(f"{out}.batch")
+
+
+def make_submission(
+    state: State,
+    selection: JudgeSelection,
+    judges: Sequence[AnyJudge],
+    rows: CaseFile,
+    limits: Mapping[str, int],
+) -> Submission:
+    """Make the run of a state, or a new one. Limits that are given replace those that it had.
+
+    Raises:
+        StateError: `other_run`: the state belongs to another run.
+    """
+    # Later commands may be run in another folder, and so all files have absolute paths.
+    judge_files: list[str] = []
+    for name in selection.names:
+        judge_files.append(name if name in names() else str(Path(name).resolve()))
+    endpoints: dict[str, str] = {}
+    for model in models_of(judges):
+        endpoints[model.name] = str(getattr(model, "endpoint", ""))
+    settings = {
+        "run": state.settings.get("run", uuid4().hex[:16]),
+        "cases": str(Path(rows.path).resolve()),
+        "format": rows.file_format,
+        "fields": dict(rows.fields),
+        "encoding": rows.encoding,
+        "limit": rows.limit,
+        "limits": {**state.settings.get("limits", {}), **limits},
+        "selection": {**asdict(selection), "judge": judge_files},
+        "identities": {judge.name: judge.identity for judge in judges},
+        "endpoints": endpoints,
+    }
+    if state.settings:
+        for name, difference in DIFFERENCES.items():
+            if state.settings.get(name) != settings[name]:
+                remedy = "go back to what was submitted, or choose another --out"
+                message = f"{state.folder} belongs to another run ({difference}): {remedy}"
+                raise StateError("other_run", message, str(state.folder))
+    from groundjudge.batches.openai import batches_of  # noqa: PLC0415  loaded only if used
+
+    providers = {model.name: batches_of(model) for model in models_of(judges)}
+    return Submission(state, judges, rows, settings, providers)
+
+
+def load_submission(state: State) -> Submission:
+    """Load the run of a state.
+
+    Raises:
+        StateError: `no_state`: it was interrupted before it was planned; `other_run`: a prompt file, the
+            library or the endpoint changed since.
+        PromptError, ModelError: the judges cannot be loaded.
+    """
+    settings = state.settings
+    if not settings:
+        message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
+        raise StateError("no_state", message, str(state.folder))
+    selection = JudgeSelection(**settings["selection"])
+    rows = CaseFile(
+        settings["cases"],
+        file_format=settings["format"],
+        fields=settings["fields"],
+        encoding=settings["encoding"],
+        limit=settings["limit"],
+    )
+    return make_submission(state, selection, selection.judges(in_batches=True), rows, {})
+
+
+def part_line(part: PartOfRun) -> str:
+    """Describe a part of a run, which is one batch, in a line."""
+    batch = part.batch
+    if not batch.id:
+        step = batch.status or part.step
+        return f"batch {part.number} ({part.model}): {step}, {part.n_requests:,} requests"
+    reason = f" ({batch.message})" if batch.message else ""
+    n_done = f"{batch.n_done:,} of {part.n_requests:,} done"
+    return f"batch {part.number} {batch.id} ({part.model}): {batch.status}{reason}, {n_done}"
