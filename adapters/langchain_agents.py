@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
+from groundjudge.case.content import content_text
 from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.fields import keys_of
-from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context

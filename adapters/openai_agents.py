@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from weakref import WeakKeyDictionary
 
 from groundjudge.case.case import Case
-from groundjudge.case.shapes import content_text
+from groundjudge.case.content import content_text
 from groundjudge.errors import requires
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop

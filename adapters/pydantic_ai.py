@@ -17,8 +17,8 @@ from typing import Any, TypeAlias, Unpack
 
 from pydantic_core import to_jsonable_python
 
+from groundjudge.case.content import content_text
 from groundjudge.case.data import is_mapping
-from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
 from groundjudge.judging.guard import NOTE, GuardLike, GuardOptions, Progress, as_guard
 from groundjudge.verdict import Verdict

@@ -201,7 +201,7 @@ def custom_id(model: Model, request: Request) -> str:
 
 def first_id(judge: Judge, case: Case) -> str:
     """The name of a judge's first request about a case: equal rows, whatever their ids, share it."""
-    return judge.key(case.model_copy(update={"id": None}))
+    return judge.key(case.replace(id=None))
 
 
 @dataclass

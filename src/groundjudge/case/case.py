@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict, Unpack
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, InstanceOf
+from pydantic.json_schema import SkipJsonSchema
 
-from groundjudge.case.data import plain
-from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, ToolCall, holds_media, read_field, readable, text_of
+from groundjudge.case.data import as_plain
+from groundjudge.case.fields import ALIASES, Fields, misspelt_key
+from groundjudge.case.shapes import (
+    Document,
+    Message,
+    ToolCall,
+    holds_media,
+    read_field,
+    text_of,
+    try_read_field,
+)
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String
 
@@ -21,6 +30,21 @@ Text: TypeAlias = str | Sequence[Message | Mapping[str, Any] | Any]
 
 Context: TypeAlias = str | Document | Mapping[str, Any] | Sequence[str | Document | Mapping[str, Any] | Any]
 """A string, a document, or a list of either; documents may be LangChain's or DeepEval's objects too."""
+
+
+class CaseFields(TypedDict, total=False):
+    """The fields of a `Case`, as its constructor takes them."""
+
+    query: Text | None
+    response: Text | None
+    context: Context | None
+    reference: Context | None
+    conversation: Text | None
+    profile: str | Mapping[str, Any] | None
+    agent_name: str | None
+    answers: str | Sequence[str] | None
+    id: str | int | None
+    metadata: Mapping[str, Any] | None
 
 
 class Case(Frozen):
@@ -39,6 +63,10 @@ class Case(Frozen):
         answers: known answers of that agent, without blank ones.
         id: identifies the case in verdicts; a number is kept as a string.
         metadata: anything else, as JSON data; values that JSON cannot hold are kept as strings.
+        unreadable: the errors of the fields that could not be read, by field; those are None.
+        reference_holds_media: whether the reference was given as documents or messages that hold more than
+            their text, such as an image.
+        tool_titles: whether a title can make a mapping a tool result (see `without_tool_titles`).
 
     Raises:
         CaseError: `field_unreadable` or, for the context, `context_unreadable`: a value is not in any known
@@ -56,9 +84,12 @@ class Case(Frozen):
     id: String | None = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
 
-    _faults: dict[str, CaseError] = PrivateAttr(default_factory=dict)  # of fields that could not be read
-    _media: frozenset[str] = PrivateAttr(frozenset())  # the fields with content that is no text
-    _tool_titles: bool = PrivateAttr(default=True)  # whether a title can make a mapping a tool result
+    # What the values above cannot say of how they were read. None of it is part of a dump or a hash.
+    unreadable: SkipJsonSchema[Mapping[str, InstanceOf[CaseError]]] = Field(
+        default_factory=dict, exclude=True, repr=False
+    )
+    reference_holds_media: SkipJsonSchema[bool] = Field(default=False, exclude=True, repr=False)
+    tool_titles: SkipJsonSchema[bool] = Field(default=True, exclude=True, repr=False)
 
     def __init__(  # noqa: PLR0913  one per field
         self,
@@ -74,14 +105,30 @@ class Case(Frozen):
         id: str | int | None = None,  # noqa: A002  the usual name of the field
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self._read({name: value for name, value in locals().items() if name != "self"})
-        for fault in self._faults.values():
-            raise fault
+        values = _read_values(
+            {
+                "query": query,
+                "response": response,
+                "context": context,
+                "reference": reference,
+                "conversation": conversation,
+                "profile": profile,
+                "agent_name": agent_name,
+                "answers": answers,
+                "id": id,
+                "metadata": metadata,
+            }
+        )
+        for error in values["unreadable"].values():
+            raise error
+        super().__init__(**values)
 
     @classmethod
     def of(cls, case: Case | Mapping[str, Any]) -> Case:
         """The case itself, or the one that a mapping describes (see `from_mapping`)."""
-        return case if isinstance(case, Case) else cls.from_mapping(case)
+        if isinstance(case, Case):
+            return case
+        return cls.from_mapping(case)
 
     @classmethod
     def from_mapping(cls, row: Mapping[str, Any]) -> Case:
@@ -96,31 +143,61 @@ class Case(Frozen):
         Raises:
             CaseError: `unreadable_row` if the row is not a mapping.
         """
+        values = _read_values(Fields().in_row(row))
+        # Not by the constructor, which raises the error of a field that no judge may look at.
         case = cls.__new__(cls)
-        case._read(Fields().in_row(row))  # noqa: SLF001  its own
+        super(Case, case).__init__(**values)
         return case
 
     @classmethod
     def from_exchange(
-        cls, inputs: object, outputs: object, reference_outputs: object = None, **more: object
+        cls, inputs: object, outputs: object, reference_outputs: object = None, **fields: object
     ) -> Case:
         """Build a case from the inputs and outputs of an application's run, and the expected outputs.
 
         Further fields may have any of their names. See `Fields.in_row`; fields that cannot be read are
         treated as by `from_mapping`.
         """
-        sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
-        return cls.from_mapping({**more, **sides})
+        row = {**fields, "inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+        return cls.from_mapping(row)
 
-    def _read(self, given: Mapping[str, Any]) -> None:
-        """Set the fields; note those that cannot be read, and those with content that is not text."""
-        given = {name: plain(value) for name, value in given.items() if value is not None}
-        values = {name: readable(name, value) for name, value in given.items()}
-        faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
-        super().__init__(**{name: value for name, value in values.items() if name not in faults})
-        self._faults = faults
-        given = {**values, "reference": readable("documents", given.get("reference"))}  # kept as its text
-        self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
+    def replace(self, **changes: Unpack[CaseFields]) -> Case:
+        """The case with other values in some of its fields, which are read as the constructor reads them.
+
+        What is said of the case stays true of the new one: a field that is replaced is readable, and holds
+        media if the new value does.
+
+        Raises:
+            CaseError: `field_unreadable` or `context_unreadable`: a value is not in any known shape.
+            TypeError: there is no field of that name.
+        """
+        changed = Case(**changes)
+        if not self.tool_titles:
+            changed = changed.without_tool_titles()
+        values: dict[str, Any] = {name: getattr(changed, name) for name in changes}
+        values["unreadable"] = dict(changed.unreadable)
+        for name, error in self.unreadable.items():
+            if name not in changes:
+                values["unreadable"][name] = error
+        if "reference" in changes:
+            values["reference_holds_media"] = changed.reference_holds_media
+        return super().model_copy(update=values)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Case:
+        """The same as `replace`, under the name that pydantic gives it; a deep copy shares no value."""
+        case = self
+        if deep or not update:
+            case = super().model_copy(deep=deep)
+        if not update:
+            return case
+        changes: Any = update
+        return case.replace(**changes)
+
+    def __iter__(self) -> Generator[tuple[str, Any], None, None]:
+        """The names and values of the fields that a dump has, so that `dict(case)` is like one."""
+        for name, value in super().__iter__():
+            if not type(self).model_fields[name].exclude:
+                yield name, value
 
     def without_tool_titles(self) -> Case:
         """The case as it is where titles say nothing: a mapping without a kind or a role is no tool result.
@@ -129,12 +206,16 @@ class Case(Frozen):
         document of a retriever, the title says nothing anyway. A judge does it by itself with the option
         `tool_titles=False`.
         """
-        case = Case.__new__(Case)
-        context = readable("context", self.context, "retrieved")
-        case._read({**dict(self), "context": context, **self._faults})  # noqa: SLF001  its own
-        case._media |= self._media  # noqa: SLF001
-        case._tool_titles = False  # noqa: SLF001
-        return case
+        if not self.tool_titles:
+            return self
+        values: dict[str, Any] = {"tool_titles": False}
+        if self.context is not None:
+            values["context"] = try_read_field("context", self.context, "retrieved")
+        if isinstance(values.get("context"), CaseError):
+            # Without its title a document has no text. A judge that looks at the context reports it.
+            values["unreadable"] = {**self.unreadable, "context": values["context"]}
+            values["context"] = None
+        return super().model_copy(update=values)
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.
@@ -142,26 +223,40 @@ class Case(Frozen):
         Raises:
             CaseError: the field could not be read, or two keys gave it different values.
         """
-        if field in self._faults:
-            raise copy(self._faults[field])  # each judge notes its own verdict on it
+        if field in self.unreadable:
+            # A copy, because each judge notes its own verdict on it.
+            raise copy(self.unreadable[field])
         return getattr(self, field)
 
     def field_names(self) -> tuple[str, ...]:
         """The names of the fields that were given, followed by the keys of the metadata that have a value."""
-        fields = [name for name in ALIASES if name in self._faults or getattr(self, name) is not None]
-        keys = (key for key, value in self.metadata.items() if value is not None)
-        return tuple(dict.fromkeys((*fields, *keys)))
+        names: list[str] = []
+        for name in ALIASES:
+            if name in self.unreadable or getattr(self, name) is not None:
+                names.append(name)
+        for key, value in self.metadata.items():
+            if value is not None and key not in names:
+                names.append(key)
+        return tuple(names)
 
     def hint(self, field: str) -> str:
         """For the message about a missing field: the key that is nearly one of its names; "" if none is."""
-        key = misspelt(field, self.metadata)
-        return f" (is {key!r} meant to be the {field}?)" if key else ""
+        key = misspelt_key(field, self.metadata)
+        if key is None:
+            return ""
+        return f" (is {key!r} meant to be the {field}?)"
 
     def is_shown_whole(self, fields: Iterable[str]) -> bool:
         """Whether fields, or keys of the metadata, have no content that cannot be shown as text."""
-        shown = {*fields}
-        of_metadata = (readable("documents", self.metadata[name]) for name in shown & self.metadata.keys())
-        return self._media.isdisjoint(shown) and not any(map(holds_media, of_metadata))
+        for field in fields:
+            if field == "reference" and self.reference_holds_media:
+                return False
+            if field in ALIASES and holds_media(getattr(self, field)):
+                return False
+            documents = try_read_field("documents", self.metadata.get(field))
+            if holds_media(documents):
+                return False
+        return True
 
     def metadata_value(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.
@@ -173,9 +268,16 @@ class Case(Frozen):
         Raises:
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
-        folded = {name.casefold(): value for name, value in self.value("metadata").items()}
-        kind = "retrieved" if type == "documents" and not self._tool_titles else type
-        return read_field(key, self.metadata.get(key, folded.get(key.casefold())), kind)
+        metadata = self.value("metadata")
+        value = metadata.get(key)
+        if key not in metadata:
+            for name in metadata:
+                if name.casefold() == key.casefold():
+                    value = metadata[name]
+        kind = type
+        if type == "documents" and not self.tool_titles:
+            kind = "retrieved"
+        return read_field(key, value, kind)
 
     @property
     def query_text(self) -> str:
@@ -186,6 +288,27 @@ class Case(Frozen):
     def response_text(self) -> str:
         """The response as plain text; of messages the last assistant message."""
         return text_of(self.response, "assistant")
+
+
+def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the values of fields, in any shape; of those that cannot be read, note the error."""
+    fields: dict[str, Any] = {}
+    unreadable: dict[str, CaseError] = {}
+    for name, raw_value in values.items():
+        if raw_value is None:
+            continue
+        plain_value = as_plain(raw_value)
+        value = try_read_field(name, plain_value)
+        if isinstance(value, CaseError):
+            unreadable[name] = value
+        else:
+            fields[name] = value
+        if name == "reference" and not isinstance(plain_value, str):
+            # It is kept as its text: whether it held more can only be said here.
+            documents = try_read_field("documents", plain_value)
+            fields["reference_holds_media"] = holds_media(documents)
+    fields["unreadable"] = unreadable
+    return fields
 
 
 CaseLike: TypeAlias = Case | Mapping[str, Any]

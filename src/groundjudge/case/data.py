@@ -11,10 +11,14 @@ from pydantic import BaseModel
 
 from groundjudge.verdict import well_formed
 
+PLAIN_TYPES = frozenset([str, int, float, bool, dict, list, tuple])
+"""The types of almost all values, which are neither arrays nor iterators."""
+
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value is a mapping; type checkers narrow its type accordingly."""
-    return isinstance(value, (dict, Mapping))  # a dict is recognised faster
+    # The check for a mapping of any class asks the class each time; that for a dict is faster.
+    return isinstance(value, (dict, Mapping))
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -24,43 +28,81 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
 
 def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
     """Whether a value is None or what tables hold in its place: NaN, NaT, pandas' NA."""
-    try:  # NaN and NaT differ from themselves; an array has no truth value
-        return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
-    except Exception:  # noqa: BLE001
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    try:
+        # Only NaN and NaT differ from themselves. An array compares item by item, and has no truth value.
+        return bool(value != value)  # noqa: PLR0124
+    except Exception:  # noqa: BLE001  whatever a comparison of the caller's objects raises
         return False
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401  whatever was given
-    """A list in place of NumPy's and pandas' arrays and tables, and of what can be gone through only once."""
+def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
+    """Return a list in place of NumPy's and pandas' arrays and tables, and of an iterator.
+
+    An iterator can be gone through only once, but a value is read more than once where two keys may say the
+    same. Any other value is returned as it is.
+    """
     kind = type(cast("object", value))
+    if kind in PLAIN_TYPES:
+        return value
     if hasattr(kind, "iterrows"):
         return value.to_dict("records")
-    return value.tolist() if hasattr(kind, "tolist") else [*value] if hasattr(kind, "__next__") else value
+    if hasattr(kind, "tolist"):
+        return value.tolist()
+    if hasattr(kind, "__next__"):
+        return list(value)
+    return value
+
+
+def first_value(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
+    """Return what a mapping or an object has under the first of some names that has a value.
+
+    None if none has; a string has none, because its methods are no part of the data.
+    """
+    if isinstance(item, str):
+        return None
+    for name in names:
+        if is_mapping(item):
+            value = item.get(name)
+        else:
+            value = getattr(item, name, None)
+        if value is not None:
+            return as_plain(value)
+    return None
 
 
 def declared_fields(value: object) -> Mapping[str, Any] | None:
-    """The fields of a pydantic model or a dataclass; None for anything else."""
+    """Return the fields of a pydantic model or a dataclass; None for anything else."""
     if isinstance(value, BaseModel):
         return dict(value)
     names = getattr(type(value), "__dataclass_fields__", None)
-    return None if names is None else {name: getattr(value, name) for name in names}
+    if names is None:
+        return None
+    return {name: getattr(value, name) for name in names}
 
 
 def as_json(value: object) -> str:
     """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
-
-    def held_by(value: Any) -> object:  # noqa: ANN401
-        if (fields := declared_fields(value)) is not None:
-            return fields
-        is_set = isinstance(value, set | frozenset)
-        listed: object = sorted(cast("set[object]", value), key=str) if is_set else plain(value)
-        return str(value) if listed is value else listed
-
-    return well_formed(json.dumps(value, ensure_ascii=False, default=held_by))
+    return well_formed(json.dumps(value, ensure_ascii=False, default=_as_json_value))
 
 
 def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that it can be written, read again and compared."""
-    with suppress(TypeError, ValueError, RecursionError):  # a key that is no string, a circle
+    # A key that is no string, or a circle, cannot be written.
+    with suppress(TypeError, ValueError, RecursionError):
         return json.loads(as_json(value), parse_constant=str)
     return well_formed(str(value))
+
+
+def _as_json_value(value: Any) -> object:  # noqa: ANN401  whatever JSON cannot hold
+    fields = declared_fields(value)
+    if fields is not None:
+        return fields
+    if isinstance(value, set | frozenset):
+        # Sorted, so that equal sets give equal text: the order of a set differs between processes.
+        return sorted(cast("set[object]", value), key=str)
+    plain_value: object = as_plain(value)
+    if plain_value is value:
+        return str(value)
+    return plain_value

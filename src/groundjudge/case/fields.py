@@ -7,26 +7,47 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
-from groundjudge.case import shapes
-from groundjudge.case.data import declared_fields, is_absent, is_list, is_mapping, plain
+from groundjudge.case.data import as_plain, declared_fields, is_absent, is_list, is_mapping
 from groundjudge.case.paths import FieldPaths, value_at
-from groundjudge.case.shapes import Document, Message, readable
+from groundjudge.case.shapes import Document, Message, is_blank, read_chat, shape_of, text_of, try_read_field
 from groundjudge.errors import CaseError, did_you_mean
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    name: tuple(others.split())
-    for name, others in {
-        "query": "question input user_input customerQuery",
-        "response": "answer output actual_output prediction result generation statement hypothesis "
+    "query": ("question", "input", "user_input", "customerQuery"),
+    "response": (
+        "answer",
+        "output",
+        "actual_output",
+        "prediction",
+        "result",
+        "generation",
+        "statement",
+        "hypothesis",
         "passage_llm",
-        "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
-        "retrievedDocuments source premise",
-        "reference": "ground_truth expected_output expected_response expected reference_answer passage_gt",
-        "conversation": "history messages turns",
-        "profile": "",
-        "agent_name": "",
-        "answers": "real_answers",
-    }.items()
+    ),
+    "context": (
+        "contexts",
+        "documents",
+        "docs",
+        "source_documents",
+        "retrieved_contexts",
+        "retrieval_context",
+        "retrievedDocuments",
+        "source",
+        "premise",
+    ),
+    "reference": (
+        "ground_truth",
+        "expected_output",
+        "expected_response",
+        "expected",
+        "reference_answer",
+        "passage_gt",
+    ),
+    "conversation": ("history", "messages", "turns"),
+    "profile": (),
+    "agent_name": (),
+    "answers": ("real_answers",),
 }
 """The fields that a prompt can show, each with the other names under which a mapping may hold it."""
 
@@ -42,6 +63,9 @@ SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "referen
 
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 """Keys of a mapping that mean something else than a field or an entry of the metadata."""
+
+NEARLY_A_NAME = 0.8
+"""How much a key must resemble a name of a field to be probably meant as that, from 0 to 1."""
 
 FieldValues: TypeAlias = dict[str, Any]
 """A mapping that `Case.of` takes, with each field under its own name, `id` and `metadata`."""
@@ -69,15 +93,30 @@ def keys_of(row: Iterable[str], *meanings: str) -> list[str]:
 
 def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
     """The row's id: what it has under `id` or else `case_id`, in upper or lower case."""
-    ids = {str(key).casefold(): row[key] for key in row if str(key).casefold() in {"id", "case_id"}}
-    return next((ids[name] for name in ("id", "case_id") if not is_absent(ids.get(name))), None)
+    row_id = None
+    case_id = None
+    for key in row:
+        name = str(key).casefold()
+        if name == "id":
+            row_id = row[key]
+        elif name == "case_id":
+            case_id = row[key]
+    if not is_absent(row_id):
+        return row_id
+    if not is_absent(case_id):
+        return case_id
+    return None
 
 
-def misspelt(field: str, keys: Iterable[str]) -> str | None:
+def misspelt_key(field: str, keys: Iterable[str]) -> str | None:
     """The first of the keys that is nearly a name of the field, which is probably meant by it."""
-    names = [name for name, meant in FOLDED.items() if meant == field]
-    others = (key for key in map(str, keys) if not field_of(key))
-    return next((key for key in others if get_close_matches(key.casefold(), names, 1, 0.8)), None)
+    names = [name for name, meaning in FOLDED.items() if meaning == field]
+    for key in keys:
+        text = str(key)
+        is_field = field_of(text) is not None
+        if not is_field and get_close_matches(text.casefold(), names, 1, NEARLY_A_NAME):
+            return text
+    return None
 
 
 @dataclass(frozen=True)
@@ -95,12 +134,12 @@ class Fields:
 
     @classmethod
     def of(
-        cls, given: FieldsLike, inputs: Iterable[str] | None = (), roots: Collection[str] | None = None
+        cls, fields: FieldsLike, inputs: Iterable[str] | None = (), roots: Collection[str] | None = None
     ) -> Fields:
         """Check what was passed as `fields=` before there is any data.
 
         Args:
-            given: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
+            fields: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
                 "response": "outputs.choices.0.text"}; a function to the case, or to a mapping with its
                 fields; or None. Fields that the mapping does not contain are found under their usual names.
                 What `metadata` leads to is merged with the metadata that is there anyway, and comes first.
@@ -113,26 +152,34 @@ class Fields:
                 mean one field; `bad_path`, when a path begins with none of the roots.
             TypeError: it is neither a mapping nor a function.
         """
-        if given is None or callable(given):
-            return cls(function=given)
-        if not is_mapping(given):
-            message = f"fields must be a mapping of field to dotted path, or a function, not {given!r}"
+        if fields is None or callable(fields):
+            return cls(function=fields)
+        if not is_mapping(fields):
+            message = f"fields must be a mapping of field to dotted path, or a function, not {fields!r}"
             raise TypeError(message)
-        known = dict.fromkeys((*ALIASES, "id", "metadata", "judges", "messages", *(inputs or ())))
+        names = [*ALIASES, "id", "metadata", "judges", "messages"]
+        if inputs is not None:
+            names += inputs
+        names = list(dict.fromkeys(names))
         paths: dict[str, str] = {}
-        for name, path in given.items():
-            hint, root = did_you_mean(name, [*known, *FIELD_NAMED]), str(path).partition(".")[0]
-            own = name if name in known else field_of(name)
-            own = own or (name if inputs is None and not hint else None)
-            if own is None:
-                message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
+        for name, path in fields.items():
+            hint = did_you_mean(name, [*names, *FIELD_NAMED])
+            field_name = field_of(name)
+            if name in names:
+                field_name = name
+            elif inputs is None and not hint and field_name is None:
+                field_name = name  # perhaps an input of a prompt that is not known yet
+            if field_name is None:
+                message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(names)}"
                 raise CaseError("unknown_field", message, name)
-            if own in paths:
-                raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
+            if field_name in paths:
+                message = f"{field_name} is already read from {paths[field_name]}"
+                raise CaseError("alias_conflict", message, field_name)
+            root = str(path).partition(".")[0]
             if roots is not None and root not in roots:
                 message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
                 raise CaseError("bad_path", message + did_you_mean(root, roots), str(path))
-            paths[own] = path
+            paths[field_name] = path
         return cls(paths)
 
     def in_row(
@@ -141,7 +188,7 @@ class Fields:
         """The fields in a row of a file, in any mapping, in the state of an agent, or in an exchange.
 
         A field may have any of its names in `ALIASES`; keys that name no field go to `metadata`. `messages`
-        are a thread (see `_in_thread`), and give the fields that have no key of their own. A response that
+        are a thread (see `_read_thread`), and give the fields that have no key of their own. A response that
         has a key, even one without a value, is never read from them: a crashed application must not look like
         a good one.
 
@@ -170,95 +217,154 @@ class Fields:
             CaseError: `unreadable_row` if the row is not a mapping; `bad_path` if a path can be read in two
                 ways that lead to different values.
         """
-        if not is_mapping(row := _mapped(row)):
+        row = _as_mapping(row)
+        if not is_mapping(row):
             if not self.paths or roots is None:
-                message = f"a case must be a mapping from field names to values, not {shapes.shape_of(row)}"
+                message = f"a case must be a mapping from field names to values, not {shape_of(row)}"
                 raise CaseError("unreadable_row", message)
             row = {}
-        roots = {**row, **(roots or {})}
-        placed = {name: value_at(roots, path) for name, path in self.paths.items()}
-        fields = placed.keys() & ALIASES.keys()
-        is_exchange = {"inputs", "outputs"} <= row.keys()
-        sides = [_side(row.get(side), main) for side, main in SIDES.items()] if is_exchange else []
-        pairs = _exchanged(row, *sides) if is_exchange else row.items()
-        others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
-        found = dict.fromkeys(fields) | _named([*placed.items(), *others])
-        spoken = _in_thread(readable("messages", found.pop("messages", None)), found)
-        if is_list(found.get("context")) and not found["context"]:  # what tools returned is a context, too
-            found["context"] = spoken.get("context") or []
-        found = {**spoken, **found}
-        has_context = is_exchange and "context" in sides[1]
-        if retrieved and not has_context and is_absent(placed.get("context")):
-            try:
-                documents = retrieved()
-            except CaseError as error:  # only judges of a context report it
-                return {**found, "context": error}
-            if documents is not None:
-                said = _tool_results(spoken.get("context"))
-                known = {each.content for each in said}
-                found["context"] = [*said, *(each for each in documents if each.content not in known)]
-        return found
+        values_at_paths: FieldValues = {}
+        if self.paths:
+            all_roots = {**row, **(roots or {})}
+            values_at_paths = {name: value_at(all_roots, path) for name, path in self.paths.items()}
+
+        is_exchange = "inputs" in row and "outputs" in row
+        outputs_have_context = False
+        pairs: Pairs = row.items()
+        if is_exchange:
+            pairs, outputs_have_context = _read_exchange(row)
+        fields = self._merge(values_at_paths, pairs)
+
+        thread = try_read_field("messages", fields.pop("messages", None))
+        fields_of_thread = _read_thread(thread, fields)
+        context = fields.get("context")
+        if is_list(context) and not context:
+            # What tools returned is a context, too.
+            fields["context"] = fields_of_thread.get("context") or []
+        fields = {**fields_of_thread, **fields}
+
+        has_context = outputs_have_context or not is_absent(values_at_paths.get("context"))
+        if retrieved and not has_context:
+            tool_results = _tool_results(fields_of_thread.get("context"))
+            fields |= _retrieved_context(retrieved, tool_results)
+        return fields
+
+    def _merge(self, values_at_paths: FieldValues, pairs: Pairs) -> FieldValues:
+        """The fields at the paths, and those among keys and values that no path leads to."""
+        if not values_at_paths:
+            return _collect_fields(pairs)
+        fields: FieldValues = {}
+        pairs_to_read = list(values_at_paths.items())
+        for name in values_at_paths:
+            if name in ALIASES:
+                fields[name] = None  # a path that leads nowhere means that there is no such field
+        for key, value in pairs:
+            if MEANINGS.get(str(key).casefold()) not in fields:
+                pairs_to_read.append((key, value))
+        fields |= _collect_fields(pairs_to_read)
+        return fields
 
     def in_flat_row(self, row: Mapping[str, Any]) -> FieldValues:
         """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
-        found = self.in_row(row)
-        return {**found.pop("metadata"), **found}
+        fields = self.in_row(row)
+        metadata = fields.pop("metadata")
+        return {**metadata, **fields}
+
+
+def _retrieved_context(retrieved: Retrieved, tool_results: Sequence[Message]) -> FieldValues:
+    """The context of a run that retrieved documents: those, behind a thread's tool results."""
+    try:
+        documents = retrieved()
+    except CaseError as error:
+        return {"context": error}  # only judges of a context report it
+    if documents is None:
+        return {}
+    context: list[Message | Document] = list(tool_results)
+    texts = {result.content for result in tool_results}
+    for document in documents:
+        if document.content not in texts:
+            context.append(document)
+    return {"context": context}
 
 
 # --- usual names ------------------------------------------------------------------------------------------
 
 
-def _named(pairs: Pairs, main: str = "") -> FieldValues:
-    """Keys and values by the names of fields, and `messages`, `id` and `metadata`; the first value counts.
+def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
+    """Collect keys and values by the names of fields, and `messages`, `id` and `metadata`; the first counts.
 
     A null is not given; only that of a response is kept, so that nothing else is taken for the response.
 
     Args:
         pairs: the keys and values.
-        main: the field that a side of an exchange stands for; "" for a row.
+        main_field: the field that a side of an exchange stands for; "" for a row.
     """
-    given, held, others = dict[str, list[tuple[str, Any]]](), dict[str, Any](), dict[str, Any]()
-    for key, any_value in pairs:
-        value = None if is_absent(any_value) else plain(any_value)
-        name = _meant(str(key), value, main)
+    values_by_name: dict[str, list[tuple[str, Any]]] = {}
+    metadata: dict[str, Any] = {}
+    other_keys: dict[str, Any] = {}
+    for key, raw_value in pairs:
+        value = None if is_absent(raw_value) else as_plain(raw_value)
+        name = _meaning_of(str(key), value, main_field)
+        if name == main_field and main_field in {"query", "response"}:
+            thread = read_chat(value)
+            if thread is not None:
+                name = "messages"
+                value = thread
         if name == "metadata" and is_mapping(value):
-            held = {**value, **held}
+            metadata = {**value, **metadata}
         elif name is None or (name == "metadata" and value is not None):
-            others.setdefault(key, value)
-        elif value is not None or (name == "response" and main != "query"):
-            given.setdefault(name, []).append((key, value))
-    found = {name: _agreed(name, values) for name, values in given.items()}
-    if "case_id" in found:
-        found.setdefault("id", found.pop("case_id"))
-    return {**found, "metadata": {**held, **others}}
+            other_keys.setdefault(key, value)
+        elif value is not None or name == "response":
+            values_by_name.setdefault(name, []).append((key, value))
+
+    fields: FieldValues = {name: _agreed_value(name, values) for name, values in values_by_name.items()}
+    if "case_id" in fields:
+        case_id = fields.pop("case_id")
+        fields.setdefault("id", case_id)
+    fields["metadata"] = {**metadata, **other_keys}
+    return fields
 
 
-def _meant(key: str, value: object, main: str) -> str | None:
+def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     """What a key stands for, in a row or on the side of an exchange with a main field; None for nothing."""
-    name = MEANINGS.get(key.casefold())
-    if name == "response" and main in {"query", "reference"}:  # of an earlier turn, or the one expected
-        return None if main == "query" else main
-    if name == "messages" and main == "response" and isinstance(value, str):
-        return main
-    return "messages" if name == main != "reference" and shapes.is_chat(value) else name
+    meaning = MEANINGS.get(key.casefold())
+    if meaning == "response" and main_field == "query":
+        return None  # the answer of an earlier turn, or the one that is expected, is not judged
+    if meaning == "response" and main_field == "reference":
+        return "reference"
+    if meaning == "messages" and main_field == "response" and isinstance(value, str):
+        return "response"
+    return meaning
 
 
-def _agreed(name: str, values: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  whatever was given
-    """The value of a field, of several the first that is not blank; an error if others say something else."""
+def _agreed_value(name: str, values: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  any field's value
+    """Return the value that several aliases of a field give, the first that is not blank.
+
+    An error takes its place if another alias gives a different value that is not blank either.
+    """
+    first_value = values[0][1]
     if len(values) == 1 or name not in ALIASES:
-        return values[0][1]
-    said = [(key, value, readable(name, value)) for key, value in values]
-    (key, value, first), *others = [each for each in said if not shapes.is_blank(each[2])] or said[:1]
-    if other := next((each[0] for each in others if each[2] != first), None):
-        message = f"{key!r} and {other!r} both give the {name}, and they differ: remove one"
-        return CaseError("alias_conflict", message, name)
-    return value
+        return first_value
+    # Compared as a case keeps them: the same messages may be in the shapes of two vendors.
+    readings: list[tuple[str, Any, object]] = []
+    for key, value in values:
+        reading = try_read_field(name, value)
+        if not is_blank(reading):
+            readings.append((key, value, reading))
+    if not readings:
+        return first_value
+    first_key, first_value, first_reading = readings[0]
+    for key, _, reading in readings[1:]:
+        if reading != first_reading:
+            message = f"{first_key!r} and {key!r} both give the {name}, and they differ: remove one"
+            return CaseError("alias_conflict", message, name)
+    return first_value
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
 
 
-def _in_thread(thread: object, found: FieldValues) -> FieldValues:
+def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
     """The fields that the messages of a conversation with an agent give.
 
     The last user message is the query. The last assistant message after it that calls no tool is the
@@ -266,8 +372,8 @@ def _in_thread(thread: object, found: FieldValues) -> FieldValues:
     earlier turns too, are tool results in the context, which is empty, not missing, if no tool was called.
 
     Args:
-        thread: the messages; a text is the conversation alone.
-        found: the fields with a key of their own, and the metadata. With a response among them, the
+        thread: the messages that were read, or why they cannot be; a text is the conversation alone.
+        fields: the fields with a key of their own, and the metadata. With a response among them, the
             conversation is all messages up to that response, or all. Where a key of the metadata is nearly
             a name of the context, the context is missing.
     """
@@ -275,80 +381,126 @@ def _in_thread(thread: object, found: FieldValues) -> FieldValues:
         return dict.fromkeys(("query", "response", "context", "conversation"), thread)
     if not is_list(thread):
         return {"conversation": thread}
-    asked = max((number for number, each in enumerate(thread) if each.role == "user"), default=-1)
-    given = _given_answer(found)
-    ends = (number for number, each in enumerate(thread) if number > asked and _is_answer(each, given))
-    end = max(ends, default=None)
-    results = _tool_results(thread[:end])
-    is_whole = asked >= 0 and end is not None and misspelt("context", found["metadata"]) is None
-    return {
-        "query": _said(thread[asked]) if asked >= 0 else None,
-        "response": None if end is None else _said(thread[end]),
-        "context": results if results or is_whole else None,
-        "conversation": thread[:end],
-    }
+    question_at: int | None = None
+    answer_at: int | None = None
+    response_text = _text_of_response(fields)
+    for number, message in enumerate(thread):
+        if message.role == "user":
+            question_at = number
+            answer_at = None  # what answers an earlier question is no response
+        elif _can_be_response(message, response_text):
+            answer_at = number
+
+    conversation = thread[:answer_at]
+    query = None
+    if question_at is not None:
+        query = _text_or_message(thread[question_at])
+    response = None
+    if answer_at is not None:
+        response = _text_or_message(thread[answer_at])
+    tool_results: list[Message] | None = _tool_results(conversation)
+    if not tool_results:
+        is_whole = question_at is not None and answer_at is not None
+        if not is_whole or misspelt_key("context", fields["metadata"]) is not None:
+            tool_results = None
+    return {"query": query, "response": response, "context": tool_results, "conversation": conversation}
 
 
-def _given_answer(found: FieldValues) -> object:
+def _text_of_response(fields: FieldValues) -> object:
     """The text of the response that has a key of its own, or why it cannot be read; None without a key."""
-    if "response" not in found:
+    if "response" not in fields:
         return None
-    given = readable("response", found["response"])
-    return given if isinstance(given, CaseError) else shapes.text_of(given, "assistant")
+    response = try_read_field("response", fields["response"])
+    if isinstance(response, CaseError):
+        return response
+    return text_of(response, "assistant")
 
 
-def _is_answer(message: Message, given: object) -> bool:
-    """Whether a message can be the response: it calls no tool, and is the one that was given, if one was."""
-    return message.role == "assistant" and not message.tool_calls and given in (None, message.content)
+def _can_be_response(message: Message, response_text: object) -> bool:
+    """Whether a message is an answer and, where the response has a key of its own, the same as that."""
+    if message.role != "assistant" or message.tool_calls:
+        return False
+    return response_text is None or message.content == response_text
 
 
 def _tool_results(messages: object) -> list[Message]:
     """The results of tools among messages; none in anything else."""
-    return [each for each in messages if each.role == "tool"] if is_list(messages) else []
+    if not is_list(messages):
+        return []
+    return [message for message in messages if message.role == "tool"]
 
 
-def _said(message: Message) -> object:
+def _text_or_message(message: Message) -> object:
     """The text of a message, or the message if the text cannot show all of it."""
-    return [message] if message.holds_media else message.content
+    if message.holds_media:
+        return [message]
+    return message.content
 
 
-def _mapped(value: object) -> object:
+def _as_mapping(value: object) -> object:
     """A dataclass or pydantic model that has a field, as a mapping; anything else as it is."""
-    fields = declared_fields(value) or ()
-    return fields if any(map(field_of, fields)) else value
+    attributes = declared_fields(value)
+    if attributes is not None:
+        for name in attributes:
+            if field_of(name):
+                return attributes
+    return value
 
 
-def _side(side: object, main: str) -> FieldValues:
+def _read_side(side: object, main_field: str) -> FieldValues:
     """One side of an exchange: its fields, its `messages` and its other keys.
 
     Args:
         side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
-        main: the field that a side stands for that is not a mapping.
+        main_field: the field that a side stands for that is not a mapping.
     """
-    held: object = {} if is_absent(side) else _mapped(side)
-    if is_mapping(held) and len(held) == 1:  # LangSmith keeps what is no mapping under "output"
-        ((key, value),) = held.items()
-        held = _mapped(value) if field_of(key) == main and declared_fields(value) else held
-    return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
+    if is_absent(side):
+        return _collect_fields((), main_field)
+    side = _as_mapping(side)
+    if is_mapping(side) and len(side) == 1:
+        # LangSmith keeps what is no mapping under "output".
+        ((key, value),) = side.items()
+        if field_of(key) == main_field and declared_fields(value):
+            side = _as_mapping(value)
+    if not is_mapping(side) or read_chat(side) is not None:
+        return _collect_fields([(main_field, side)], main_field)
+    return _collect_fields(side.items(), main_field)
 
 
-def _exchanged(
-    row: Mapping[str, Any], asked: FieldValues, answered: FieldValues, expected: FieldValues
-) -> Pairs:
-    """The keys and values of an exchange with these sides, as a row without sides would have them."""
-    expected.setdefault("reference", expected.pop("messages", None))
-    before, after = (readable("messages", side.get("messages")) for side in (asked, answered))
-    asked.pop("messages", None)
-    if is_list(before) and is_list(after):
-        goes_on = all(each.role != "user" for each in after)
-        answered["messages"] = (*before, *after) if goes_on else after
-    elif before is not None:
-        asked.setdefault("conversation" if "query" in asked else "query", before)
-        if results := _tool_results(before):
-            asked.setdefault("context", results)
-    if "messages" not in answered:
-        answered.setdefault("response", None)  # a crash, whatever the thread or the row has besides
-    exchange = {**expected, **asked, **answered}
-    exchange["id"] = asked.get("id", exchange.get("id"))
-    rest = ((key, row[key]) for key in row if key not in SIDES)
-    return [*exchange.items(), *(("metadata", side["metadata"]) for side in (asked, expected)), *rest]
+def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]:
+    """The keys and values of an exchange, as a row without sides would have them.
+
+    The second value says whether the outputs have a context.
+    """
+    inputs, outputs, references = [_read_side(row.get(side), field) for side, field in SIDES.items()]
+    reference_thread = references.pop("messages", None)
+    references.setdefault("reference", reference_thread)
+
+    earlier_thread = try_read_field("messages", inputs.pop("messages", None))
+    thread = try_read_field("messages", outputs.get("messages"))
+    if thread is not None:
+        outputs["messages"] = thread
+    if is_list(earlier_thread) and is_list(thread):
+        asks_again = any(message.role == "user" for message in thread)
+        if not asks_again:
+            # The outputs are only what the application added to the thread.
+            outputs["messages"] = (*earlier_thread, *thread)
+    elif earlier_thread is not None:
+        field_name = "conversation" if "query" in inputs else "query"
+        inputs.setdefault(field_name, earlier_thread)
+        tool_results = _tool_results(earlier_thread)
+        if tool_results:
+            inputs.setdefault("context", tool_results)
+    if "messages" not in outputs:
+        # The application crashed, whatever the thread or the row has besides.
+        outputs.setdefault("response", None)
+
+    fields = {**references, **inputs, **outputs}
+    fields["id"] = inputs.get("id", fields.get("id"))
+    pairs = list(fields.items())
+    pairs.append(("metadata", inputs["metadata"]))
+    pairs.append(("metadata", references["metadata"]))
+    for key in row:
+        if key not in SIDES:
+            pairs.append((key, row[key]))
+    return pairs, "context" in outputs

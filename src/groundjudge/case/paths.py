@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias
 
-from groundjudge.case.data import is_list, is_mapping, plain
+from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping
 from groundjudge.errors import CaseError, did_you_mean
 
 FieldPaths: TypeAlias = Mapping[str, str]
@@ -15,48 +15,77 @@ FieldPaths: TypeAlias = Mapping[str, str]
 NOTHING = object()
 """What a path leads to that leads nowhere, not even to a null."""
 
+MOST_PATHS = 20
+"""How many paths of a file's first row the message about a wrong path names."""
 
-def _held(value: Any, name: str) -> Any:  # noqa: ANN401
-    """What a key, an attribute or the number of an item leads to."""
-    if hasattr(value, "get"):
-        return value.get(name, NOTHING)
-    if is_list(value):
-        return value[int(name)] if name.isdecimal() and int(name) < len(value) else NOTHING
-    is_plain = isinstance(value, str | bool | int | float)  # whose methods are no part of the data
-    return NOTHING if is_plain else getattr(value, name, NOTHING)
+
+def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
+    """Return what a dotted path leads to, by keys, attributes and the numbers of items.
+
+    None if it leads nowhere, or to what tables hold for an absent value, such as NaN.
+
+    Raises:
+        CaseError: `bad_path`: the path can be read in two ways that lead to different values.
+    """
+    values = [value for value in _values_at(roots, path) if not is_absent(value)]
+    if not values:
+        return None
+    first_value, *more_values = values
+    for value in more_values:
+        if not _is_same(first_value, value):
+            message = (
+                f"the path {path!r} leads to two different values, because a key of the row contains a dot"
+            )
+            raise CaseError("bad_path", message, path)
+    return first_value
+
+
+def _is_same(first: object, second: object) -> bool:
+    """Whether two values of a row say the same, at whatever depth there is a NaN or an array."""
+    if first is second or (is_absent(first) and is_absent(second)):
+        return True
+    try:
+        return _is_equal(as_plain(first), as_plain(second))
+    except Exception:  # noqa: BLE001  whatever a comparison of the caller's objects raises
+        return False
+
+
+def _is_equal(first: object, second: object) -> bool:
+    if is_mapping(first) and is_mapping(second):
+        if first.keys() != second.keys():
+            return False
+        return all(_is_same(first[key], second[key]) for key in first)
+    if is_list(first) and is_list(second):
+        if isinstance(first, list) != isinstance(second, list) or len(first) != len(second):
+            return False
+        return all(_is_same(*pair) for pair in zip(first, second, strict=True))
+    return bool(first == second)
 
 
 def _values_at(value: object, path: str) -> Iterator[Any]:
     """What a path leads to, in every way that it can be read: a key can contain dots."""
     names = path.split(".")
     for end in range(1, len(names) + 1):
-        held = plain(_held(value, ".".join(names[:end])))
-        if held is not NOTHING:
-            yield from _values_at(held, ".".join(names[end:])) if names[end:] else (held,)
+        inner = as_plain(_value_under(value, ".".join(names[:end])))
+        if inner is NOTHING:
+            continue
+        if end < len(names):
+            yield from _values_at(inner, ".".join(names[end:]))
+        else:
+            yield inner
 
 
-def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
-    """What a dotted path leads to, by keys, attributes and the numbers of items; None if it leads nowhere.
-
-    Raises:
-        CaseError: `bad_path`: the path can be read in two ways that lead to different values.
-    """
-    values = [value for value in _values_at(roots, path) if value is not None]
-    if any(value != values[0] for value in values):
-        message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
-        raise CaseError("bad_path", message, path)
-    return values[0] if values else None
-
-
-def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
-    """The paths to all values inside a value, in the order in which they stand; of a list the first item."""
-    if is_list(value) and value and is_mapping(value[0]):
-        value = {"0": value[0]}
-    if not is_mapping(value) or not value:
-        yield from [prefix] if prefix else []
-        return
-    for key, held in value.items():
-        yield from _paths_in(held, f"{prefix}.{key}" if prefix else str(key))
+def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
+    """What a key, an attribute or the number of an item leads to."""
+    if hasattr(value, "get"):
+        return value.get(name, NOTHING)
+    if is_list(value):
+        if name.isdecimal() and int(name) < len(value):
+            return value[int(name)]
+        return NOTHING
+    if isinstance(value, str | bool | int | float):
+        return NOTHING  # the methods of a text or a number are no part of the data
+    return getattr(value, name, NOTHING)
 
 
 def until_found(
@@ -68,15 +97,42 @@ def until_found(
         CaseError: `bad_path`, after the last row, if no row had one of the paths, not even with a null; the
             message gives the nearest path. A file without rows has no wrong path.
     """
-    missing, known = paths, list[str]()
+    missing_paths = dict(paths)
+    paths_of_first_row: list[str] = []
     for row in rows:
         if not isinstance(row, CaseError):
-            known = known or [*islice(_paths_in(row), 20)]  # enough for a message
-            missing = {name: path for name, path in missing.items() if not [*_values_at(row, path)]}
+            if not paths_of_first_row:
+                paths_of_first_row = list(islice(_paths_in(row), MOST_PATHS))
+            for name, path in list(missing_paths.items()):
+                if list(_values_at(row, path)):
+                    del missing_paths[name]
         yield row
-        if not missing:
+        if not missing_paths:
             return
-    for name, path in missing.items() if known else ():
-        message = f"no row of {source} has {path}, where `fields` looks for {name}"
-        hint = did_you_mean(path, known) or "."
-        raise CaseError("bad_path", f"{message}{hint} The first row has {', '.join(known)}", path)
+    if not paths_of_first_row:
+        return
+    for name, path in missing_paths.items():
+        hint = did_you_mean(path, paths_of_first_row)
+        message = (
+            f"no row of {source} has {path}, where `fields` looks for {name}{hint or '.'} "
+            f"The first row has {', '.join(paths_of_first_row)}"
+        )
+        raise CaseError("bad_path", message, path)
+
+
+def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
+    """The paths to all values inside a value, in the order in which they stand; of a list the first item."""
+    inner_values: Mapping[str, object] = {}
+    if is_mapping(value):
+        inner_values = value
+    elif is_list(value) and value and is_mapping(value[0]):
+        inner_values = {"0": value[0]}
+    if not inner_values:
+        if prefix:
+            yield prefix
+        return
+    for key, inner in inner_values.items():
+        path = str(key)
+        if prefix:
+            path = f"{prefix}.{key}"
+        yield from _paths_in(inner, path)

@@ -1,11 +1,11 @@
 """The usual shapes of texts, chat messages, documents and tools' calls and results, read into one form.
 
-A value is cut into items (`_items`) and what each holds into pieces (`_pieces`). From these a `Message` or a
-`Document` is made, whatever shape it had. Everything else works on these two.
+A value is cut into items and what each holds into pieces (see `content`). From these a `Message` or a
+`Document` is made, whatever shape it had, and from messages and documents the value of a field. Everything
+else works on these.
 
 Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message or
-as JSON, and what cannot be shown as text leaves its name in brackets. Only a model's reasoning is left out,
-because it is not part of what the model said.
+as JSON.
 """
 
 from __future__ import annotations
@@ -14,21 +14,26 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, groupby
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, cast
+from typing import Annotated, Any, Literal, NoReturn, cast
 from unicodedata import category
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
 
-from groundjudge.case.data import as_data, as_json, is_list, is_mapping, plain
+from groundjudge.case.content import (
+    OUTPUT_NAMES,
+    Piece,
+    join_pieces,
+    read_block,
+    read_call,
+    read_content,
+    sort_of_block,
+)
+from groundjudge.case.data import as_data, as_json, first_value, is_list, is_mapping
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String, well_formed
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
-
-OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response", "code_execution_result")
-"""The keys or attributes under which blocks of all vendors hold what a tool returned."""
 
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 
@@ -42,18 +47,6 @@ ROLES = {role: role for role in ("system", "developer", "user", "assistant", "to
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
 """The keys of a tool result that say what it is, not what the tool returned."""
 
-BLOCK = re.compile(
-    r"(?P<text>text|(?:input|output)_text|refusal)"
-    r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?|mcp_(?:list|approval)_\w+|item_reference|compaction)"
-    r"|(?P<result>\w*(?:tool_result|_call_output|function_response)|code_execution_result)"
-    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file|_generation_call)?|(?:inline|file)_data)"
-    r"|(?P<call>\w*tool_use|\w+_call|executable_code)"
-)
-"""The types of content blocks, of every vendor: the name of the group says how a block is read."""
-
-NOT_SNAKE = re.compile("[A-Z]|-")
-"""What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
-
 BESIDE_MESSAGES = ("call", "result", "reasoning")
 """What OpenAI's Responses have beside messages, instead of in their content."""
 
@@ -63,24 +56,17 @@ LIST_REPR = re.compile(rf"\[\s*(?:{STRINGS}|\{{'.*\}}|Document\(.*\))\]", re.DOT
 """How Python writes a list of strings, of mappings and of LangChain's documents, and NumPy an array."""
 
 
-def get(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
-    """What a mapping or an object has under the first of some names that has a value; None if none has."""
-    for name in () if isinstance(item, str) else names:  # whose methods are no part of the data
-        value = item.get(name) if is_mapping(item) else getattr(item, name, None)
-        if value is not None:
-            return plain(value)
-    return None
-
-
-def _arguments(value: object) -> Any:  # noqa: ANN401
-    """The arguments of a tool call as JSON data; OpenAI sends them as a string that holds a JSON object."""
-    with suppress(ValueError, RecursionError):
-        if isinstance(value, str) and is_mapping(parsed := json.loads(value)):
-            value = parsed
-    return as_data(value)
-
-
 # --- the one form -----------------------------------------------------------------------------------------
+
+
+def _read_arguments(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
+    """The arguments of a tool call as JSON data; OpenAI sends them as a string that holds a JSON object."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            parsed = json.loads(value)
+            if is_mapping(parsed):
+                value = parsed
+    return as_data(value)
 
 
 class ToolCall(Frozen):
@@ -92,7 +78,7 @@ class ToolCall(Frozen):
     """
 
     name: String
-    arguments: Annotated[Any, BeforeValidator(_arguments)] = None
+    arguments: Annotated[Any, BeforeValidator(_read_arguments)] = None
 
 
 class Message(Frozen):
@@ -134,335 +120,518 @@ class Document(Frozen):
     untitled: String | None = Field(default=None, exclude=True, repr=False)
 
     @field_serializer("kind")
-    def _declared_kind(self, kind: str) -> str | None:
-        return kind if self.untitled is None else None
+    def _kind_in_dump(self, kind: str) -> str | None:
+        if self.untitled is not None:
+            return None
+        return kind
 
 
 def is_blank(value: object) -> bool:
     """Whether a field's value is None or holds nothing but white space and invisible characters."""
     if is_list(value):
-        return all(map(is_blank, value))
-    text = value.content if isinstance(value, Message | Document) else value
-    return text is None or (isinstance(text, str) and not any(map(_is_visible, text.strip())))
+        for part in value:
+            if not is_blank(part):
+                return False
+        return True
+    text = value
+    if isinstance(value, Message | Document):
+        text = value.content
+    if text is None:
+        return True
+    if not isinstance(text, str):
+        return False
+    # White space is cut off first: a long blank text is decided at once, and hardly a text is searched far.
+    return not any(_is_visible(sign) for sign in text.strip())
 
 
 def _is_visible(sign: str) -> bool:
-    return not sign.isspace() and category(sign) not in {"Cc", "Cf"}  # such as a zero-width space
+    # A zero-width space, for example, is no space but has the category Cf.
+    return not sign.isspace() and category(sign) not in {"Cc", "Cf"}
 
 
-def text_of(value: str | tuple[Message, ...] | None, role: str) -> str:
-    """A field's text; of messages the last one with that role or, if none has it, all of them.
+def text_of(value: str | Sequence[Message] | None, role: str) -> str:
+    """Return a field's text; of messages the last one with that role or, if none has it, all of them.
 
-    Of an assistant's that is one after the last question: an earlier one answers something else.
+    Of an assistant's messages only those after the last question count: an earlier one answers something
+    else.
     """
-    if value is None or isinstance(value, str):
-        return value or ""
-    ends = [number for number, each in enumerate(value, 1) if role == "assistant" and each.role == "user"]
-    value = value[max(ends, default=0) :]
-    of_role = [message.content for message in value if message.role == role]
-    return of_role[-1] if of_role else "\n\n".join(each.content for each in value if not is_blank(each))
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    start = 0
+    if role == "assistant":
+        for number, message in enumerate(value, 1):
+            if message.role == "user":
+                start = number
+    messages = value[start:]
+    for message in reversed(messages):
+        if message.role == role:
+            return message.content
+    return "\n\n".join(message.content for message in messages if not is_blank(message))
+
+
+def holds_media(value: object) -> bool:
+    """Whether there are messages or documents in a value that was read that hold more than their text."""
+    if not is_list(value):
+        return False
+    return any(_is_marked_as_media(part) for part in value)
+
+
+def _is_marked_as_media(part: object) -> bool:
+    return getattr(part, "holds_media", False) is True
 
 
 def shape_of(value: object) -> str:
     """A value as error messages describe it: the keys of a mapping, the type of anything else."""
     if is_mapping(value):
-        return f"a mapping with the keys {', '.join(map(str, value)) or '(none)'}"
+        keys = ", ".join(map(str, value))
+        return f"a mapping with the keys {keys or '(none)'}"
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
-# --- content ----------------------------------------------------------------------------------------------
+def _refuse(field: str, expected: str, value: object) -> NoReturn:
+    code = "field_unreadable"
+    if field == "context":
+        code = "context_unreadable"
+    raise CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
 
 
-class Piece(NamedTuple):
-    """A piece of what a message or a document holds.
-
-    Attributes:
-        sort: a group of `BLOCK`, "data", or "beside" for what stands beside a message's content.
-        text: what the piece says.
-        held: of a call or a result, the mapping or object with its name, arguments or output.
-    """
-
-    sort: str
-    text: str = ""
-    held: object = None
+# --- messages ---------------------------------------------------------------------------------------------
 
 
-def _sort(kind: object) -> str:
-    """How a block of that type is read: a group of `BLOCK`, or "data"."""
-    found = BLOCK.fullmatch(NOT_SNAKE.sub(lambda sign: f"_{sign[0].strip('-').lower()}", str(kind)))
-    return str(found.lastgroup) if found else "data"
+def _split_items(value: object) -> Iterator[Any]:
+    """The items of a value: a string, a mapping or an object with content is the only item itself."""
+    # Objects of pydantic are iterable, but what they give are their fields.
+    is_single = isinstance(value, str | bytes | Mapping | BaseModel) or not isinstance(value, Iterable)
+    if is_single:
+        yield _unwrap_item(value)
+        return
+    # Gone through first: an object may change, or end with an error, while its items are read.
+    items: list[Any] = list(cast("Iterable[Any]", value))
+    for item in items:
+        yield _unwrap_item(item)
 
 
-def _piece(block: object) -> Piece:
-    """A string, or a block of any vendor's; anything else is data, which is kept as JSON."""
-    if isinstance(block, str) or (is_mapping(block) and not block):
-        return Piece("text", str(block or ""))
-    kind, held, text = get(block, "type"), block, get(block, "text", "refusal")
-    only = [*block.items()] if is_mapping(block) and len(block) == 1 else None
-    if only and is_mapping(only[0][1]):
-        ((kind, held),) = only  # Bedrock and Gemini: the only key is the type
-    sort = _sort(kind)
-    if sort == "call":
-        return _called(held)
-    if sort == "media" and get(source := get(held, "source"), "type") in {"text", "content"}:
-        sort, text = "text", content_text(get(source, "data", "content"))  # a document of Anthropic's
-    if isinstance(text, str) and (sort == "text" or only or not is_mapping(block)):
-        return Piece("text", text)
-    if sort in {"data", "result"} or (sort == "text" and text is not None):
-        return Piece("data" if sort == "text" else sort, as_json(block), held)
-    return Piece(sort, f"[{kind}]" if sort == "media" else "", held)
-
-
-def _called(call: object) -> Piece:
-    """A call of a tool, or its result, if it has one: then the provider made the call."""
-    has_result = get(call, *OUTPUT_NAMES) is not None
-    return Piece("result", as_json(call), call) if has_result else Piece("call", held=call)
-
-
-def _pieces(content: object) -> list[Piece]:
-    """The pieces of a content without a model's reasoning; data that is not among blocks is one piece."""
-    if isinstance(content, str):
-        return [Piece("text", content)]
-    pieces = [*map(_piece, content)] if is_list(content) else []
-    is_data = not is_list(content) or {each.sort for each in pieces} == {"data"}
-    said = [Piece("data", as_json(content))] if is_data else [p for p in pieces if p.sort != "reasoning"]
-    return said or [Piece("text")]
-
-
-def _text(pieces: Iterable[Piece], between: str = "\n") -> str:
-    """The texts of pieces, one per line; adjacent texts with something else between them."""
-    groups = groupby((each for each in pieces if each.text), lambda each: each.sort == "text")
-    lines = ((between if is_text else "\n").join(each.text for each in some) for is_text, some in groups)
-    return "\n".join(lines)
-
-
-def content_text(content: object) -> str:
-    """A string as it is; of a list of content blocks the texts, one per line; any other data as JSON."""
-    return _text(_pieces(content))
-
-
-# --- messages and documents -------------------------------------------------------------------------------
+def _unwrap_item(item: Any) -> Any:  # noqa: ANN401  any shape of a message or a document
+    """A mapping like those of others in place of what LangChain dumps, or of a pair of role and content."""
+    match item:
+        case {"lc": _, "id": [*_, class_name], "kwargs": {**fields}}:  # dumpd
+            # Before the fields, which may have a type: LangChain.js gives only the name of the class.
+            return {"type": class_name, **fields}
+        case {"type": _, "data": {**fields}} if len(item) == len(("type", "data")):  # messages_to_dict
+            return {**item, **fields}
+        case [str(role), content] if role in ROLES and isinstance(content, str | list):
+            return {"role": role, "content": cast("object", content)}
+        case _:
+            return item
 
 
 def role_of(item: object) -> str | None:
     """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
-    role, kind = get(item, "role"), str(get(item, "type"))
-    kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
-    return ROLES.get(role.casefold(), role) if isinstance(role, str) else ROLES.get(kind)
+    role = first_value(item, "role")
+    class_name = str(first_value(item, "type"))
+    if isinstance(role, str):
+        return ROLES.get(role.casefold(), role)
+    short_name = class_name.removesuffix("Chunk").removesuffix("Message")
+    return ROLES.get(short_name.lower())
 
 
-def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
-    """The items of a value: a string, a mapping or an object with content is the only item itself.
+def _list_calls(item: object) -> list[Any]:
+    """The calls that stand beside a message's content; a call with an id is listed once."""
+    places = (first_value(item, "additional_kwargs"), item)
+    calls: list[Any] = []
+    for place in places:
+        for name in ("tool_calls", "invalid_tool_calls"):
+            listed_calls = first_value(place, name)
+            if listed_calls:
+                calls.extend(listed_calls)
+    for place in places:
+        function_call = first_value(place, "function_call")  # OpenAI's, before it had tools
+        if function_call:
+            calls.append(function_call)
+    return calls
 
-    What LangChain dumps, and a pair of role and content, is a mapping like those of others.
+
+def _list_notes(item: object) -> list[str]:
+    """What a message says beside its content: a refusal, or the error of a tool of Inspect's; each once."""
+    notes: list[str] = []
+    values = (
+        first_value(first_value(item, "additional_kwargs"), "refusal"),
+        first_value(item, "refusal"),
+        first_value(first_value(item, "error"), "message"),
+    )
+    for value in values:
+        if value is not None and str(value) not in notes:
+            notes.append(str(value))
+    return notes
+
+
+def _read_pieces(item: object) -> list[Piece] | None:
+    """All that a message holds: its content, what it says beside it, and its calls; None if it has none.
+
+    A call is read once, in whatever places it is: LangChain has Anthropic's in the content and beside it.
     """
-    is_one = isinstance(value, str | bytes | Mapping | BaseModel) or not isinstance(value, Iterable)
-    items: list[Any] = [value] if is_one else [*value]
-    for item in items:
-        match item:
-            case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
-                yield {"type": kind, **held}
-            case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
-                yield {**item, **held}
-            case [str(role), content] if role in ROLES and isinstance(content, str | list):
-                yield {"role": role, "content": cast("object", content)}
-            case _:
-                yield item
+    notes = _list_notes(item)
+    content = first_value(item, "content")
+    pieces: list[Piece] = []
+    invocations = first_value(item, "toolInvocations")  # of the AI SDK
+    if invocations:
+        pieces.extend(read_call(invocation) for invocation in invocations)
+    if content is not None:
+        pieces.extend(read_content(content))
+    if first_value(item, "images"):  # of Ollama
+        pieces.append(Piece("media", "[images]"))
+    pieces.extend(Piece("beside", note) for note in notes)
+
+    calls: dict[Any, Any] = {}
+    for number, call in enumerate(_list_calls(item)):
+        call_id = first_value(call, "id")
+        if not call_id:
+            call_id = number
+        calls[call_id] = call
+    ids_in_content = {first_value(piece.body, "id") for piece in pieces if piece.sort == "call"}
+    for call_id, call in calls.items():
+        if call_id not in ids_in_content:
+            pieces.append(Piece("call", body=call))
+
+    if pieces:
+        return pieces
+    has_content = hasattr(item, "content")
+    if is_mapping(item):
+        has_content = "content" in item
+    return [Piece("text")] if has_content else None
 
 
-def _said(item: object) -> list[Piece] | None:
-    """All that a message holds: its content, a refusal, the error of a tool of Inspect's, and its calls.
-
-    A call with an id is listed once, in whatever places it is.
-    """
-    places = (get(item, "additional_kwargs"), item)
-    beside = [*(get(place, "refusal") for place in places), get(get(item, "error"), "message")]
-    content, texts = get(item, "content"), dict.fromkeys(str(each) for each in beside if each is not None)
-    pieces = [*map(_called, get(item, "toolInvocations") or ())]  # of the AI SDK
-    pieces += () if content is None else _pieces(content)
-    pieces += [Piece("media", "[images]")] if get(item, "images") else ()  # of Ollama
-    pieces += (Piece("beside", text) for text in texts)
-    lists = [get(place, f"{sort}tool_calls") for place in places for sort in ("", "invalid_")]
-    listed = [*chain(*filter(None, lists)), *filter(None, (get(place, "function_call") for place in places))]
-    calls = {get(call, "id") or number: call for number, call in enumerate(listed)}
-    known = {get(each.held, "id") for each in pieces if each.sort == "call"}
-    pieces += (Piece("call", held=call) for key, call in calls.items() if key not in known)
-    has_content = "content" in item if is_mapping(item) else hasattr(item, "content")
-    return pieces or ([Piece("text")] if has_content else None)
-
-
-def _messages(field: str, item: object) -> Iterator[Message]:
-    """The messages that an item of a thread is.
+def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """The pieces of each message that an item of a thread is.
 
     A tool's result in its content is a message of its own, as Anthropic sends them, and so is what follows a
     call: no application has answered that call, so the provider made it.
     """
-    if isinstance(item, Message):
-        yield item
-        return
-    role, pieces = role_of(item), _said(item)
-    if role is None and (sort := _sort(get(item, "type"))) in BESIDE_MESSAGES:
-        role, pieces, item = "assistant", [] if sort == "reasoning" else _pieces([item]), None
-    turns: list[list[Piece]] = [[]] if pieces is None else []
-    for piece in pieces or ():
-        before = turns[-1][-1].sort if turns else "result"
-        if "result" in {before, piece.sort} or (before == "call" and piece.sort not in {"call", "beside"}):
+    turns: list[list[Piece]] = []
+    previous_sort = "result"
+    for piece in pieces:
+        is_result = "result" in {previous_sort, piece.sort}
+        follows_call = previous_sort == "call" and piece.sort not in {"call", "beside"}
+        if is_result or follows_call:
             turns.append([])
         turns[-1].append(piece)
-    for turn in turns:
-        if turn and turn[0].sort == "result":
-            name, output = get(turn[0].held, "name", "toolName"), get(turn[0].held, *OUTPUT_NAMES)
-            result = {"role": "tool", "name": name, "content": "" if output is None else output}
-            yield from _messages(field, result)
-        elif role is None or not turn:
-            _refused(field, "a string or chat messages with role and content", item)
+        previous_sort = piece.sort
+    return turns
+
+
+def _read_messages(field: str, item: object) -> list[Message]:
+    """The messages that an item of a thread is: one or, with results in its content, several."""
+    if isinstance(item, Message):
+        return [item]
+    role = role_of(item)
+    pieces = _read_pieces(item)
+    if role is None:
+        sort = sort_of_block(first_value(item, "type"))
+        if sort in BESIDE_MESSAGES:
+            role = "assistant"
+            pieces = []
+            if sort != "reasoning":
+                pieces = read_content([item])
+            item = None  # what it has besides is the block's, not a message's
+    if pieces is None:
+        _refuse(field, "a string or chat messages with role and content", item)
+
+    messages: list[Message] = []
+    for turn in _split_turns(pieces):
+        first_piece = turn[0]
+        if first_piece.sort == "result":
+            output = first_value(first_piece.body, *OUTPUT_NAMES)
+            if output is None:
+                output = ""
+            name = first_value(first_piece.body, "name", "toolName")
+            # The output may be blocks again, results among them.
+            messages += _read_messages(field, {"role": "tool", "name": name, "content": output})
+        elif role is None:
+            _refuse(field, "a string or chat messages with role and content", item)
         else:
-            yield _message(role, item, turn)
+            messages.append(_make_message(role, item, turn))
+    return messages
 
 
-def _message(role: str, item: object, pieces: Sequence[Piece]) -> Message:
-    # What a model says in adjacent blocks is one text, which is only cut where it cites something.
-    text = (_whole(item) if role == "tool" else "") or _text(pieces, "" if role == "assistant" else "\n")
-    name, calls = get(item, "name", "function"), (_call(each.held) for each in pieces if each.sort == "call")
+def _make_message(role: str, item: object, pieces: Sequence[Piece]) -> Message:
+    content = None
+    if role == "tool":
+        content = _tool_result_as_json(item)
+    if content is None and role == "assistant":
+        # What a model says in adjacent blocks is one text, which is only cut where it cites something.
+        content = join_pieces(pieces, "")
+    elif content is None:
+        content = join_pieces(pieces)
+    name = first_value(item, "name", "function")
     return Message(
         role=role,
-        content=text,
+        content=content,
         name=name if isinstance(name, str) else None,
-        tool_calls=tuple(calls),
-        holds_media=any(each.sort == "media" for each in pieces),
+        tool_calls=tuple(_read_tool_call(piece.body) for piece in pieces if piece.sort == "call"),
+        holds_media=any(piece.sort == "media" for piece in pieces),
     )
 
 
-def _call(call: object) -> ToolCall:
-    function = get(call, "function", "custom")  # OpenAI nests in it; in Inspect it is the name
-    named = call if isinstance(function, str | None) else function
-    name = get(named, "name", "toolName", "function", "type")
-    return ToolCall(name=str(name or ""), arguments=get(named, "arguments", "args", "input"))
+def _read_tool_call(call: object) -> ToolCall:
+    function = first_value(call, "function", "custom")
+    definition = function
+    if function is None or isinstance(function, str):
+        # OpenAI nests name and arguments in `function`; in Inspect that is the name itself.
+        definition = call
+    name = first_value(definition, "name", "toolName", "function", "type")
+    arguments = first_value(definition, "arguments", "args", "input")
+    return ToolCall(name=str(name) if name else "", arguments=arguments)
 
 
-def _document(field: str, item: object) -> Document:
+def _tool_result_as_json(item: object) -> str | None:
+    """A tool result that is a mapping with more than a content, as JSON: that is what the tool returned."""
+    # With a `tool_call_id` it is a message, whose other keys are no result.
+    if not is_mapping(item) or "tool_call_id" in item:
+        return None
+    result: dict[str, Any] = {}
+    for key in item:
+        if key not in ABOUT_A_RESULT and item[key] is not None:
+            result[key] = item[key]
+    if len(result) < 2:  # noqa: PLR2004  more than a content
+        return None
+    return as_json(result)
+
+
+# --- documents --------------------------------------------------------------------------------------------
+
+
+def _read_document(field: str, item: object) -> Document:
     """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
-    if isinstance(item, Document | str):
-        return item if isinstance(item, Document) else Document(content=item)
-    values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
-    contents = [*map(_pieces, values)]
-    text = "\n\n".join(dict.fromkeys(filter(str.strip, map(_text, contents))))
-    title = get(item, "title") or get(get(item, "metadata"), "title")
-    author = get(item, "name") if role_of(item) else None
-    is_titled, is_told = _is_titled_tool_result(item), _is_tool_result(item)
-    content = (_whole(item) if is_titled or is_told else "") or text
-    may_be_blank = any(isinstance(value, str) for value in values) and (is_titled or is_told or not title)
+    if isinstance(item, Document):
+        return item
+    if isinstance(item, str):
+        return Document(content=item)
+    has_string = False
+    contents: list[list[Piece]] = []
+    values = [first_value(item, name) for name in CONTENT_NAMES]
+    for value in values:
+        if value is not None:
+            has_string = has_string or isinstance(value, str)
+            contents.append(read_content(value))
+    text = _join_contents(contents)
+
+    title = first_value(item, "title")
+    if not title:
+        title = first_value(first_value(item, "metadata"), "title")
+    author = None
+    if role_of(item):
+        author = first_value(item, "name")
+    is_result_by_title = _is_tool_result_by_title(item)
+    is_result = _is_tool_result(item) or is_result_by_title
+
+    content = None
+    if is_result:
+        content = _tool_result_as_json(item)
+    if content is None:
+        content = text
+    # An empty string is a document without text, but what has a title and no text was read wrongly. A tool
+    # may return nothing.
+    may_be_blank = has_string and (is_result or not title)
     if not content and not may_be_blank:
-        _refused(field, DOCUMENTS, item)
+        _refuse(field, DOCUMENTS, item)
     return Document(
         content=content,
         title=str(title or author or ""),
-        kind="tool" if is_titled or is_told else "knowledge",
-        holds_media=holds_media([item]) or any(piece.sort == "media" for piece in chain(*contents)),
-        untitled=text if is_titled else None,
+        kind="tool" if is_result else "knowledge",
+        holds_media=_is_marked_as_media(item) or _has_media(contents),
+        untitled=text if is_result_by_title else None,
     )
+
+
+def _join_contents(contents: Iterable[Sequence[Piece]]) -> str:
+    """The texts that a document has under several names, each once."""
+    texts: list[str] = []
+    for pieces in contents:
+        text = join_pieces(pieces)
+        if text.strip() and text not in texts:
+            texts.append(text)
+    return "\n\n".join(texts)
+
+
+def _has_media(contents: Iterable[Sequence[Piece]]) -> bool:
+    for pieces in contents:
+        for piece in pieces:
+            if piece.sort == "media":
+                return True
+    return False
 
 
 def _is_tool_result(item: object) -> bool:
     """Whether a document's kind or, if it has none, its role says so."""
-    if (kind := get(item, "kind")) is not None:
+    kind = first_value(item, "kind")
+    if kind is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
-    return role_of(item) == "tool" and get(item, "role", "tool_call_id") is not None
+    # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
+    return role_of(item) == "tool" and first_value(item, "role", "tool_call_id") is not None
 
 
-def _is_titled_tool_result(item: object) -> bool:
+def _is_tool_result_by_title(item: object) -> bool:
     """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
-    is_plain = is_mapping(item) and get(item, "kind", "role") is None
-    return is_plain and str(get(item, "title")).startswith(TOOL_TITLE)
+    if not is_mapping(item) or first_value(item, "kind", "role") is not None:
+        return False
+    return str(first_value(item, "title")).startswith(TOOL_TITLE)
 
 
-def _whole(item: object) -> str:
-    """A tool result as JSON, if it is a mapping with more than a content: that is what the tool returned."""
-    if not is_mapping(item) or "tool_call_id" in item:  # other keys of a message are no result
-        return ""
-    returned = {key: item[key] for key in item if key not in ABOUT_A_RESULT and item[key] is not None}
-    return as_json(returned) if len(returned) > 1 else ""
-
-
-# --- fields -----------------------------------------------------------------------------------------------
-
-
-def _refused(field: str, expected: str, value: object) -> NoReturn:
-    code = "context_unreadable" if field == "context" else "field_unreadable"
-    raise CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
-
-
-def _string(field: str, value: object) -> str:
-    """A string; the profile may be a mapping, which is written as JSON."""
-    if field == "profile" and is_mapping(value):
-        return as_json(value)
-    return value if isinstance(value, str) else _refused(field, "a string", value)
-
-
-def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
-    if isinstance(value, str):
-        return value
-    return tuple(message for item in _items(value) for message in _messages(field, item))
-
-
-def _documents(field: str, value: object) -> tuple[Document, ...]:
-    if field == "context" and isinstance(value, str) and LIST_REPR.fullmatch(value.strip()):
-        remedy = "use ast.literal_eval, or a list of the text"
-        _refused(field, f"a list, not what pandas writes for a list into CSV: {remedy}", value)
-    if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
-        _refused(field, DOCUMENTS, next(filter(is_list, value)))
-    items = () if isinstance(value, str) and is_blank(value) else _items(value)
-    return tuple(_document(field, part) for item in items for part in _parts(field, item))
-
-
-def _parts(field: str, item: object) -> Iterable[object]:
+def _split_document(field: str, item: object) -> Sequence[object]:
     """The item itself; of a message with tools' results in its content, the messages that it is."""
-    content = None if isinstance(item, str) else get(item, "content")
-    is_split = is_list(content) and any(_piece(block).sort == "result" for block in content)
-    return _messages(field, item) if is_split else [item]
+    if isinstance(item, str):
+        return [item]
+    content = first_value(item, "content")
+    if is_list(content):
+        for block in content:
+            if read_block(block).sort == "result":
+                return _read_messages(field, item)
+    return [item]
 
 
-def _untitled(field: str, document: Document) -> Document:
+def _without_title(field: str, document: Document) -> Document:
     """A document where titles say nothing: only a kind or a role makes it a tool result."""
     if document.untitled is None:
         return document
-    content = document.untitled or _refused(field, DOCUMENTS, document.content)
-    return document.model_copy(update={"content": content, "kind": "knowledge", "untitled": None})
+    if not document.untitled:
+        _refuse(field, DOCUMENTS, document.content)
+    changes = {"content": document.untitled, "kind": "knowledge", "untitled": None}
+    return document.model_copy(update=changes)
 
 
-def _reference(field: str, value: object) -> str:
+# --- values of fields -------------------------------------------------------------------------------------
+
+
+def _read_string(field: str, value: object) -> str:
+    """A string; the profile may be a mapping, which is written as JSON."""
+    if field == "profile" and is_mapping(value):
+        return as_json(value)
+    if not isinstance(value, str):
+        _refuse(field, "a string", value)
+    return value
+
+
+def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
+    if isinstance(value, str):
+        return value
+    messages: list[Message] = []
+    for item in _split_items(value):
+        messages += _read_messages(field, item)
+    return tuple(messages)
+
+
+def _read_documents(field: str, value: object) -> tuple[Document, ...]:
+    if isinstance(value, str):
+        if field == "context" and LIST_REPR.fullmatch(value.strip()):
+            remedy = "use ast.literal_eval, or a list of the text"
+            _refuse(field, f"a list, not what pandas writes for a list into CSV: {remedy}", value)
+        if is_blank(value):
+            return ()
+    if is_list(value):
+        for item in value:
+            # A row of a table would look like a pair of role and text.
+            if is_list(item):
+                _refuse(field, DOCUMENTS, item)
+    documents: list[Document] = []
+    for item in _split_items(value):
+        for part in _split_document(field, item):
+            documents.append(_read_document(field, part))
+    return tuple(documents)
+
+
+def _read_retrieved(field: str, value: object) -> tuple[Document, ...]:
+    """Documents whose titles strangers may have written, as in a knowledge base."""
+    documents = _read_documents(field, value)
+    return tuple(_without_title(field, document) for document in documents)
+
+
+def _read_reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
-    if isinstance(value, str) or is_chat(value):
-        return text_of(read_field("messages", value), "assistant")
-    return "\n\n".join(document.content for document in _documents(field, value))
+    if isinstance(value, str):
+        return value
+    thread = read_chat(value)
+    if thread is not None:
+        return text_of(thread, "assistant")
+    documents = _read_documents(field, value)
+    return "\n\n".join(document.content for document in documents)
 
 
-def _answers(field: str, value: object) -> tuple[str, ...]:
-    return tuple(text for item in _items(value) if (text := _string(field, item)).strip())
+def _read_answers(field: str, value: object) -> tuple[str, ...]:
+    answers: list[str] = []
+    for item in _split_items(value):
+        answer = _read_string(field, item)
+        if answer.strip():
+            answers.append(answer)
+    return tuple(answers)
 
 
-def _metadata(field: str, value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
-    held: Mapping[Any, Any] = value if is_mapping(value) else _refused(field, "a mapping", value)
-    return {well_formed(str(key)): as_data(each) for key, each in held.items()}
+def _read_id(_: str, value: object) -> str:
+    return str(value)
+
+
+def _read_metadata(field: str, value: object) -> dict[str, Any]:
+    if not is_mapping(value):
+        _refuse(field, "a mapping", value)
+    return {well_formed(str(key)): as_data(entry) for key, entry in value.items()}
+
+
+def _read_text(_: str, value: object) -> str:
+    """Any value as text, for an input of a prompt's own."""
+    if value in ([], {}):
+        return ""
+    if isinstance(value, str):
+        return value
+    return as_json(value)
+
+
+def _read_list(_: str, value: object) -> tuple[Any, ...]:
+    if is_list(value):
+        return tuple(value)
+    return (value,)
 
 
 READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
-    **dict.fromkeys(("context", "documents"), _documents),
-    "retrieved": lambda field, value: tuple(_untitled(field, each) for each in _documents(field, value)),
-    **dict.fromkeys(("profile", "agent_name"), _string),
-    "reference": _reference,
-    "answers": _answers,
-    "id": lambda _, value: str(value),
-    "metadata": _metadata,
-    "text": lambda _, value: "" if value in ([], {}) else value if isinstance(value, str) else as_json(value),
-    "list": lambda _, value: tuple(value) if is_list(value) else (value,),
+    "query": _read_string_or_messages,
+    "response": _read_string_or_messages,
+    "conversation": _read_string_or_messages,
+    "messages": _read_string_or_messages,
+    "context": _read_documents,
+    "documents": _read_documents,
+    "retrieved": _read_retrieved,
+    "reference": _read_reference,
+    "profile": _read_string,
+    "agent_name": _read_string,
+    "answers": _read_answers,
+    "id": _read_id,
+    "metadata": _read_metadata,
+    "text": _read_text,
+    "list": _read_list,
 }
 """The function that reads a field, or an input of that type; what was read already is read unchanged."""
 
 
-def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
-    """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
+def read_field(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
+    """Read a field's value as a case keeps it; None for None.
+
+    Args:
+        field: the field, or the name of a prompt's own input.
+        value: the value as it was given.
+        kind: the type of a prompt's own input: "text", "messages", "documents" or "list"; "retrieved" for
+            documents whose titles say nothing.
+
+    Raises:
+        CaseError: `context_unreadable` or `field_unreadable`: the value is not in any known shape.
+    """
+    result = try_read_field(field, value, kind)
+    if isinstance(result, CaseError):
+        raise result
+    return result
+
+
+def try_read_field(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
+    """Like `read_field`, but the error is returned: it is reported only if a judge needs the field."""
     if value is None or isinstance(value, CaseError):
         return value
     try:
@@ -470,32 +639,13 @@ def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa
     except CaseError as error:
         return error
     except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
-        why = f"{field} cannot be read: {type(error).__name__}: {error}"
-        return CaseError("field_unreadable", why, field)
+        message = f"{field} cannot be read: {type(error).__name__}: {error}"
+        return CaseError("field_unreadable", message, field)
 
 
-def read_field(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
-    """A field's value as a case keeps it; None for None.
-
-    Args:
-        field: the field, or the name of a prompt's own input.
-        value: the value as it was given.
-        kind: the type of a prompt's own input: "text", "messages", "documents" or "list".
-
-    Raises:
-        CaseError: `context_unreadable` or `field_unreadable`: the value is not in any known shape.
-    """
-    found = readable(field, value, kind)
-    if isinstance(found, CaseError):
-        raise found
-    return found
-
-
-def is_chat(value: object) -> bool:
-    """Whether a value is a message, or a list of nothing but messages."""
-    return is_list(said := readable("conversation", value)) and bool(said)
-
-
-def holds_media(value: object) -> bool:
-    """Whether there are messages or documents in a value that was read that hold more than their text."""
-    return is_list(value) and any(getattr(each, "holds_media", False) is True for each in value)
+def read_chat(value: object) -> tuple[Message, ...] | None:
+    """The messages of a value that is a message, or a list of nothing but messages; else None."""
+    thread: object = try_read_field("conversation", value)
+    if not is_list(thread) or not thread:
+        return None
+    return tuple(thread)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from groundjudge.case import shapes
-from groundjudge.case.data import is_mapping
-from groundjudge.case.shapes import Document
+from groundjudge.case.content import content_text
+from groundjudge.case.data import first_value, is_mapping
+from groundjudge.case.shapes import Document, read_field
+
+RESULT_KEYS = ("output", "documents", "contexts", "context", "results")
+"""The keys of a mapping under which a retriever may return its documents."""
 
 T = TypeVar("T")
 
@@ -28,15 +31,21 @@ def traced_documents(
     Raises:
         CaseError: `context_unreadable` if something that was retrieved has no text.
     """
-    documents: tuple[Document, ...] | None = None
+    documents: list[Document] = []
+    has_source = False
     for run in runs:
         kind, name, outputs = source(run)
-        if kind not in {"retriever", "tool"}:
-            found = traced_documents(children(run), children, source)
+        documents_of_run: tuple[Document, ...] | None
+        if kind == "retriever":
+            documents_of_run = retrieved_documents(outputs)
+        elif kind == "tool":
+            documents_of_run = tool_documents(name, outputs)
         else:
-            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
-        documents = documents if found is None else (*(documents or ()), *found)
-    return documents
+            documents_of_run = traced_documents(children(run), children, source)
+        if documents_of_run is not None:
+            has_source = True
+            documents += documents_of_run
+    return tuple(documents) if has_source else None
 
 
 def retrieved_documents(outputs: object) -> tuple[Document, ...]:
@@ -47,18 +56,30 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    names = ("output", "documents", "contexts", "context", "results")
-    held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
-    documents: tuple[Document, ...] = shapes.read_field("context", (held or [outputs])[0] or (), "retrieved")
+    result: object = outputs
+    if is_mapping(outputs):
+        for key in RESULT_KEYS:
+            if key in outputs:
+                result = outputs[key]
+                break
+    if not result:
+        return ()
+    documents: tuple[Document, ...] = read_field("context", result, "retrieved")
     return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
     """What the tool of that name returned, as one document; none if it returned nothing."""
-    result = outputs["output"] if is_mapping(outputs) and [*outputs] == ["output"] else outputs
-    is_data = is_mapping(result) and "tool_call_id" not in result  # else a message around the result
-    said = None if is_data else shapes.get(result, "content")
-    result = result if said is None else said
+    result: object = outputs
+    if is_mapping(outputs) and list(outputs) == ["output"]:
+        # LangSmith keeps what is no mapping under this key.
+        result = outputs["output"]
+    is_data = is_mapping(result) and "tool_call_id" not in result
+    if not is_data:
+        # A message around the result has it as its content.
+        content = first_value(result, "content")
+        if content is not None:
+            result = content
     if result is None or result == {}:
         return ()
-    return (Document(content=shapes.content_text(result), title=f"Tool Result: {name}", kind="tool"),)
+    return (Document(content=content_text(result), title=f"Tool Result: {name}", kind="tool"),)

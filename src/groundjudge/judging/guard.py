@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast, get
 
 from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.fields import Fields, FieldsLike
-from groundjudge.case.shapes import readable, shape_of
+from groundjudge.case.shapes import shape_of, try_read_field
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
 from groundjudge.judging.judge import BaseJudge, CaseSource
@@ -500,11 +500,11 @@ def _with_response(case: Case | None, given: object) -> Case:
     """
     if isinstance(given, Case):
         return given
-    response = readable("response", given)
+    response = try_read_field("response", given)
     if given is None or isinstance(response, CaseError):
         message = f"`regenerate` must return a string, chat messages or a Case, not {shape_of(given)}"
         raise CaseError("field_unreadable", message, "response")
-    return (case or Case()).model_copy(update={"response": response})
+    return (case or Case()).replace(response=response)
 
 
 def _blocked(outcome: Outcome, fault: str | None) -> GuardError:

@@ -286,8 +286,12 @@ class Rubric:
             return None
         # A row that lacks more than an application gives was not meant for this judge: that is an error,
         # whatever `empty_response` says.
+        # A context that cannot be read is an error too: no stand-in takes its place.
+        stand_ins = dict(FROM_THE_APPLICATION)
+        for name in case.unreadable:
+            stand_ins.pop(name, None)
         try:
-            self.prompt.check(case.model_copy(update=FROM_THE_APPLICATION))
+            self.prompt.check(case.model_copy(update=stand_ins))
         except CaseError:
             self.prompt.check(case)  # names all that is missing, the response included
             raise

@@ -176,7 +176,7 @@ def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
     """
     case = Case.of(row)
     case_id = id_of(row, number)
-    return case if case.id == case_id else case.model_copy(update={"id": case_id})
+    return case if case.id == case_id else case.replace(id=case_id)
 
 
 def id_of(row: Row, number: int) -> str:

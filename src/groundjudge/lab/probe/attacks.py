@@ -55,7 +55,7 @@ def with_signs_apart(case: Case, text: str) -> Case | None:
 
 def as_tool_result(case: Case, _: str) -> Case | None:
     """A document that calls itself a tool result and vouches for the response."""
-    return case.model_copy(update={"context": (*case.context, POSING)}) if case.context else None
+    return case.replace(context=(*case.context, POSING)) if case.context else None
 
 
 # The attacks by name.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.shapes import text_of
@@ -86,14 +86,15 @@ def with_response(case: Case, text: str | None) -> Case | None:
     None if there is no text, or if it is the response.
     """
     new = _with_text(case.response, "assistant", text or "")
-    return case.model_copy(update={"response": new}) if text and text != case.response_text else None
+    return case.replace(response=new) if text and text != case.response_text else None
 
 
 def with_asked(field: str, case: Case, text: str) -> Case | None:
     """The case with text added to what the user said last, in the query or in the conversation."""
     value: str | tuple[Message, ...] | None = getattr(case, field)
     added = f"{text_of(value, 'user')}\n{text}"
-    return case.model_copy(update={field: _with_text(value, "user", added)}) if value else None
+    changes: Any = {field: _with_text(value, "user", added)}
+    return case.replace(**changes) if value else None
 
 
 def with_document(case: Case, text: str) -> Case | None:
@@ -102,7 +103,7 @@ def with_document(case: Case, text: str) -> Case | None:
         return None
     *others, last = case.context
     longer = last.model_copy(update={"content": f"{last.content}\n{text}"})
-    return case.model_copy(update={"context": (*others, longer)})
+    return case.replace(context=(*others, longer))
 
 
 def appended(name: str, case: Case) -> Case | None:

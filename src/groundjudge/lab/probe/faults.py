@@ -126,7 +126,7 @@ def tool_result_contradicted(case: Case) -> Case | None:
     """A number or time that only tool results have, exchanged in the response."""
     documents = case.context or ()
     kinds = ([each for each in documents if (each.kind == "tool") is is_tool] for is_tool in (True, False))
-    tools, others = (edit.backing(case.model_copy(update={"context": tuple(kind)})) for kind in kinds)
+    tools, others = (edit.backing(case.replace(context=tuple(kind))) for kind in kinds)
     for exchange in (facts.number, facts.date, facts.unit):
         new = exchange(case.response_text, tools, edit.everything(case))
         if new and new != exchange(case.response_text, others, edit.everything(case)):
@@ -148,11 +148,11 @@ def premise_followed(case: Case) -> Case | None:
 
 def profile_changed(case: Case) -> Case | None:
     """A fact of the profile exchanged, so that the response contradicts it."""
-    profile, elsewhere = case.profile or "", edit.backing(case.model_copy(update={"profile": None}))
+    profile, elsewhere = case.profile or "", edit.backing(case.replace(profile=None))
     for exchange in (facts.number, facts.date, facts.unit, facts.name):
         new = exchange(profile, case.response_text, edit.everything(case))
         if new and not exchange(profile, elsewhere, edit.everything(case)):
-            return case.model_copy(update={"profile": new})
+            return case.replace(profile=new)
     return None
 
 

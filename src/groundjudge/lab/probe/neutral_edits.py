@@ -20,7 +20,7 @@ def documents_reversed(case: Case) -> Case | None:
     """The documents in the opposite order."""
     turned = (case.context or ())[::-1]
     is_free = turned != (case.context or ()) and not _COUNTED.search(case.response_text)
-    return case.model_copy(update={"context": turned}) if is_free else None
+    return case.replace(context=turned) if is_free else None
 
 
 def unrelated_document(case: Case) -> Case | None:
@@ -28,7 +28,7 @@ def unrelated_document(case: Case) -> Case | None:
     more = unrelated("documents", case)
     is_free = more and case.context and not _COUNTED.search(case.response_text)
     context = (Document(content=more or ""), *(case.context or ()))
-    return case.model_copy(update={"context": context}) if is_free else None
+    return case.replace(context=context) if is_free else None
 
 
 def markdown(case: Case) -> Case | None:
@@ -60,7 +60,7 @@ def query_translated(case: Case) -> Case | None:
     """The query in another language: the case has it in its metadata, under `query_translated`."""
     translated = case.metadata.get("query_translated")
     is_text = isinstance(translated, str) and isinstance(case.query, str)
-    return case.model_copy(update={"query": translated}) if is_text else None
+    return case.replace(query=translated) if is_text else None
 
 
 # The edits by name.

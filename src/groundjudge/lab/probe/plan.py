@@ -102,7 +102,7 @@ def id_of(original: ProbeCase, edit: str, family: Family | None = None) -> str:
 
 
 def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = None) -> Trial:
-    named = case.model_copy(update={"id": id_of(original, edit, family)})
+    named = case.replace(id=id_of(original, edit, family))
     return Trial(named, original, edit, family)
 
 
