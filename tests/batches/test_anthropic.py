@@ -21,8 +21,8 @@ from standin_batches import GOOD, BatchStandIn, Unanswered
 from standin_openai import Status, Text
 
 from groundjudge import ModelError, Reply, Usage, load
-from groundjudge.batches.anthropic import DEFAULT_MAX_TOKENS, AnthropicBatches, params_of
-from groundjudge.batches.lines import ANTHROPIC_CODES, read_result
+from groundjudge.batches.anthropic import DEFAULT_MAX_TOKENS, ERROR_CODES, AnthropicBatches, params_of
+from groundjudge.batches.lines import read_result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest, pending_requests
 
@@ -120,7 +120,7 @@ def test_what_is_no_message_is_an_error(result: Mapping[str, Any], code: str) ->
 def test_every_error_of_the_client_has_a_code() -> None:
     union, *_ = get_args(ErrorObject)
     kinds = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(union)}
-    assert kinds == {*ANTHROPIC_CODES, "api_error", "overloaded_error"}
+    assert kinds == {*ERROR_CODES, "api_error", "overloaded_error"}
 
 
 def test_a_batch_is_created_polled_and_read(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from command_line import run_program
 from many_rows import GOOD, Echo, Row, codes, ids, judge_named, rows
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, CaseError, ModelError, Verdict, arun, estimate, run
+from groundjudge import Case, CaseError, ModelError, Reply, Verdict, arun, estimate, run
 from groundjudge.batches.lines import verdicts_of
 from groundjudge.models.redaction import RedactedError
 from groundjudge.types import Judge, Request
@@ -134,10 +134,30 @@ def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # 
     assert counted.read == n
 
 
+class HeldUntil:
+    """Answers no request before so many are in flight, and counts the most that there were."""
+
+    name = identity = "held"
+
+    def __init__(self, n_in_flight: int) -> None:
+        self.expected = n_in_flight
+        self.in_flight = self.most_in_flight = 0
+        self.reached = asyncio.Event()
+
+    async def acomplete(self, _: Request) -> Reply:
+        self.in_flight += 1
+        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        if self.in_flight == self.expected:
+            self.reached.set()
+        await asyncio.wait_for(self.reached.wait(), 60)
+        self.in_flight -= 1
+        return Reply(GOOD)
+
+
 def test_concurrency_is_reached_but_not_exceeded_by_all_judges_together() -> None:
-    model = Echo(wait=lambda _: 0.002)
-    found = run([judge_named(name, model) for name in "abc"], rows(100), concurrency=7)
-    assert codes(found) == {"ok": 300}
+    model = HeldUntil(7)
+    verdicts = run([judge_named(name, model) for name in "abc"], rows(100), concurrency=7)
+    assert codes(verdicts) == {"ok": 300}
     assert model.most_in_flight == 7
 
 

@@ -6,27 +6,44 @@ Batches bear no names there: a batch whose creation was not answered is found ag
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
-from anthropic.types.messages import MessageBatch
 from pydantic_core import to_json
 
-from groundjudge.batches.provider import Batch, without_first
-from groundjudge.batches.replay import PendingRequest
-from groundjudge.models.answer import check_key, model_errors
+from groundjudge.batches.provider import CODES, Batch, without_first
+from groundjudge.batches.replay import Answer, PendingRequest
+from groundjudge.models.answer import check_key, model_error, model_errors
 from groundjudge.models.redaction import secrets_of
+from groundjudge.replies.reply import Reply, usage_of
+
+if TYPE_CHECKING:  # results are read without the extra, too
+    from anthropic import Anthropic
+    from anthropic.types.messages import MessageBatch
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""
 
-SAME = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
+SAME_NAMES = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
 """The parameters that the API takes under the same name."""
+
+ERROR_CODES = {
+    "authentication_error": "auth",
+    "billing_error": "quota",
+    "invalid_request_error": "bad_request",
+    "not_found_error": "not_found",
+    "permission_error": "auth",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "timeout",
+}
+"""The codes of a ModelError for Anthropic's types of errors; all further types are the server's faults."""
+
+PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""The tokens of a prompt, by whether they were cached."""
 
 SLACK = 2.0
 """The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
@@ -42,11 +59,14 @@ class AnthropicBatches:
     max_requests = 100_000
     max_bytes = 64 * 2**20  # the API takes 256 MB, but a batch is one request, which is built in memory
 
-    def __init__(self, client: anthropic.Anthropic | None = None) -> None:
-        self._client = client or anthropic.Anthropic()
-        self.secrets = secrets_of(self._client)
-        self._errors = partial(model_errors, "anthropic", "anthropic: ", self.secrets)
-        check_key(self._client.api_key, "ANTHROPIC_API_KEY", "anthropic")
+    def __init__(self, client: Anthropic | None = None) -> None:
+        if client is None:
+            from anthropic import Anthropic  # noqa: PLC0415  an extra
+
+            client = Anthropic()
+        self._client = client
+        self.secrets = secrets_of(client)
+        check_key(client.api_key, "ANTHROPIC_API_KEY", "anthropic")
 
     def line(self, pending: PendingRequest) -> str:
         """A request in Anthropic's form."""
@@ -56,68 +76,110 @@ class AnthropicBatches:
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  the protocol's
         """Create a batch of the requests in the file; there is no place for the tag."""
         with lines.open(encoding="utf-8", newline="\n") as file:
-            requests: list[Any] = [*map(json.loads, file)]
+            requests: list[Any] = [json.loads(line) for line in file]
         with self._errors():
             client = self._client.with_options(max_retries=0)
-            return _batch(client.messages.batches.create(requests=requests))
+            return _describe(client.messages.batches.create(requests=requests))
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
-        """The last batch of so many requests that was created since then, by the clock of the provider."""
+        """Find the last batch of so many requests that was created since then, by the provider's clock."""
         with self._errors():
-            raw = self._client.messages.batches.with_raw_response.list(limit=100)
-            date = parsedate_to_datetime(raw.headers["date"]) if "date" in raw.headers else datetime.now(UTC)
-            earliest = since + date.timestamp() - datetime.now(UTC).timestamp() - SLACK
-            for batch in raw.parse():  # the newest first
+            response = self._client.messages.batches.with_raw_response.list(limit=100)
+            now = datetime.now(UTC)
+            provider_now = now
+            if "date" in response.headers:
+                provider_now = parsedate_to_datetime(response.headers["date"])
+            earliest = since + provider_now.timestamp() - now.timestamp() - SLACK
+            for batch in response.parse():  # the newest first
                 if batch.created_at.timestamp() < earliest:
                     return None
-                if _size(batch) == n_requests:
-                    return _batch(batch)
+                if _n_requests(batch) == n_requests:
+                    return _describe(batch)
         return None
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """The batch as it is now."""
         batches = self._client.messages.batches
         with self._errors():
-            return _batch((batches.cancel if cancel else batches.retrieve)(batch_id))
+            if cancel:
+                return _describe(batches.cancel(batch_id))
+            return _describe(batches.retrieve(batch_id))
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
         """The results of a batch from byte `start` on; what is before it is fetched again and skipped."""
         with self._errors():
-            results = self._client.messages.batches.results(file_id)
-            lines = (f"{result.to_json(indent=None)}\n".encode() for result in results)
-            yield from without_first(lines, start)
+            yield from without_first(self._result_lines(file_id), start)
+
+    def _result_lines(self, batch_id: str) -> Iterator[bytes]:
+        for result in self._client.messages.batches.results(batch_id):
+            yield f"{result.to_json(indent=None)}\n".encode()
 
     def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
         """Nothing was uploaded: a batch is one request."""
+
+    def _errors(self) -> AbstractContextManager[None]:
+        """Raise whatever the client raises as a ModelError."""
+        return model_errors("anthropic", "anthropic: ", self.secrets)
 
 
 def params_of(
     model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The parameters of Anthropic's API: the system prompt apart, and nothing that the API does not have."""
+    """Return the parameters of Anthropic's API: the system prompt apart, and nothing that the API lacks."""
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens") or DEFAULT_MAX_TOKENS
-    system = "\n\n".join(each["content"] for each in messages if each["role"] == "system")
-    stop: str | list[str] = parameters.get("stop") or []
-    return {
-        "model": model,
-        "max_tokens": limit,
-        **({"system": system} if system else {}),
-        "messages": [dict(each) for each in messages if each["role"] != "system"],
-        **{name: parameters[name] for name in SAME if parameters.get(name) is not None},
-        **({"stop_sequences": [stop] if isinstance(stop, str) else stop} if stop else {}),
-    }
+    params: dict[str, Any] = {"model": model, "max_tokens": limit}
+    system_texts = [message["content"] for message in messages if message["role"] == "system"]
+    system = "\n\n".join(system_texts)
+    if system:
+        params["system"] = system
+    params["messages"] = [dict(message) for message in messages if message["role"] != "system"]
+    for name in SAME_NAMES:
+        value = parameters.get(name)
+        if value is not None:
+            params[name] = value
+    stop: str | list[str] | None = parameters.get("stop")
+    if isinstance(stop, str) and stop:
+        params["stop_sequences"] = [stop]
+    elif stop:
+        params["stop_sequences"] = stop
+    return params
 
 
-def _batch(batch: MessageBatch) -> Batch:
+def read_anthropic_result(result: Mapping[str, Any]) -> Answer:
+    """Read the answer in a line of results.
+
+    Args:
+        result: what the line has under `result`.
+
+    Raises:
+        ValueError, LookupError, TypeError, AttributeError: it is something else.
+    """
+    match result:
+        case {"type": "succeeded", "message": {} as message}:
+            texts = [block["text"] for block in message["content"] if block["type"] == "text"]
+            counts = message["usage"]
+            n_prompt = sum(counts.get(name) or 0 for name in PROMPT_TOKENS)
+            usage = usage_of(n_prompt, counts["output_tokens"])
+            return Reply("".join(texts), message.get("stop_reason"), usage, message.get("model"))
+        case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
+            return model_error(ERROR_CODES.get(kind, "server"), f"{kind}: {message}", "")
+        case _:
+            kind = str(result["type"])
+            message = f"the batch did not come to this request: {kind}"
+            return model_error(CODES.get(kind, "failed"), message, "")
+
+
+def _describe(batch: MessageBatch) -> Batch:
+    files = (batch.id,) if batch.results_url else ()  # after 29 days they are gone
     return Batch(
         batch.id,
         batch.processing_status,
         is_ended=batch.processing_status == "ended",
-        n_done=_size(batch) - batch.request_counts.processing,
-        files=(batch.id,) if batch.results_url else (),  # after 29 days they are gone
+        n_done=_n_requests(batch) - batch.request_counts.processing,
+        files=files,
     )
 
 
-def _size(batch: MessageBatch) -> int:
-    """How many requests a batch has."""
+def _n_requests(batch: MessageBatch) -> int:
+    """How many requests a batch has, in whatever state they are."""
     return sum(batch.request_counts.model_dump().values())

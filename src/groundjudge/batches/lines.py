@@ -12,6 +12,8 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from groundjudge.batches.anthropic import read_anthropic_result
+from groundjudge.batches.provider import CODES
 from groundjudge.batches.replay import (
     Answer,
     DiskDict,
@@ -26,42 +28,22 @@ from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_reply
 from groundjudge.models.redaction import Secrets, forms_of, redact, remove_secrets
-from groundjudge.replies.reply import Reply, completion_of, usage_of
+from groundjudge.replies.reply import Reply, completion_of
 from groundjudge.runs.run import Previous, Row, check_judges
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
 
-CODES = {
-    "batch_expired": "expired",
-    "batch_cancelled": "cancelled",
-    "request_timeout": "timeout",
-    "expired": "expired",
-    "canceled": "cancelled",
-    "unanswered": "unanswered",
-}
-"""OpenAI's, Anthropic's and our own words for why a request has no response -> the codes of a ModelError."""
+RESULT_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {"result": read_anthropic_result}
+"""The forms of results other than OpenAI's: the key that only their lines have, and the function that reads
+the answer in its value."""
 
-ANTHROPIC_CODES = {
-    "authentication_error": "auth",
-    "billing_error": "quota",
-    "invalid_request_error": "bad_request",
-    "not_found_error": "not_found",
-    "permission_error": "auth",
-    "rate_limit_error": "rate_limited",
-    "timeout_error": "timeout",
-}
-"""The codes of a ModelError for Anthropic's types of errors; the others are the server's."""
-
-PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""The tokens of a prompt, by whether they were cached."""
-
-FURTHER = re.compile(r"(-v\d{1,4})?(-a\d{1,2})?$")
+FURTHER_REQUEST = re.compile(r"(-v\d{1,4})?(-a\d{1,2})?$")
 """What the name of a further vote, or of a request that is made again, adds to that of the first one."""
 
 
 def request_line(pending: PendingRequest, url: str = URL) -> str:
-    """A request as a line, without a line break.
+    """Write a request as a line, without a line break.
 
     Args:
         pending: the request.
@@ -74,7 +56,7 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
 
 
 def unanswered_line(name: str, reason: str, code: str = "unanswered") -> str:
-    """A line of results for a request that has none, with the reason; the code is one of CODES."""
+    """Write a line of results for a request that has none, with the reason; the code is one of CODES."""
     return to_json({"custom_id": name, "error": {"code": code, "message": reason}}).decode()
 
 
@@ -93,59 +75,56 @@ def read_result(line: str, model: str = "") -> tuple[str, Answer]:
     """
     try:
         # Some editors write a byte order mark.
-        found: Any = from_json(line.removeprefix("\ufeff"))
-        answer = _anthropic_answer(found["result"]) if "result" in found else _answer(found, model)
-        return str(found["custom_id"]), answer
+        result: Any = from_json(line.removeprefix("\ufeff"))
+        answer = _read_answer(result, model)
+        return str(result["custom_id"]), answer
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         message = "not a line of batch results: it needs custom_id, and response, error or result"
         raise CaseError("unreadable_row", message, line[:80]) from error
 
 
 def without_keys(secrets: Secrets) -> Callable[[str], str]:
-    """The function from a line of results to the line without these: what failed may show parts of a key."""
-    known, forms = [*secrets], forms_of(secrets)
+    """Make the function from a line of results to the line without the secrets.
+
+    What failed may show parts of a key, and so is searched for these too.
+    """
+    keys = list(secrets)
+    forms = forms_of(secrets)
 
     def clean(line: str) -> str:
         with suppress(CaseError):
-            if isinstance(read_result(line)[1], Reply):
+            _, answer = read_result(line)
+            if isinstance(answer, Reply):
                 return remove_secrets(line, forms)
-        return redact(line, known)
+        return redact(line, keys)
 
     return clean
 
 
-def _answer(found: Mapping[str, Any], model: str) -> Answer:
-    """The answer in a line in OpenAI's form."""
-    where = f"{model}: " if model else ""
-    match found:
+def _read_answer(result: Any, model: str) -> Answer:  # noqa: ANN401  whatever JSON holds
+    for key, read_form in RESULT_FORMS.items():
+        if key in result:
+            return read_form(result[key])
+    return _read_openai_answer(result, model)
+
+
+def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
+    """Read the answer in a line in OpenAI's form."""
+    origin = f"{model}: " if model else ""
+    match result:
         case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR_STATUS:
-            reason = message_of(response.get("body") or found.get("error"))  # vLLM has it beside the response
-            return model_error(code_of_status(status), f"{where}{status}: {reason}", model)
+            fault = response.get("body") or result.get("error")  # vLLM has it beside the response
+            return model_error(code_of_status(status), f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            error = model_error("server", f"{where}{no_reply(body)}", model)
-            return completion_of(body) or error
+            reply = completion_of(body)
+            if reply is None:
+                return model_error("server", f"{origin}{no_reply(body)}", model)
+            return reply
         case _:
-            fault = found["error"]
-            code = fault.get("code") if is_mapping(fault) else None
-            return model_error(CODES.get(str(code), "failed"), where + message_of(fault), model)
-
-
-def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
-    """The answer in a line of Anthropic's results."""
-    match result:
-        case {"type": "succeeded", "message": {} as message}:
-            text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
-            used = message["usage"]
-            n_prompt = sum(used.get(kind) or 0 for kind in PROMPT_TOKENS)
-            usage = usage_of(n_prompt, used["output_tokens"])
-            return Reply(text, message.get("stop_reason"), usage, message.get("model"))
-        case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
-            return model_error(ANTHROPIC_CODES.get(kind, "server"), f"{kind}: {message}", "")
-        case _:
-            kind = str(result["type"])
-            why = f"the batch did not come to this request: {kind}"
-            return model_error(CODES.get(kind, "failed"), why, "")
+            fault = result["error"]
+            word = fault.get("code") if is_mapping(fault) else None
+            return model_error(CODES.get(str(word), "failed"), origin + message_of(fault), model)
 
 
 class CollectedAnswers:
@@ -159,8 +138,10 @@ class CollectedAnswers:
     """
 
     def __init__(self) -> None:
-        self.usage, self.n_unreadable = Usage(), 0
-        self._lines, self._asked = DiskDict(), DiskDict()
+        self.usage = Usage()
+        self.n_unreadable = 0
+        self._lines = DiskDict()
+        self._requested = DiskDict()
 
     @property
     def n_unfit(self) -> int:
@@ -168,39 +149,56 @@ class CollectedAnswers:
 
         They come from another model, judge or option, or from cases that have changed since.
         """
-        return sum(not self._asked.get(FURTHER.sub("", name)) for name in self._lines)
+        n_unfit = 0
+        for name in self._lines:
+            first_name = FURTHER_REQUEST.sub("", name)
+            if not self._requested.get(first_name):
+                n_unfit += 1
+        return n_unfit
 
     def note_requests(self, previous: Previous | None) -> Previous:
-        """`previous`, which is called for each judge and case, noting that their requests are asked."""
+        """Make a function that does what `previous` does, and notes what each judge asks about each case."""
 
-        def looked_up(judge: AnyJudge, case: Case) -> Verdict | None:
-            for one in judge.judges if isinstance(judge, Panel) else (judge,):
-                self._asked[first_id(one, case)] = True
+        def look_up(judge: AnyJudge, case: Case) -> Verdict | None:
+            single_judges = judge.judges if isinstance(judge, Panel) else (judge,)
+            for single_judge in single_judges:
+                self._requested[first_id(single_judge, case)] = True
             return previous(judge, case) if previous else None
 
-        return looked_up
+        return look_up
 
     def add(self, lines: Iterable[str], model: str = "") -> None:
         """Add lines of results; blank lines are skipped, and those that are not results are counted."""
-        for line in filter(str.strip, lines):
+        for line in lines:
+            if not line.strip():
+                continue
             try:
                 name, answer = read_result(line, model)
             except CaseError:
                 self.n_unreadable += 1
                 continue
-            if not self._lines.get(name, (False,))[-1]:  # there is no reply yet
-                self._lines[name] = (line, model, isinstance(answer, Reply))
-                self.usage += (isinstance(answer, Reply) and answer.usage) or Usage()
+            stored = self._lines.get(name)
+            if stored:
+                _, _, has_reply = stored
+                if has_reply:
+                    continue
+            self._lines[name] = (line, model, isinstance(answer, Reply))
+            if isinstance(answer, Reply) and answer.usage:
+                self.usage += answer.usage
 
     def __call__(self, name: str) -> Answer | None:
-        """The answer to the request with that `custom_id`, read anew; None if there is none."""
-        found = self._lines.get(name)
-        return read_result(found[0], found[1])[1] if found else None
+        """Return the answer to the request with that `custom_id`, read anew; None if there is none."""
+        stored = self._lines.get(name)
+        if not stored:
+            return None
+        line, model, _ = stored
+        _, answer = read_result(line, model)
+        return answer
 
     def close(self) -> None:
         """Remove what is on disk."""
         self._lines.close()
-        self._asked.close()
+        self._requested.close()
 
 
 def request_lines(
@@ -210,7 +208,7 @@ def request_lines(
     answered: Iterable[str] = (),
     url: str = URL,
 ) -> Generator[str, None, None]:
-    """The requests of a run as lines of a batch file in OpenAI's form, each request once.
+    """Yield the requests of a run as lines of a batch file in OpenAI's form, each request once.
 
     Memory does not grow with the cases: what was written is remembered in a temporary file.
 
@@ -226,14 +224,15 @@ def request_lines(
     """
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
-        for new, _ in pending_requests(check_judges(judges, 1), cases, answers):
-            yield from (request_line(each, url) for each in new)
+        for new_requests, _ in pending_requests(check_judges(judges, 1), cases, answers):
+            for pending in new_requests:
+                yield request_line(pending, url)
 
 
 def verdicts_of(
     results: Iterable[str], judges: AnyJudge | Sequence[AnyJudge], cases: Iterable[Row]
 ) -> Generator[Verdict, None, None]:
-    """The verdicts that lines of results give, one for each case and judge, in the order of the cases.
+    """Yield the verdicts that lines of results give, one for each case and judge, in the order of the cases.
 
     Args:
         results: lines in OpenAI's form, in any order; lines that are not results are skipped.

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from groundjudge.batches.lines import URL, request_line
-from groundjudge.batches.provider import Batch, Provider, without_first
+from groundjudge.batches.provider import Batch, without_first
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import NO_REASON, message_of, model_error
-from groundjudge.models.lookup import LibraryModel
+from groundjudge.models.answer import NO_REASON, message_of
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 from groundjudge.models.redaction import redact
-from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+"""The statuses after which nothing more is answered."""
+
 CLOCKS_DIFFER = 86_400.0
 """Seconds by which the provider's clock may be behind ours: the tag says which batch it is."""
 
@@ -37,9 +37,11 @@ class OpenAIBatches:
     max_bytes = 200_000_000
 
     def __init__(self, model: OpenAIModel) -> None:
-        self.model, self.secrets = model, model.secrets
-        # Azure has another path; see its guide to batches.
-        self._url: Any = URL.removeprefix("/v1") if ".azure.com" in model.endpoint else URL
+        self.model = model
+        self.secrets = model.secrets
+        self._url: Any = URL
+        if ".azure.com" in model.endpoint:
+            self._url = URL.removeprefix("/v1")  # see Azure's guide to batches
 
     def line(self, pending: PendingRequest) -> str:
         """A request as a line."""
@@ -48,42 +50,48 @@ class OpenAIBatches:
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
         with self._client() as client:
-            file_id = _uploaded(client, lines, _file_name(tag))
-            return self._batch(
-                client.with_options(max_retries=0).batches.create(
-                    completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
-                )
+            file_id = _upload(client, lines, _file_name(tag))
+            batch = client.with_options(max_retries=0).batches.create(
+                completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
             )
+            return self._describe(batch)
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002  the protocol's
-        """The batch whose metadata are the tag, among those created since."""
+        """Find the batch whose metadata are the tag, among those created since."""
         with self._client() as client:
-            for listed in client.batches.list(limit=100):  # the latest first
-                if listed.created_at < since - CLOCKS_DIFFER:
-                    break
-                if tag.items() <= (listed.metadata or {}).items():
-                    return self._batch(listed)
+            for batch in client.batches.list(limit=100):  # the latest first
+                if batch.created_at < since - CLOCKS_DIFFER:
+                    return None
+                metadata = batch.metadata or {}
+                if tag.items() <= metadata.items():
+                    return self._describe(batch)
         return None
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """The batch as it is now; one that is cancelled ends within minutes."""
         with self._client() as client:
-            return self._batch((client.batches.cancel if cancel else client.batches.retrieve)(batch_id))
+            if cancel:
+                return self._describe(client.batches.cancel(batch_id))
+            return self._describe(client.batches.retrieve(batch_id))
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
         """A file from byte `start` on. If the endpoint does not take ranges, what is before it is skipped."""
         # From one byte before it, which is there whatever was cut. Ranges of a compressed file are others.
         first = max(start - 1, 0)
-        headers = {"Range": f"bytes={first}-", "Accept-Encoding": "identity"} if start else {}
+        headers: dict[str, str] = {}
+        if start:
+            headers = {"Range": f"bytes={first}-", "Accept-Encoding": "identity"}
         with (
             self._client() as client,
             client.files.with_streaming_response.content(file_id, extra_headers=headers) as response,
         ):
-            is_part = response.headers.get("Content-Range", "").startswith(f"bytes {first}-")
-            yield from without_first(response.iter_bytes(), start - first if is_part else start)
+            n_to_skip = start
+            if response.headers.get("Content-Range", "").startswith(f"bytes {first}-"):
+                n_to_skip = start - first
+            yield from without_first(response.iter_bytes(), n_to_skip)
 
     def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
-        """Delete the file of the batch, and the others of its name: each call that was cut can have left one.
+        """Delete the file of the batch, and all of its name: each call that was cut can have left one.
 
         Those that cannot be deleted expire, at OpenAI after 30 days.
         """
@@ -94,18 +102,23 @@ class OpenAIBatches:
                 if file.filename == _file_name(tag):
                     client.files.delete(file.id)
 
-    def _batch(self, theirs: OpenAIBatch) -> Batch:
-        counts, has_failed = theirs.request_counts, theirs.status == "failed"
-        n_done = counts.completed + counts.failed if counts else 0
+    def _describe(self, batch: OpenAIBatch) -> Batch:
+        n_done = 0
+        if batch.request_counts:
+            n_done = batch.request_counts.completed + batch.request_counts.failed
+        has_failed = batch.status == "failed"
+        message = ""
+        if has_failed:
+            message = redact(_reason(batch), self.secrets)
         return Batch(
-            id=theirs.id,
-            status=theirs.status,
-            is_ended=theirs.status in ENDED,
+            id=batch.id,
+            status=batch.status,
+            is_ended=batch.status in ENDED,
             n_done=n_done,
-            message=redact(_reason(theirs), self.secrets) if has_failed else "",
+            message=message,
             is_refused=has_failed and not n_done,
-            upload=theirs.input_file_id,
-            files=tuple(each for each in (theirs.output_file_id, theirs.error_file_id) if each),
+            upload=batch.input_file_id,
+            files=tuple(file_id for file_id in (batch.output_file_id, batch.error_file_id) if file_id),
         )
 
     @contextmanager
@@ -115,16 +128,16 @@ class OpenAIBatches:
             yield self.model.client()
 
 
-def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
-    """The id of an uploaded file of requests, once the provider has checked it."""
+def _upload(client: SyncClient, lines: Path, name: str) -> str:
+    """Upload a file of requests; returns its id once the provider has checked it."""
     client = client.with_options(timeout=600.0)  # an upload may take minutes
-    with lines.open("rb") as file:
-        uploaded = client.files.create(file=(name, file, "application/jsonl"), purpose="batch")
+    with lines.open("rb") as requests:
+        file = client.files.create(file=(name, requests, "application/jsonl"), purpose="batch")
     end = time.monotonic() + READY_AFTER
-    while uploaded.status not in {"processed", "error", "uploaded"} and time.monotonic() < end:
+    while file.status not in {"processed", "error", "uploaded"} and time.monotonic() < end:
         time.sleep(1)
-        uploaded = client.files.retrieve(uploaded.id)
-    return uploaded.id
+        file = client.files.retrieve(file.id)
+    return file.id
 
 
 def _file_name(tag: Mapping[str, str]) -> str:
@@ -132,27 +145,10 @@ def _file_name(tag: Mapping[str, str]) -> str:
     return "-".join(("groundjudge", *tag.values())) + ".jsonl"
 
 
-def _reason(theirs: OpenAIBatch) -> str:
-    """Why a batch failed. Each reason is said once: there can be one for every line."""
-    faults = (theirs.errors and theirs.errors.data) or ()
-    reasons = dict.fromkeys(fault.message or fault.code or NO_REASON for fault in faults)
+def _reason(batch: OpenAIBatch) -> str:
+    """Say why a batch failed. Each reason is said once: there can be one for every line."""
+    reasons: dict[str, None] = {}
+    if batch.errors and batch.errors.data:
+        for error in batch.errors.data:
+            reasons[error.message or error.code or NO_REASON] = None
     return message_of({"message": "; ".join(reasons) or NO_REASON})
-
-
-def batches_of(model: Model) -> Provider:
-    """The provider of a model's batches.
-
-    Raises:
-        ModelError: `no_batches`: it has none.
-    """
-    if isinstance(model, OpenAIModel):
-        return OpenAIBatches(model)
-    if isinstance(model, LibraryModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
-        from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
-
-        return AnthropicBatches()
-    message = (
-        f"{model.name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API, "
-        "or langchain:anthropic:NAME"
-    )
-    raise model_error("no_batches", message, model.name)

@@ -1,4 +1,4 @@
-"""What a provider of batches offers. OpenAI's API and Anthropic's have one file each."""
+"""What a provider of batches offers. Each has one file, and a line in `providers.py`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from pathlib import Path
 from typing import Protocol
 
 from groundjudge.batches.replay import PendingRequest
+
+CODES = {
+    "batch_expired": "expired",
+    "batch_cancelled": "cancelled",
+    "request_timeout": "timeout",
+    "expired": "expired",
+    "canceled": "cancelled",
+    "unanswered": "unanswered",
+}
+"""OpenAI's, Anthropic's and our own words for why a request has no response -> the codes of a ModelError."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,10 @@ class Provider(Protocol):
         ...
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
-        """A file of results from byte `start` on: lines in any order."""
+        """A file of results from byte `start` on: lines in any order, in a form that `read_result` knows.
+
+        A provider with a form of its own can write its results in OpenAI's.
+        """
         ...
 
     def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
@@ -95,7 +108,7 @@ class Provider(Protocol):
 
 
 def without_first(chunks: Iterable[bytes], n_bytes: int) -> Iterator[bytes]:
-    """The chunks without so many bytes at the beginning."""
+    """Yield the chunks without so many bytes at the beginning."""
     for chunk in chunks:
         yield chunk[n_bytes:]
         n_bytes = max(n_bytes - len(chunk), 0)

@@ -51,7 +51,7 @@ class PendingRequest:
 
 
 def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tuple[PendingRequest, ...]]:
-    """What the answers say about a case. No model is called.
+    """Judge a case by the answers that are there. No model is called.
 
     Returns:
         The verdict by these answers alone, and what can still be asked: () if the verdict cannot change.
@@ -62,24 +62,27 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
     @contextmanager
     def around(step: Step) -> Generator[Callable[[Any], object]]:
         nonlocal unread
-        unread = None if step.is_vote else unread  # each vote of a panel starts without one
+        if step.is_vote:  # each vote of a panel starts without one
+            unread = None
         try:
             yield lambda _: None
         except ReplyError as error:
             unread = error
             raise
 
-    async def answer(model: Model, request: Request) -> Reply:
+    async def find_reply(model: Model, request: Request) -> Reply:
         name = custom_id(model, request)
-        found = answers(name)
-        if isinstance(found, Reply):
-            return found
-        why = found or unread
+        answer = answers(name)
+        if isinstance(answer, Reply):
+            return answer
+        why = answer or unread
         pending.append(PendingRequest(name, model, request, why))
+        if why:
+            raise why
         message = f"{model.name}: no batch answered the request {name}"
-        raise why or model_error("unanswered", message, model.name)
+        raise model_error("unanswered", message, model.name)
 
-    verdict = without_waiting(judge.aevaluate(case, around, answer))
+    verdict = without_waiting(judge.aevaluate(case, around, find_reply))
     # How long reading took says nothing about the model.
     return verdict.model_copy(update={"latency_s": 0.0}), tuple(pending)
 
@@ -99,15 +102,19 @@ class DiskDict:
         self._execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  what was set
-        """The value of a name, as it comes back from JSON."""
-        found = self._execute("SELECT value FROM entries WHERE name = ?", name).fetchone()
-        return from_json(found[0]) if found else default
+        """Return the value of a name, as it comes back from JSON."""
+        row = self._execute("SELECT value FROM entries WHERE name = ?", name).fetchone()
+        if row is None:
+            return default
+        (value,) = row
+        return from_json(value)
 
     def __setitem__(self, name: str, value: object) -> None:
         self._execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", name, to_json(value))
 
     def __iter__(self) -> Iterator[str]:
-        return (name for (name,) in self._execute("SELECT name FROM entries"))
+        for (name,) in self._execute("SELECT name FROM entries"):
+            yield name
 
     def _execute(self, statement: str, *values: str | bytes) -> sqlite3.Cursor:
         try:
@@ -127,7 +134,7 @@ def pending_requests(
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
 ) -> Generator[tuple[list[PendingRequest], int], None, None]:
-    """What must be asked, for each judge and row that it applies to: the requests, and how many there are.
+    """Yield what must be asked for each judge and row that it applies to: the requests, and their number.
 
     A request that an earlier row has too is only in that number.
 
@@ -137,13 +144,19 @@ def pending_requests(
         answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
         previous: looks up the verdicts that are there already.
     """
-    with closing(DiskDict()) as seen:
-        for _, pending in _replayed(judges, rows, answers, previous):
-            useful = [each for each in pending if not (each.why and each.why.code == "bad_request")]
-            new = {each.custom_id: each for each in useful if not seen.get(each.custom_id)}
-            for name in new:
-                seen[name] = True
-            yield [*new.values()], len(useful)
+    with closing(DiskDict()) as yielded_names:
+        for _, pending in _replay_rows(judges, rows, answers, previous):
+            n_useful = 0
+            new_requests: dict[str, PendingRequest] = {}
+            for request in pending:
+                if request.why and request.why.code == "bad_request":
+                    continue
+                n_useful += 1
+                if not yielded_names.get(request.custom_id):
+                    new_requests[request.custom_id] = request
+            for name in new_requests:
+                yielded_names[name] = True
+            yield list(new_requests.values()), n_useful
 
 
 def verdicts_in(  # noqa: PLR0913  independent options
@@ -155,7 +168,7 @@ def verdicts_in(  # noqa: PLR0913  independent options
     is_final: bool = True,
     on_waiting: Callable[[str], object] = lambda _: None,
 ) -> Generator[Verdict, None, None]:
-    """The verdicts that the answers give, in the order of the rows. No model is called.
+    """Yield the verdicts that the answers give, in the order of the rows. No model is called.
 
     A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
 
@@ -167,40 +180,50 @@ def verdicts_in(  # noqa: PLR0913  independent options
         is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
         on_waiting: called with the judge's name for each verdict that waits for an answer.
     """
-    for verdict, pending in _replayed(judges, rows, answers, previous):
+    for verdict, pending in _replay_rows(judges, rows, answers, previous):
         if is_final or not pending:
             yield verdict
         else:
             on_waiting(verdict.judge)
 
 
-def _replayed(
+def _replay_rows(
     judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
 ) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
-    """The verdict of each judge and row, and what can still be asked; panels ask for all votes."""
-    voting, ids = [*map(with_all_votes, judges)], dict[int, int]()
+    """Yield the verdict of each judge and row, and what can still be asked; panels ask for all votes."""
+    voting_judges = [with_all_votes(judge) for judge in judges]
+    ids: dict[int, int] = {}
     for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, voting, ids, previous):
-            yield (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
+        for job in jobs_of(row, number, voting_judges, ids, previous):
+            if isinstance(job, Verdict):
+                yield job, ()
+            else:
+                judge, case = job
+                yield replay(judge, case, answers)
 
 
 def with_all_votes(judge: AnyJudge) -> AnyJudge:
-    """The judge; a panel that asks for all votes at once, since a batch cannot wait for the first two."""
-    return replace(judge, stop="never") if isinstance(judge, Panel) else judge
+    """Return the judge; a panel then asks for all votes at once: a batch cannot wait for the first two."""
+    if isinstance(judge, Panel):
+        return replace(judge, stop="never")
+    return judge
 
 
 def custom_id(model: Model, request: Request) -> str:
-    """The name of a request in a batch, at most 64 letters, digits and hyphens.
+    """Return the name of a request in a batch, at most 64 letters, digits and hyphens.
 
     It is the first one's name. Further votes and requests that are made again have a number at the end.
     """
-    vote = f"-v{request.repeat + 1}" if request.repeat else ""
-    again = f"-a{request.attempt}" if request.attempt > 1 else ""
-    return f"{first_id(Judge(request.rubric, model), request.case)}{vote}{again}"
+    name = first_id(Judge(request.rubric, model), request.case)
+    if request.repeat:
+        name += f"-v{request.repeat + 1}"
+    if request.attempt > 1:
+        name += f"-a{request.attempt}"
+    return name
 
 
 def first_id(judge: Judge, case: Case) -> str:
-    """The name of a judge's first request about a case: equal rows, whatever their ids, share it."""
+    """Return the name of a judge's first request about a case: equal rows, whatever their ids, share it."""
     return judge.key(case.replace(id=None))
 
 
@@ -224,7 +247,7 @@ class AnsweredModel:
         return self.model.name
 
     async def acomplete(self, request: Request) -> Reply:
-        """The reply that is there, marked as one that costs nothing now, or the model's.
+        """Return the reply that is there, marked as one that costs nothing now, or ask the model.
 
         Raises:
             ModelError: as for the model.
@@ -233,5 +256,6 @@ class AnsweredModel:
         if isinstance(answer, Reply):
             return replace(answer, cached=True)
         reply = await self.model.acomplete(request)
-        self.usage += reply.usage or Usage()
+        if reply.usage:
+            self.usage += reply.usage
         return reply

@@ -113,7 +113,7 @@ class State:
         return self.folder / f"results-{number}.jsonl"
 
     def custom_ids(self, part: PartOfRun) -> Iterator[str]:
-        """The names of the requests of a part."""
+        """Yield the names of the requests of a part."""
         with self.requests(part.number).open(encoding="utf-8", newline="\n") as lines:
             for line in lines:
                 yield line.split('"', 4)[3]  # the first value of each line, see `Provider.line`
@@ -130,13 +130,17 @@ class State:
         if changes.get("step", part.step) != part.step:
             changes["since"] = time.time()
         changed = part.model_copy(update=changes)
-        self.write(self.settings, (changed if each.number == part.number else each for each in self.parts))
+        parts = list(self.parts)
+        for index, old_part in enumerate(parts):
+            if old_part.number == part.number:
+                parts[index] = changed
+        self.write(self.settings, parts)
         return changed
 
 
 @contextmanager
 def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, None]:
-    """The state of a run, for this process alone.
+    """Open the state of a run for this process alone.
 
     Args:
         folder: its folder.

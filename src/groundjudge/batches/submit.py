@@ -79,24 +79,36 @@ class Plan:
 
     def add(self, pending: PendingRequest, state: State, provider: Provider) -> None:
         """Write a request into the last part of its model, or into a new one if that has no room."""
-        line, n_tokens = f"{provider.line(pending)}\n".encode(), prompt_tokens(pending.request)
-        self.n_large += n_tokens > (self.max_tokens_per_batch or inf)
         model = pending.model.name
-        part = next((each for each in reversed(self.parts.values()) if each.model == model), None)
-        if (
-            part is None
-            or part.n_requests == min(provider.max_requests, self.max_requests or inf)
-            or part.n_tokens + n_tokens > (self.max_tokens_per_batch or inf)
-            or state.requests(part.number).stat().st_size + len(line) > provider.max_bytes
-        ):
+        line = f"{provider.line(pending)}\n".encode()
+        n_tokens = prompt_tokens(pending.request)
+        if n_tokens > (self.max_tokens_per_batch or inf):
+            self.n_large += 1
+        part = self._last_part(model)
+        if part is None or not self._has_room(part, len(line), n_tokens, state, provider):
             number = len(state.parts) + len(self.parts) + 1
             part = PartOfRun(number=number, model=model)
             state.requests(number).unlink(missing_ok=True)  # it can hold what a killed command planned
         path = state.requests(part.number)
         with name_in_errors(path), open(path, "ab", opener=private_opener) as file:
             file.write(line)
-        more = {"n_requests": part.n_requests + 1, "n_tokens": part.n_tokens + n_tokens}
-        self.parts[part.number] = part.model_copy(update=more)
+        changes = {"n_requests": part.n_requests + 1, "n_tokens": part.n_tokens + n_tokens}
+        self.parts[part.number] = part.model_copy(update=changes)
+
+    def _last_part(self, model: str) -> PartOfRun | None:
+        for part in reversed(self.parts.values()):
+            if part.model == model:
+                return part
+        return None
+
+    def _has_room(
+        self, part: PartOfRun, line_size: int, n_tokens: int, state: State, provider: Provider
+    ) -> bool:
+        if part.n_requests == min(provider.max_requests, self.max_requests or inf):
+            return False
+        if part.n_tokens + n_tokens > (self.max_tokens_per_batch or inf):
+            return False
+        return state.requests(part.number).stat().st_size + line_size <= provider.max_bytes
 
 
 def plan(  # noqa: PLR0913  independent options
@@ -123,28 +135,31 @@ def plan(  # noqa: PLR0913  independent options
         settings: kept in the state together with the plan; None: those that it has. Under "limits" are
             the user's, by the names that they have in a Plan.
     """
-    planned = Plan(**(settings or state.settings).get("limits", {}))
-    with closing(_attempts(state)) as attempts:
-        for new, n_asked in pending_requests(judges, rows, answers, previous):
-            planned.n_free += not n_asked
-            planned.n_shared += n_asked - len(new)
-            for request in new:
+    new_settings = settings or state.settings
+    new_plan = Plan(**new_settings.get("limits", {}))
+    with closing(_count_attempts(state)) as attempts:
+        for new_requests, n_useful in pending_requests(judges, rows, answers, previous):
+            if n_useful == 0:
+                new_plan.n_free += 1
+            new_plan.n_shared += n_useful - len(new_requests)
+            for request in new_requests:
                 if attempts.get(request.custom_id, 0) < MOST_ATTEMPTS:
-                    planned.add(request, state, providers[request.model.name])
-    for number in planned.parts:
+                    new_plan.add(request, state, providers[request.model.name])
+    for number in new_plan.parts:
         sync(state.requests(number))
-    state.write(settings or state.settings, (*state.parts, *planned.parts.values()))
-    return planned
+    state.write(new_settings, [*state.parts, *new_plan.parts.values()])
+    return new_plan
 
 
-def _attempts(state: State) -> DiskDict:
-    """How often each request was sent; the caller closes it."""
-    found = DiskDict()
+def _count_attempts(state: State) -> DiskDict:
+    """Count how often each request was sent; the caller closes the counts."""
+    attempts = DiskDict()
     for part in state.parts:
-        if not part.batch.is_refused:
-            for name in state.custom_ids(part):
-                found[name] = found.get(name, 0) + 1
-    return found
+        if part.batch.is_refused:
+            continue
+        for name in state.custom_ids(part):
+            attempts[name] = attempts.get(name, 0) + 1
+    return attempts
 
 
 def submit(
@@ -170,15 +185,15 @@ def submit(
     """
     for part in state.parts:
         if part.step in {"planned", "creating"} and not _must_wait(state, part):
-            batch = _created(state, part, providers[part.model], listed_within)
+            batch = _find_or_create(state, part, providers[part.model], listed_within)
             show(state.change(part, step="created", batch=batch))
 
 
 def _must_wait(state: State, part: PartOfRun) -> bool:
-    """Whether a part is sent only once another one has ended."""
-    others = [each for each in state.parts if each.model == part.model]
-    one_by_one = state.settings.get("limits") or any(each.batch.is_refused for each in others)
-    return bool(one_by_one) and any(each.step == "created" for each in others)
+    """Tell whether a part is sent only once another one has ended."""
+    parts_of_model = [other for other in state.parts if other.model == part.model]
+    one_by_one = state.settings.get("limits") or any(other.batch.is_refused for other in parts_of_model)
+    return bool(one_by_one) and any(other.step == "created" for other in parts_of_model)
 
 
 def _tag(state: State, part: PartOfRun) -> Mapping[str, str]:
@@ -186,17 +201,20 @@ def _tag(state: State, part: PartOfRun) -> Mapping[str, str]:
     return {"groundjudge_run": str(state.settings["run"]), "groundjudge_part": str(part.number)}
 
 
-def _created(state: State, part: PartOfRun, provider: Provider, listed_within: float) -> Batch:
-    """The batch of a part, found or created.
+def _find_or_create(state: State, part: PartOfRun, provider: Provider, listed_within: float) -> Batch:
+    """Return the batch of a part, found or created.
 
     Raises:
         ModelError: asking again is pointless, or did not help.
     """
-    tag, why = _tag(state, part), ""
+    tag = _tag(state, part)
+    reason = ""
     for _ in range(TRIES):
         # Whoever asked for it was killed, or got no answer that says that it does not exist.
-        if part.step == "creating" and (batch := _found(state, part, provider, tag, listed_within)):
-            return batch
+        if part.step == "creating":
+            batch = _find_batch(state, part, provider, tag, listed_within)
+            if batch is not None:
+                return batch
         part = state.change(part, step="creating")
         try:
             return provider.create(state.requests(part.number), tag)
@@ -204,23 +222,23 @@ def _created(state: State, part: PartOfRun, provider: Provider, listed_within: f
             if error.code not in TRANSIENT:
                 state.change(part, step="planned")
                 raise
-            why = message_in(error.__cause__ or error)
-    message = f"{part.model}: batch {part.number} was not created ({why}): try again later"
+            reason = message_in(error.__cause__ or error)
+    message = f"{part.model}: batch {part.number} was not created ({reason}): try again later"
     raise model_error("server", message, part.model)
 
 
-def _found(
+def _find_batch(
     state: State, part: PartOfRun, provider: Provider, tag: Mapping[str, str], listed_within: float
 ) -> Batch | None:
-    """The batch that exists although no answer came, once the provider has had time to list it."""
-    known = {each.batch.id for each in state.parts}
+    """Find the batch that exists although no answer came, once the provider has had time to list it."""
+    known_ids = {other.batch.id for other in state.parts}
     end = time.monotonic() + listed_within
     while True:
-        is_last = time.monotonic() > end
+        is_last_try = time.monotonic() > end
         batch = provider.find(tag, part.since, part.n_requests)
-        if batch and batch.id not in known:  # where batches bear no tag, it can be the one before
+        if batch and batch.id not in known_ids:  # where batches bear no tag, it can be the one before
             return batch
-        if is_last:
+        if is_last_try:
             return None
         time.sleep(min(1.0, listed_within / 5))
 
@@ -246,24 +264,27 @@ def download(
     Raises:
         ModelError: the provider does not answer, or downloads fail; the other batches are collected then.
     """
-    fault: ModelError | None = None
+    last_error: ModelError | None = None
     for part in state.parts:
-        if part.step in {"created", "incomplete", "lost"}:
-            provider = providers[part.model]
-            batch = fetch_batch(part, provider, listed_within)
-            step = part.step if batch.is_ended else "created"
-            noted = state.change(part, batch=batch, step=step)
-            try:
-                show(_collected(state, noted, provider) if batch.is_ended else noted)
-            except ModelError as error:
-                fault = error
-    if fault:
-        raise fault
+        if part.step not in {"created", "incomplete", "lost"}:
+            continue
+        provider = providers[part.model]
+        batch = fetch_batch(part, provider, listed_within)
+        step = part.step if batch.is_ended else "created"
+        part = state.change(part, batch=batch, step=step)  # noqa: PLW2901  the same part
+        try:
+            if batch.is_ended:
+                part = _collect(state, part, provider)  # noqa: PLW2901  the same part
+            show(part)
+        except ModelError as error:
+            last_error = error
+    if last_error:
+        raise last_error
     return all(part.is_settled for part in state.parts)
 
 
 def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LISTED_WITHIN) -> Batch:
-    """The batch of a part as it is now. One that the provider does not know has ended, unless it is new.
+    """Ask for the batch of a part as it is now. One that the provider does not know, if not new, has ended.
 
     Raises:
         ModelError: the provider does not answer.
@@ -275,25 +296,31 @@ def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LIST
             raise
         if part.step == "created" and time.time() < part.since + listed_within:
             return part.batch
-        return replace(
-            part.batch, status=UNKNOWN, is_ended=True, message=message_in(error.__cause__ or error)
-        )
+        message = message_in(error.__cause__ or error)
+        return replace(part.batch, status=UNKNOWN, is_ended=True, message=message)
 
 
-def _collected(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
-    """A part whose batch has ended, once the results that are there are kept."""
+def _collect(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
+    """Keep the results that are there of a part whose batch has ended; returns the part as it is then.
+
+    Raises:
+        ModelError: a download fails.
+    """
     batch = part.batch
     if batch.status == UNKNOWN:  # it may run all the same: what was uploaded for it stays
         return state.change(part, step="lost")
-    n_kept = _keep_results(state, part, provider)
-    if n_kept >= batch.n_done and (n_kept or batch.status != "completed"):
+    n_results = _keep_results(state, part, provider)
+    has_all = n_results >= batch.n_done
+    if has_all and (n_results or batch.status != "completed"):
         provider.delete_uploads(batch, _tag(state, part))
         return state.change(part, step="collected")
+    n_expected = batch.n_done or part.n_requests
+    message = f"{n_results:,} of {n_expected:,} results are there"
     waited = time.time() - part.since if part.step == "incomplete" else 0.0
-    is_waiting = part.step != "lost" and waited < RESULTS_WITHIN
-    came = f"{n_kept:,} of {batch.n_done or part.n_requests:,} results are there"
-    step = "incomplete" if is_waiting else "lost"
-    return state.change(part, step=step, batch=replace(batch, message=came))
+    step = "incomplete"
+    if part.step == "lost" or waited >= RESULTS_WITHIN:
+        step = "lost"
+    return state.change(part, step=step, batch=replace(batch, message=message))
 
 
 def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
@@ -304,14 +331,16 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
     """
     path = state.results(part.number)
     clean = without_keys(provider.secrets)
-    with TemporaryFile(dir=state.folder) as received, replace_file(path) as new:
+    with TemporaryFile(dir=state.folder) as download_file, replace_file(path) as new_file:
         for file_id in part.batch.files:
-            _append(provider, file_id, received)
-        received.seek(0)
-        new.writelines(clean(line.decode(**AS_IT_IS)).encode(**AS_IT_IS) for line in received)
-        new.flush()
-        if _n_results(path) > _n_results(Path(new.name)):
-            copyfile(path, new.name)  # what came once stays
+            _append(provider, file_id, download_file)
+        download_file.seek(0)
+        for line in download_file:
+            text = clean(line.decode(**AS_IT_IS))
+            new_file.write(text.encode(**AS_IT_IS))
+        new_file.flush()
+        if _n_results(path) > _n_results(Path(new_file.name)):
+            copyfile(path, new_file.name)  # what came once stays
     return _n_results(path)
 
 
@@ -321,7 +350,8 @@ def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
     Raises:
         ModelError: TRIES downloads in a row brought nothing more.
     """
-    n_failed, begin = 0, file.tell()
+    begin = file.tell()
+    n_failed = 0
     while True:
         start = file.tell() - begin
         try:
@@ -330,7 +360,8 @@ def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
         except ModelError as error:
             if error.code == UNKNOWN:  # it is announced before it is there
                 return
-            n_failed = n_failed + 1 if file.tell() - begin == start else 0
+            has_more = file.tell() - begin > start
+            n_failed = 0 if has_more else n_failed + 1
             if error.code not in TRANSIENT or n_failed == TRIES:
                 raise
         else:
@@ -339,7 +370,7 @@ def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
 
 
 def _n_results(path: Path) -> int:
-    """How many requests have a result in a file."""
+    """Count the requests that have a result in a file."""
     names = set[str]()
     for line in _lines(path):
         with suppress(CaseError):
@@ -348,20 +379,23 @@ def _n_results(path: Path) -> int:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file; none if it is not there."""
+    """Yield the lines of a file; none if it is not there."""
     if path.exists():
         with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             yield from lines
 
 
 def answers_of(state: State) -> CollectedAnswers:
-    """The answers of the parts whose batches have ended; the caller closes them."""
+    """Return the answers of the parts whose batches have ended; the caller closes them."""
     answers = CollectedAnswers()
     for part in state.parts:
-        if part.is_settled and part.batch.message:  # a result replaces it
-            sent = part.batch.id and f"batch {part.batch.id}: {part.batch.status}: "
-            why, code = f"{sent}{part.batch.message}", "unanswered" if sent else "batch_cancelled"
-            answers.add((unanswered_line(name, why, code) for name in state.custom_ids(part)), part.model)
-        if part.batch.is_ended:
+        batch = part.batch
+        if part.is_settled and batch.message:  # a result replaces it
+            reason, code = batch.message, "batch_cancelled"
+            if batch.id:
+                reason, code = f"batch {batch.id}: {batch.status}: {batch.message}", "unanswered"
+            names = state.custom_ids(part)
+            answers.add((unanswered_line(name, reason, code) for name in names), part.model)
+        if batch.is_ended:
             answers.add(_lines(state.results(part.number)), part.model)
     return answers

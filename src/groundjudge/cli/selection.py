@@ -15,7 +15,7 @@ from groundjudge.models.cached import CachedModel
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import names
-from groundjudge.runs.run import duplicate_name
+from groundjudge.runs.run import find_duplicate
 
 MAKE_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
 MAKE_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
@@ -87,7 +87,7 @@ class JudgeSelection:
         if cache:
             models = [CachedModel(model, cache) for model in models]
         judges = self._voters(models, "never" if in_batches else stop)
-        duplicate = duplicate_name(judges)
+        duplicate = find_duplicate(judge.name for judge in judges)
         if duplicate:
             fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
         return judges
@@ -119,7 +119,7 @@ class JudgeSelection:
         if model_of is None:
             model_of = as_model
         models = [model_of(name) for name in self.model or ()]
-        duplicate = duplicate_name(models)
+        duplicate = find_duplicate(model.name for model in models)
         if duplicate:
             remedy = "to ask one model several times, use --repeats"
             fail(f"--model: two models have the name {duplicate!r}: {remedy}")

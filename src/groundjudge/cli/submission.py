@@ -88,9 +88,9 @@ def make_submission(
                 remedy = "go back to what was submitted, or choose another --out"
                 message = f"{state.folder} belongs to another run ({difference}): {remedy}"
                 raise StateError("other_run", message, str(state.folder))
-    from groundjudge.batches.openai import batches_of  # noqa: PLC0415  loaded only if used
+    from groundjudge.batches.providers import provider_of  # noqa: PLC0415  loaded only if used
 
-    providers = {model.name: batches_of(model) for model in models_of(judges)}
+    providers = {model.name: provider_of(model) for model in models_of(judges)}
     return Submission(state, judges, rows, settings, providers)
 
 

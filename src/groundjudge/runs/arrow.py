@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, RESERVED
@@ -27,7 +27,7 @@ from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
 from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, field_of_column, parse_list
-from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows, raise_if
+from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows
 from groundjudge.verdict import Verdict
 
 with requires("record batches and Parquet files need PyArrow", "arrow"):
@@ -39,9 +39,18 @@ with requires("record batches and Parquet files need PyArrow", "arrow"):
 RecordBatch: TypeAlias = Any
 """A pyarrow.RecordBatch."""
 
-_Held: TypeAlias = tuple[int, RecordBatch]
-"""A batch whose rows are being judged: the position of its first row among the rows of all batches, from 1,
-and its columns that come before the verdict's."""
+
+class _InputBatch(NamedTuple):
+    """A batch whose rows are being judged.
+
+    Attributes:
+        first: the position of its first row among the rows of all batches, from 1.
+        kept_columns: its columns that come before the verdict's.
+    """
+
+    first: int
+    kept_columns: RecordBatch
+
 
 ROWS_AT_ONCE = 64
 """How many rows are turned into Python values at a time."""
@@ -50,11 +59,15 @@ TEXT = pa.string()
 
 VERDICT_SCHEMA = pa.schema(
     {
-        **dict.fromkeys(("key", "judge", "status"), TEXT),
+        "key": TEXT,
+        "judge": TEXT,
+        "status": TEXT,
         "score": pa.float64(),
         "label": TEXT,
         "passed": pa.bool_(),
-        **dict.fromkeys(("reason", "signature", "verdict"), TEXT),
+        "reason": TEXT,
+        "signature": TEXT,
+        "verdict": TEXT,
     }
 )
 """The columns of a verdict; "verdict" is the whole as JSON."""
@@ -70,10 +83,10 @@ for `id` if there is one."""
 MOST_ROWS = 1000
 """The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
 
-TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
-PER_ITEM = 8
-"""Bytes of an item in a list of Python, besides its value."""
+BYTES_PER_ENTRY = 8
+"""Bytes of an entry in a list of Python, besides its value."""
 
 MOST_ITEMS = 2**26
 """Items that the lists of a column may have in one row group of a Parquet file. Equal ones are compressed
@@ -130,15 +143,15 @@ def judge_batches(
     all_judges: Sequence[AnyJudge] = check_judges(judges, concurrency)
     if ledger is not None:
         all_judges = with_models(all_judges, lambda model: CachedModel(model, ledger))
-    held: deque[_Held] = deque()
-    rows = _rows(iter(batches), all_judges, columns, held)
+    input_batches: deque[_InputBatch] = deque()
+    rows = _rows_of_batches(iter(batches), all_judges, columns, input_batches)
     options: RunOptions = {"concurrency": concurrency, "ordered": True}
-    numbered = in_a_thread(judge_rows(all_judges, rows, options, lambda number, verdict: (number, verdict)))
-    return _batches(numbered, held)
+    numbered_verdicts = judge_rows(all_judges, rows, options, lambda number, verdict: (number, verdict))
+    return _output_batches(in_a_thread(numbered_verdicts), input_batches)
 
 
 def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN401  a pyarrow.Schema
-    """The schema of what `judge_batches` yields.
+    """Return the schema of what `judge_batches` yields.
 
     Args:
         batch: an input batch, a table, or its schema.
@@ -148,12 +161,12 @@ def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN4
         ValueError: as for `judge_batches`.
     """
     schema = batch if isinstance(batch, pa.Schema) else batch.schema
-    kept = [schema.field(name) for name in columns_to_keep(schema.names, columns)]
-    return pa.schema([*kept, *VERDICT_SCHEMA])
+    kept_fields = [schema.field(name) for name in columns_to_keep(schema.names, columns)]
+    return pa.schema([*kept_fields, *VERDICT_SCHEMA])
 
 
 def columns_to_keep(names: Sequence[str], columns: Columns = None) -> list[str]:
-    """The names of the input's columns that come before the verdict's.
+    """Return the names of the input's columns that come before the verdict's.
 
     Args:
         names: the names of the input's columns.
@@ -164,29 +177,36 @@ def columns_to_keep(names: Sequence[str], columns: Columns = None) -> list[str]:
     """
     if columns is None:
         columns = [name for name in names if name.casefold() == "id"]
+    elif columns == "*":
+        columns = names
     elif isinstance(columns, str):
-        columns = names if columns == "*" else [columns]
+        columns = [columns]
     for name in columns:
         if name not in names:
             hint = did_you_mean(name, names) or ";"
             message = f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
             raise ValueError(message)
-        taken = f"the column {name!r} cannot be kept: a column of the verdicts has that name"
-        remedy = "Rename it, or list the columns to keep without it"
-        raise_if(ValueError, (name in VERDICT_SCHEMA.names, f"{taken}. {remedy}"))
-    return _once(columns, names)
+        if name in VERDICT_SCHEMA.names:
+            message = (
+                f"the column {name!r} cannot be kept: a column of the verdicts has that name. "
+                "Rename it, or list the columns to keep without it"
+            )
+            raise ValueError(message)
+    return _unique_columns(columns, names)
 
 
-def _once(chosen: Collection[str], names: Sequence[str]) -> list[str]:
-    """The chosen ones of the columns with these names, each once.
+def _unique_columns(chosen_names: Collection[str], names: Sequence[str]) -> list[str]:
+    """Return the chosen ones of the columns with these names, without repetitions.
 
     Raises:
-        ValueError: the input has two of that name.
+        ValueError: the input has two columns of a chosen name.
     """
-    for name in chosen:
-        message = f"the column {name!r} appears twice: rename or drop one"
-        raise_if(ValueError, (names.count(name) > 1, message))
-    return [*dict.fromkeys(chosen)]
+    counts = Counter(names)
+    for name in chosen_names:
+        if counts[name] > 1:
+            message = f"the column {name!r} appears twice: rename or drop one"
+            raise ValueError(message)
+    return list(dict.fromkeys(chosen_names))
 
 
 def add_keys(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBatch, None, None]:
@@ -203,9 +223,10 @@ def add_keys(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[Recor
         ValueError: there is no column `id`, or there is a column `key`.
     """
     for batch in batches:
-        rows = rows_of(_read(batch, [judge]))
+        rows = rows_of(_columns_to_read(batch, [judge]))
         check_key_columns(batch.schema.names)
-        yield batch.append_column("key", pa.array((_key(judge, row) for row in rows), pa.string()))
+        keys = [_key_of_row(judge, row) for row in rows]
+        yield batch.append_column("key", pa.array(keys, pa.string()))
 
 
 def check_key_columns(names: Sequence[str]) -> None:
@@ -214,90 +235,123 @@ def check_key_columns(names: Sequence[str]) -> None:
     Raises:
         ValueError: as for `add_keys`.
     """
-    raise_if(
-        ValueError,
-        (not columns_to_keep(names), "the key of a verdict contains the row's id: add a column 'id'"),
-        ("key" in names, "there is a column 'key' already: rename or drop it"),
-    )
+    if not columns_to_keep(names):
+        message = "the key of a verdict contains the row's id: add a column 'id'"
+        raise ValueError(message)
+    if "key" in names:
+        message = "there is a column 'key' already: rename or drop it"
+        raise ValueError(message)
 
 
-def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
-    with suppress(CaseError):
-        if not isinstance(row, CaseError) and ((case := Case.from_mapping(row)).id or "").strip():
-            return judge.key(case)
-    return None
+def _key_of_row(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
+    if isinstance(row, CaseError):
+        return None
+    try:
+        case = Case.from_mapping(row)
+        if case.id is None or not case.id.strip():
+            return None
+        return judge.key(case)
+    except CaseError:
+        return None
 
 
-def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
-    """The columns of a batch that the judges look at.
+def _columns_to_read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
+    """Return the columns of a batch that the judges look at.
 
     Raises:
         ValueError: one of them appears twice.
         TypeError: it is not a record batch.
     """
-    fault = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
-    raise_if(TypeError, (not isinstance(batch, pa.RecordBatch), fault))
-    read = ALWAYS_READ | {field_of_column(given.name) for judge in judges for given in judge.inputs}
+    if not isinstance(batch, pa.RecordBatch):
+        message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
+        raise TypeError(message)
+    fields = set(ALWAYS_READ)
+    for judge in judges:
+        fields.update(field_of_column(prompt_input.name) for prompt_input in judge.inputs)
     names = batch.schema.names
-    return batch.select(_once([name for name in names if field_of_column(name) in read], names))
+    names_to_read = [name for name in names if field_of_column(name) in fields]
+    return batch.select(_unique_columns(names_to_read, names))
 
 
-async def _rows(
-    batches: Iterator[RecordBatch], judges: Sequence[AnyJudge], columns: Columns, held: deque[_Held]
+async def _rows_of_batches(
+    batches: Iterator[RecordBatch],
+    judges: Sequence[AnyJudge],
+    columns: Columns,
+    input_batches: deque[_InputBatch],
 ) -> AsyncGenerator[Mapping[str, Any] | CaseError, None]:
-    """The rows of batches, one batch at a time. Judging goes on while the next one is awaited."""
+    """Yield the rows of batches, one batch at a time. Judging goes on while the next one is awaited."""
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-        read = _read(batch, judges)
-        held.append((first, batch.select(columns_to_keep(batch.schema.names, columns))))
-        for row in rows_of(read, first):
+        to_read = _columns_to_read(batch, judges)
+        kept_columns = batch.select(columns_to_keep(batch.schema.names, columns))
+        input_batches.append(_InputBatch(first, kept_columns))
+        for row in rows_of(to_read, first):
             yield row
         first += batch.num_rows
 
 
-def _batches(
-    numbered: Generator[tuple[int, Verdict], None, None], held: deque[_Held]
+def _output_batches(
+    numbered_verdicts: Generator[tuple[int, Verdict], None, None], input_batches: deque[_InputBatch]
 ) -> Generator[RecordBatch, None, None]:
-    """The verdicts, which are in order, as batches."""
-    waiting: list[tuple[int, Verdict]] = []  # on rows of the first batch that is held
-    with closing(numbered):
+    """Yield the verdicts, which are in order, as batches.
+
+    Args:
+        numbered_verdicts: the verdicts, each with the position of its row, from 1.
+        input_batches: the batches that were read; those whose verdicts are all there are removed.
+    """
+    waiting: list[tuple[int, Verdict]] = []  # on rows of the first input batch
+    with closing(numbered_verdicts):
         try:
-            for number, verdict in numbered:
-                is_of_next = len(held) > 1 and number >= held[1][0]
-                if waiting and (len(waiting) == MOST_ROWS or is_of_next):
-                    yield _output(held[0], waiting)
+            for number, verdict in numbered_verdicts:
+                is_of_next_batch = len(input_batches) > 1 and number >= input_batches[1].first
+                if waiting and (len(waiting) == MOST_ROWS or is_of_next_batch):
+                    yield _output_batch(input_batches[0], waiting)
                     waiting = []
-                while len(held) > 1 and number >= held[1][0]:
-                    held.popleft()
+                # Batches without a verdict are passed over.
+                while len(input_batches) > 1 and number >= input_batches[1].first:
+                    input_batches.popleft()
                 waiting.append((number, verdict))
         except Exception:
             if waiting:  # the verdicts that are finished come before the error
-                yield _output(held[0], waiting)
+                yield _output_batch(input_batches[0], waiting)
             raise
     if waiting:
-        yield _output(held[0], waiting)
+        yield _output_batch(input_batches[0], waiting)
 
 
-def _output(held: _Held, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch:
-    """The output for verdicts on rows of a batch."""
-    first, kept = held
-    rows = pa.array([number - first for number, _ in numbered], pa.int64())
-    judge_rows = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
-    arrays = [*(column.take(rows) for column in kept.columns), *judge_rows.columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kept.schema, *VERDICT_SCHEMA]))
+def _output_batch(input_batch: _InputBatch, numbered_verdicts: Sequence[tuple[int, Verdict]]) -> RecordBatch:
+    """Make the output for verdicts on rows of a batch."""
+    kept_columns = input_batch.kept_columns
+    indices = pa.array([number - input_batch.first for number, _ in numbered_verdicts], pa.int64())
+    verdict_rows = [_row_of_verdict(verdict) for _, verdict in numbered_verdicts]
+    verdict_columns = pa.RecordBatch.from_pylist(verdict_rows, VERDICT_SCHEMA).columns
+    arrays = [column.take(indices) for column in kept_columns.columns] + verdict_columns
+    schema = pa.schema([*kept_columns.schema, *VERDICT_SCHEMA])
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _cells(verdict: Verdict) -> Mapping[str, object]:
-    """The cells of a verdict, by column."""
-    own = {name: getattr(verdict, name, None) for name in VERDICT_SCHEMA.names}
-    reason = (not verdict.error and verdict.reason) or verdict.explanation
-    return own | {"reason": reason, "verdict": verdict.model_dump_json()}
+def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
+    """Return the values of a verdict, by column."""
+    reason = verdict.reason
+    if verdict.error or not reason:
+        reason = verdict.explanation
+    return {
+        "key": verdict.key,
+        "judge": verdict.judge,
+        "status": verdict.status,
+        "score": verdict.score,
+        "label": verdict.label,
+        "passed": verdict.passed,
+        "reason": reason,
+        "signature": verdict.signature,
+        "verdict": verdict.model_dump_json(),
+    }
 
 
 def rows_of(
     batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE, renamed: Mapping[str, str] = NOT_RENAMED
 ) -> Iterator[Mapping[str, Any] | CaseError]:
-    """The rows of a record batch, or of a table.
+    """Yield the rows of a record batch, or of a table.
 
     Nulls become None, maps become mappings. A text is read as a cell of a CSV file is: a JSON list becomes
     that list where the column allows one.
@@ -313,75 +367,88 @@ def rows_of(
         or with more than LARGEST_ROW bytes.
     """
     for start in range(0, batch.num_rows, at_once):
-        piece, number = batch.slice(start, at_once), first + start
+        piece = batch.slice(start, at_once)
+        number = first + start
         try:
-            yield from _plain_rows(piece, number, renamed)
-        except CaseError as error:  # of one of the rows
-            yield from rows_of(piece, number, 1, renamed) if at_once > 1 else [error]
+            yield from _convert_rows(piece, number, renamed)
+        except CaseError as error:
+            if at_once == 1:
+                yield error
+            else:  # one of the rows has the error
+                yield from rows_of(piece, number, 1, renamed)
 
 
-def _plain_rows(piece: RecordBatch, number: int, renamed: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows of a piece, of which the first has that number.
+def _convert_rows(piece: RecordBatch, number: int, renamed: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Convert the rows of a piece, of which the first has that number, into Python values.
 
     Raises:
         CaseError: `unreadable_row`: a column has a value that cannot be read.
     """
-    size, place = sum(map(_size, piece.columns)), f"row {number}"
+    place = f"row {number}"
+    size = sum(_size_of(column) for column in piece.columns)
     if size > LARGEST_ROW:
         message = f"{place}: {size} bytes are more than the {LARGEST_ROW} that a row may have"
         raise CaseError("unreadable_row", message, place)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
-        held = field_of_column(field.name, renamed)
+        field_name = field_of_column(field.name, renamed)
         try:
-            plain = column.cast(field.type.value_type) if pa.types.is_dictionary(field.type) else column
-            values = [_plain(value, field.type) for value in plain.to_pylist()]
+            if pa.types.is_dictionary(field.type):
+                column = column.cast(field.type.value_type)  # noqa: PLW2901  the same values
+            values = [_convert_value(value, field.type) for value in column.to_pylist()]
         except Exception as error:  # Arrow raises several kinds
-            why = f"{place}: the column {field.name!r}: {error}"
-            raise CaseError("unreadable_row", why, place) from error
+            message = f"{place}: the column {field.name!r}: {error}"
+            raise CaseError("unreadable_row", message, place) from error
         for row, value in zip(rows, values, strict=True):
-            row[field.name] = parse_list(held, value) if isinstance(value, str) else value
+            row[field.name] = parse_list(field_name, value) if isinstance(value, str) else value
     return rows
 
 
-def _size(column: Any) -> int:  # noqa: ANN401  an array
-    """The bytes that the values of a column need, each by itself: Arrow keeps equal texts once."""
-    kind = column.type
+def _size_of(column: Any) -> int:  # noqa: ANN401  an array
+    """Count the bytes that the values of a column need, each by itself: Arrow keeps equal texts once."""
+    column_type = column.type
     if isinstance(column, pa.ChunkedArray):  # of a table
-        return sum(map(_size, column.chunks))
-    if pa.types.is_dictionary(kind):
-        if kind.value_type not in TEXTS:
-            return _size(column.dictionary_decode())
-        used = pc.value_counts(column.indices.drop_null())
-        lengths = pc.binary_length(column.dictionary.take(used.field("values")))
-        return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
-    if pa.types.is_struct(kind):
-        return sum(map(_size, column.flatten()))
-    if pa.types.is_map(kind):
-        first, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
-        items = [each.slice(first, end - first) for each in (column.keys, column.items)]
-    else:
-        items = [column.flatten()] if hasattr(kind, "value_type") else []
-    return int(column.nbytes) + sum(PER_ITEM * len(each) + _size(each) for each in items)
+        return sum(_size_of(chunk) for chunk in column.chunks)
+    if pa.types.is_dictionary(column_type):
+        if column_type.value_type not in TEXT_TYPES:
+            return _size_of(column.dictionary_decode())
+        used_texts = pc.value_counts(column.indices.drop_null())
+        lengths = pc.binary_length(column.dictionary.take(used_texts.field("values")))
+        size = pc.sum(pc.multiply(lengths, used_texts.field("counts"))).as_py()
+        return int(size or 0)  # None for a column of nulls
+    if pa.types.is_struct(column_type):
+        return sum(_size_of(member) for member in column.flatten())
+    children = []
+    if pa.types.is_map(column_type):
+        start = column.offsets[0].as_py()
+        end = column.offsets[-1].as_py()
+        # Both are those of the whole array, of which this may be a slice.
+        children = [column.keys.slice(start, end - start), column.items.slice(start, end - start)]
+    elif hasattr(column_type, "value_type"):  # lists of all sizes
+        children = [column.flatten()]
+    size = int(column.nbytes)
+    for child in children:
+        size += BYTES_PER_ENTRY * len(child) + _size_of(child)
+    return size
 
 
-def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
-    """A value with its maps as mappings: Arrow gives them as lists of pairs."""
-    if value is None or not pa.types.is_nested(kind):
+def _convert_value(value: Any, arrow_type: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
+    """Convert the maps in a value into mappings: Arrow gives them as lists of pairs."""
+    if value is None or not pa.types.is_nested(arrow_type):
         return value
-    if pa.types.is_map(kind):
-        return {key: _plain(item, kind.item_type) for key, item in value}
-    if pa.types.is_struct(kind):
-        return {field.name: _plain(value[field.name], field.type) for field in kind}
-    if hasattr(kind, "value_type"):  # lists of all sizes
-        return [_plain(item, kind.value_type) for item in value]
+    if pa.types.is_map(arrow_type):
+        return {key: _convert_value(content, arrow_type.item_type) for key, content in value}
+    if pa.types.is_struct(arrow_type):
+        return {field.name: _convert_value(value[field.name], field.type) for field in arrow_type}
+    if hasattr(arrow_type, "value_type"):  # lists of all sizes
+        return [_convert_value(entry, arrow_type.value_type) for entry in value]
     return value
 
 
 def parquet_rows(
     path: Path, column: str | None = None, renamed: Mapping[str, str] = NOT_RENAMED
 ) -> Iterator[Mapping[str, Any] | CaseError]:
-    """The rows of a file or a folder, with all columns or only one: mappings, or errors as for `rows_of`.
+    """Yield the rows of a file or folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
     Rows are numbered in the order of the files' names. One column, that of verdicts, is read in the order in
     which the files were written.
@@ -390,48 +457,73 @@ def parquet_rows(
         CaseError: `unreadable_file`, if it is not Parquet or has no such column.
         OSError: it cannot be read.
     """
-    found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
-    # Engines hide files, and folders of files, that are not part of the table.
-    files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
-    if column:  # names say nothing of age: Spark's are random
-        files.sort(key=lambda file: file.stat().st_mtime_ns)
+    files: list[Path] = []
+    for relative in sorted(file.relative_to(path) for file in path.rglob("*.parquet")):
+        # Engines hide files, and folders of files, that are not part of the table.
+        if not any(name[0] in "._" for name in relative.parts):
+            files.append(path / relative)
     if path.is_dir() and not files:
         raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
+    if column:  # names say nothing of age: Spark's are random
+        files.sort(key=lambda file: file.stat().st_mtime_ns)
     first = 1
-    for batch in chain.from_iterable(_batches_in(file, column) for file in files or [path]):
-        yield from rows_of(batch, first, renamed=renamed)
-        first += batch.num_rows
+    for file in files or [path]:
+        for batch in _batches_of_file(file, column):
+            yield from rows_of(batch, first, renamed=renamed)
+            first += batch.num_rows
 
 
-def _batches_in(file: Path, column: str | None) -> Iterator[RecordBatch]:
+def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
+    """Yield the rows of a Parquet file, few enough at a time to fit into memory.
+
+    Raises:
+        CaseError: `unreadable_file`.
+        OSError: it cannot be read.
+    """
     try:
-        about = pq.read_metadata(file)
-        stored = [about.schema.column(index) for index in range(about.num_columns)]
+        metadata = pq.read_metadata(file)
+        text_columns: list[str] = []
+        list_columns: list[int] = []
+        for index in range(metadata.num_columns):
+            stored_column = metadata.schema.column(index)
+            if stored_column.physical_type == "BYTE_ARRAY":
+                text_columns.append(stored_column.path)
+            if stored_column.max_repetition_level:
+                list_columns.append(index)
         # A text that is stored once for many rows is read once.
-        texts = [each.path for each in stored if each.physical_type == "BYTE_ARRAY"]
-        lists = [index for index, each in enumerate(stored) if each.max_repetition_level]
-        with pq.ParquetFile(file, metadata=about, read_dictionary=texts) as opened:
-            if column and column not in opened.schema_arrow.names:
+        with pq.ParquetFile(file, metadata=metadata, read_dictionary=text_columns) as table:
+            if column and column not in table.schema_arrow.names:
                 raise CaseError("unreadable_file", f"{file} has no column `{column}`", str(file))
-            for number in range(about.num_row_groups):
-                group: Any = about.row_group(number)
-                _check_size(group, lists, file)
-                fitting = LARGEST_ROW * group.num_rows // max(group.total_byte_size, 1)
-                at_once = min(max(fitting, 1), MOST_ROWS)
-                yield from opened.iter_batches(at_once, [number], columns=column and [column])
+            columns = [column] if column else None
+            for number in range(metadata.num_row_groups):
+                row_group: Any = metadata.row_group(number)
+                _check_size(row_group, list_columns, file)
+                n_fitting = LARGEST_ROW * row_group.num_rows // max(row_group.total_byte_size, 1)
+                at_once = min(max(n_fitting, 1), MOST_ROWS)
+                yield from table.iter_batches(at_once, [number], columns=columns)
     except pa.ArrowInvalid as error:
         raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
 
 
-def _check_size(group: Any, lists: Sequence[int], file: Path) -> None:  # noqa: ANN401  metadata of PyArrow
-    """Raise a CaseError if a row group of a file, with lists in these columns, would fill the memory."""
-    columns = [group.column(index) for index in range(group.num_columns)]
-    packed = sum(column.total_compressed_size for column in columns)
-    items = max((columns[index].num_values for index in lists), default=0)
-    many = f"its lists have more than {MOST_ITEMS} items" if items > MOST_ITEMS else ""
-    grows = group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed
-    if fault := many or (grows and "it unpacks to gigabytes"):
-        raise CaseError("unreadable_file", f"{file}: {fault}: write smaller row groups", str(file))
+def _check_size(row_group: Any, list_columns: Sequence[int], file: Path) -> None:  # noqa: ANN401  of PyArrow
+    """Make sure that a row group of a file, with lists in these columns, does not fill the memory.
+
+    Raises:
+        CaseError: `unreadable_file`.
+    """
+    n_entries = 0
+    for index in list_columns:
+        n_entries = max(n_entries, row_group.column(index).num_values)
+    packed_size = 0
+    for index in range(row_group.num_columns):
+        packed_size += row_group.column(index).total_compressed_size
+    if n_entries > MOST_ITEMS:
+        fault = f"its lists have more than {MOST_ITEMS} items"
+    elif row_group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed_size:
+        fault = "it unpacks to gigabytes"
+    else:
+        return
+    raise CaseError("unreadable_file", f"{file}: {fault}: write smaller row groups", str(file))
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
@@ -443,7 +535,7 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
         OSError: it cannot be written.
     """
     schema = pa.schema([pa.field("id", TEXT), *VERDICT_SCHEMA])
-    rows = ({"id": verdict.case_id, **_cells(verdict)} for verdict in verdicts)
+    rows = ({"id": verdict.case_id} | _row_of_verdict(verdict) for verdict in verdicts)
     with replace_file(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        while group := [*islice(rows, WRITTEN_AT_ONCE)]:
-            writer.write_batch(pa.RecordBatch.from_pylist(group, schema))
+        while row_group := list(islice(rows, WRITTEN_AT_ONCE)):
+            writer.write_batch(pa.RecordBatch.from_pylist(row_group, schema))

@@ -21,14 +21,16 @@ LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "judges": (str,),
     }
 )
-"""The columns whose cells may hold a JSON list, each with the types of the list's items."""
+"""The columns whose cells may hold a JSON list, each with the types that the entries of the list may have."""
 
 NOT_RENAMED: Mapping[str, str] = MappingProxyType({})
 """All columns have usual names."""
 
 
 def field_of_column(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> str:
-    """What a column of a table holds: a field, or a key in lower case; names are compared without case.
+    """Return what a column of a table holds: a field, or a key in lower case.
+
+    Names are compared without regard to case.
 
     Args:
         column: its name.
@@ -39,12 +41,14 @@ def field_of_column(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> st
 
 
 def parse_list(field: str, cell: str) -> object:
-    """The JSON list in a cell if the field can be a list of such items; otherwise the cell."""
-    kinds = LIST_OF.get(field, ())
-    if not kinds or not cell.lstrip().startswith("["):
+    """Return the JSON list in a cell if the field can be a list of such entries; otherwise the cell."""
+    types = LIST_OF.get(field)
+    if types is None or not cell.lstrip().startswith("["):
         return cell
     try:
-        found = json.loads(cell)
-    except (ValueError, RecursionError):
+        values = json.loads(cell)
+    except (ValueError, RecursionError):  # a response such as "[1] says so", or 100,000 brackets
         return cell
-    return found if all(isinstance(item, kinds) for item in found) else cell
+    if all(isinstance(value, types) for value in values):
+        return values
+    return cell

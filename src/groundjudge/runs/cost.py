@@ -66,20 +66,22 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
     Raises:
         Exception: whatever reading `cases` raises.
     """
-    listed = judges if isinstance(judges, Sequence) else (judges,)
-    counts, ids = {judge.name: Counter[str]() for judge in listed}, dict[int, int]()
+    if not isinstance(judges, Sequence):
+        judges = (judges,)
+    counts = {judge.name: Counter[str]() for judge in judges}
+    ids: dict[int, int] = {}
     for number, row in enumerate(cases, 1):
-        for job in jobs_of(row, number, listed, ids):
+        for job in jobs_of(row, number, judges, ids):
             if not isinstance(job, Verdict):
                 judge, case = job
-                counts[judge.name].update(_counted(judge.rubrics, case))
-            elif job.judge in counts:
+                counts[judge.name].update(_count_case(judge.rubrics, case))
+            elif job.judge in counts:  # a row that cannot be read belongs to no judge
                 counts[job.judge]["n_error"] += 1
-    return [_estimated(judge, counts[judge.name]) for judge in listed]
+    return [_estimate_of(judge, counts[judge.name]) for judge in judges]
 
 
 def prompt_tokens(request: Request) -> int:
-    """The approximate number of tokens in a request's prompt: one for 4 bytes of UTF-8, and 4 per message.
+    """Estimate the number of tokens in a request's prompt: one for 4 bytes of UTF-8, and 4 per message.
 
     Tokenisers differ. English prose has fewer by a tenth to a fifth, text in other alphabets, numbers and
     markup may have more.
@@ -88,26 +90,38 @@ def prompt_tokens(request: Request) -> int:
     return n_bytes // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
 
 
-def _counted(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
-    """What a case adds to the counts of a judge: each rubric asks once."""
+def _count_case(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
+    """Count what a case adds to the counts of a judge: each rubric asks once."""
+    requests: list[Request] = []
     try:
-        requests = [rubric.ask(case) for rubric in rubrics if not rubric.blank_response_verdict(case)]
-    except GroundjudgeError:
+        for rubric in rubrics:
+            if not rubric.blank_response_verdict(case):
+                requests.append(rubric.ask(case))
+    except GroundjudgeError:  # such as a missing input, which no vote can do without
         return {"n_error": 1}
-    tokens = sum(map(prompt_tokens, requests))
-    return {"n_calls": len(requests), "n_free": not requests, "prompt_tokens": tokens}
+    n_tokens = sum(prompt_tokens(request) for request in requests)
+    return {"n_calls": len(requests), "n_free": int(not requests), "prompt_tokens": n_tokens}
 
 
-def _estimated(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
-    parameters = [rubric.prompt.parameters for rubric in judge.rubrics]
-    limits = [each.get("max_completion_tokens", each.get("max_tokens")) for each in parameters]
-    is_brief = isinstance(judge, Panel) and judge.stop == "decided"
+def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
+    limits: list[int | None] = []
+    for rubric in judge.rubrics:
+        parameters = rubric.prompt.parameters
+        limits.append(parameters.get("max_completion_tokens", parameters.get("max_tokens")))
+    n_votes = len(limits)
+    fewest_calls = n_votes
+    if isinstance(judge, Panel) and judge.stop == "decided":
+        fewest_calls = FIRST_VOTES
+    set_limits = [limit for limit in limits if limit is not None]
+    completion_tokens = None
+    if len(set_limits) == n_votes:
+        completion_tokens = max(set_limits) * counts["n_calls"]
     return Estimate(
         judge=judge.name,
         n_calls=counts["n_calls"],
-        calls_per_row=(FIRST_VOTES if is_brief else len(limits), len(limits)),
+        calls_per_row=(fewest_calls, n_votes),
         n_free=counts["n_free"],
         n_error=counts["n_error"],
         prompt_tokens=counts["prompt_tokens"],
-        completion_tokens=None if None in limits else max(limits) * counts["n_calls"],
+        completion_tokens=completion_tokens,
     )

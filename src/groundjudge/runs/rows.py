@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from groundjudge.case.fields import RESERVED, Fields
 from groundjudge.case.paths import FieldPaths, until_found
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import LARGEST_ROW, field_of_column, parse_list
-from groundjudge.runs.run import Rows, id_of
+from groundjudge.runs.run import Rows, find_duplicate, id_of
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""
@@ -112,13 +112,15 @@ def read_rows(
 
 
 def can_read_again(path: str | Path) -> bool:
-    """Whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
+    """Tell whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
     return Path(path).is_file() or Path(path).is_dir()
 
 
 def format_of(path: str | Path) -> FileFormat:
-    """The format of a file by its name; a folder is one of Parquet files."""
-    return "parquet" if Path(path).is_dir() else FORMATS.get(Path(path).suffix.casefold(), "jsonl")
+    """Return the format of a file by its name; a folder is one of Parquet files."""
+    if Path(path).is_dir():
+        return "parquet"
+    return FORMATS.get(Path(path).suffix.casefold(), "jsonl")
 
 
 @dataclass
@@ -153,47 +155,60 @@ class CaseFile:
         for number, row in enumerate(self.rows(), 1):
             if isinstance(row, CaseError):
                 self.n_unreadable += 1
-            else:
-                self.n_read += 1
-                if len(self.keys) < MAX_KEYS:
-                    self.keys.update(key for key, value in row.items() if value is not None)
-                if (case_id := id_of(row, number)) in self.kept_ids:
-                    self.kept_rows[case_id] = row
+                yield row
+                continue
+            self.n_read += 1
+            if len(self.keys) < MAX_KEYS:
+                self.keys.update(key for key, value in row.items() if value is not None)
+            case_id = id_of(row, number)
+            if case_id in self.kept_ids:
+                self.kept_rows[case_id] = row
             yield row
 
     def rows(self) -> Generator[FileRow, None, None]:
-        """The rows, which are not counted; see `read_rows`."""
+        """Yield the rows without counting them; see `read_rows`."""
         places = Fields.of(self.fields, None)
         if self.encoding is not None:
             self._check_encoding(self.encoding)
         if places.paths and can_read_again(self.path):  # a wrong path is reported before anything is judged
-            with closing(self._unplaced(places.paths)) as first:
-                for _ in until_found(first, places.paths, self._name):
+            with closing(self._unplaced(places.paths)) as rows:
+                for _ in until_found(rows, places.paths, self._name):
                     pass
-        found = self._unplaced(places.paths)
-        for row in islice(chain(until_found(found, places.paths, self._name), found), self.limit):
-            yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
+        unplaced = self._unplaced(places.paths)
+        checked = chain(until_found(unplaced, places.paths, self._name), unplaced)
+        for row in islice(checked, self.limit):
+            if isinstance(row, CaseError) or not places.paths:
+                yield row
+            else:
+                yield places.in_flat_row(row)
 
     @property
     def source(self) -> Rows:
         """The rows for `run`, which judges on while it waits for those of a pipe."""
-        return self if can_read_again(self.path) else _as_they_come(self)
+        if can_read_again(self.path):
+            return self
+        return _as_they_come(self)
 
     def count(self) -> int | None:
-        """How many rows are read, broken ones included; None for what can be read only once."""
-        return sum(1 for _ in islice(self._unplaced(), self.limit)) if can_read_again(self.path) else None
+        """Count the rows to read, broken ones included; None for what can be read only once."""
+        if not can_read_again(self.path):
+            return None
+        return sum(1 for _ in islice(self._unplaced(), self.limit))
 
     def lacks(self, name: str) -> bool:
-        """Whether no row has the field, by any of its names, nor anything that may hold it."""
-        return {field_of_column(key) for key in self.keys}.isdisjoint(
-            {field_of_column(name), *RESERVED - {"id"}}
-        )
+        """Tell whether no row has the field, by any of its names, nor anything that may hold it."""
+        held_fields = {field_of_column(key) for key in self.keys}
+        # Metadata and the sides of an exchange can hold any field.
+        holders = RESERVED - {"id"}
+        return held_fields.isdisjoint({field_of_column(name), *holders})
 
     def sources(self, case_id: str) -> Sequence[Document]:
-        """The documents of a kept row, which the evidence of its verdicts points to."""
-        with suppress(CaseError):
-            return Case.from_mapping(self.kept_rows.get(case_id, {})).context or ()
-        return ()
+        """Return the documents of a kept row, which the evidence of its verdicts points to."""
+        try:
+            case = Case.from_mapping(self.kept_rows.get(case_id, {}))
+        except CaseError:
+            return ()
+        return case.context or ()
 
     @property
     def _format(self) -> FileFormat:
@@ -205,22 +220,26 @@ class CaseFile:
         return "stdin" if str(self.path) == STDIO else str(self.path)
 
     def _unplaced(self, paths: FieldPaths = MappingProxyType({})) -> Generator[FileRow, None, None]:
-        """The rows as they are in the file; `paths` tell which columns of a table are fields."""
-        renamed = {column: field for field, column in paths.items()}
+        """Yield the rows as they are in the file; `paths` tell which columns of a table are fields."""
+        renamed = {column: field_name for field_name, column in paths.items()}
         if self._format == "parquet":
             yield from self._parquet_rows(renamed)
             return
-        with self._text("" if self._format in DELIMITERS else "\n") as text:
+        # The reader of tables needs line breaks as they are, those inside of cells too.
+        newline = "" if self._format in DELIMITERS else "\n"
+        with self._text(newline) as text:
             if self._format == "jsonl":
                 yield from _json_rows(text)
             elif self._format == "json":
-                items = _array(text.read(LARGEST_ARRAY + 1), self._name)
-                yield from (_object(item, f"item {number}") for number, item in enumerate(items, 1))
+                entries = _parse_array(text.read(LARGEST_ARRAY + 1), self._name)
+                for number, entry in enumerate(entries, 1):
+                    yield _object_or_error(entry, f"item {number}")
             else:
                 yield from _table_rows(text, self._format, renamed)
 
     def _parquet_rows(self, renamed: Mapping[str, str]) -> Iterator[FileRow]:
-        if not can_read_again(self.path) and (str(self.path) == STDIO or Path(self.path).exists()):
+        is_stdin = str(self.path) == STDIO
+        if not can_read_again(self.path) and (is_stdin or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
             raise CaseError("unreadable_file", message, str(self.path))
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
@@ -233,11 +252,13 @@ class CaseFile:
 
         It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
         """
-        is_utf8 = self.encoding is None or codecs.lookup(self.encoding).name == "utf-8"
-        encoding, errors = ("utf-8-sig", "surrogateescape") if is_utf8 else (self.encoding, "strict")
+        if self.encoding is None or codecs.lookup(self.encoding).name == "utf-8":
+            encoding, errors = "utf-8-sig", "surrogateescape"
+        else:
+            encoding, errors = self.encoding, "strict"
         is_stdin = str(self.path) == STDIO
-        with nullcontext(sys.stdin.buffer) if is_stdin else Path(self.path).open("rb") as lines:
-            text = io.TextIOWrapper(lines, encoding, errors, newline)
+        with nullcontext(sys.stdin.buffer) if is_stdin else Path(self.path).open("rb") as file:
+            text = io.TextIOWrapper(file, encoding, errors, newline)
             try:
                 yield text
             except UnicodeError as error:
@@ -268,9 +289,9 @@ class CaseFile:
 
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
-    """The rows of a source that may block, such as a pipe: judging goes on while it does."""
-    reading = iter(rows)
-    while (row := await asyncio.to_thread(next, reading, None)) is not None:
+    """Yield the rows of a source that may block, such as a pipe: judging goes on while it does."""
+    iterator = iter(rows)
+    while (row := await asyncio.to_thread(next, iterator, None)) is not None:
         yield row
 
 
@@ -287,25 +308,27 @@ def _check_utf8(text: str, place: str = "") -> None:
         raise
 
 
-def _array(text: str, name: str) -> Sequence[Any]:
-    """The items of a JSON array.
+def _parse_array(text: str, name: str) -> Sequence[Any]:
+    """Parse a JSON array.
 
     Raises:
         CaseError: `unreadable_file`, if the file is something else.
     """
+    if len(text) > LARGEST_ARRAY:
+        message = (
+            f"{name}: a JSON array of more than {LARGEST_ARRAY} characters is not read as a whole: "
+            "write it as JSON Lines, one object per line"
+        )
+        raise CaseError("unreadable_file", message, name)
     try:
-        if len(text) > LARGEST_ARRAY:
-            message = f"{name}: a JSON array of more than {LARGEST_ARRAY} characters is not read as a whole"
-            raise CaseError(
-                "unreadable_file", f"{message}: write it as JSON Lines, one object per line", name
-            )
         _check_utf8(text)
-        data: Any = json.loads(text, object_pairs_hook=_without_doubles)
-        what = f"it is a single value ({type(data).__name__})"
+        data: Any = json.loads(text, object_pairs_hook=_object_of_unique_keys)
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
-        data, what = None, f"it is not JSON: {error}"
-    if is_list(data):
-        return data
+        what = f"it is not JSON: {error}"
+    else:
+        if is_list(data):
+            return data
+        what = f"it is a single value ({type(data).__name__})"
     message = (
         f"{name}: a JSON file must be an array of objects, but {what}. "
         "If each line is an object, use --format jsonl"
@@ -313,18 +336,19 @@ def _array(text: str, name: str) -> Sequence[Any]:
     raise CaseError("unreadable_file", message, name)
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, in which no key may come twice: one of the values would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a JSON object, in which no key may come twice: one of the values would be lost."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        ((key, _),) = counts.most_common(1)
         message = f"the key {key!r} comes more than once"
         raise ValueError(message)
-    return found
+    return mapping
 
 
 def _lines(text: TextIO) -> Iterator[str]:
-    """The lines of a text. One that is too long for a row is cut right after the limit."""
+    """Yield the lines of a text. One that is too long for a row is cut right after the limit."""
     while line := text.readline(LARGEST_ROW + 1):
         yield line
         _skip_rest(text, line)
@@ -345,7 +369,7 @@ def _json_rows(text: TextIO) -> Iterator[FileRow]:
             continue
         try:
             _check_utf8(line)
-            row = json.loads(line.rstrip(), object_pairs_hook=_without_doubles)
+            row = json.loads(line.rstrip(), object_pairs_hook=_object_of_unique_keys)
         except UnicodeDecodeError as error:
             yield _unreadable(f"line {number}", f"not UTF-8 ({error.reason} at byte {error.start + 1})")
         except json.JSONDecodeError as error:
@@ -353,11 +377,11 @@ def _json_rows(text: TextIO) -> Iterator[FileRow]:
         except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
             yield _unreadable(f"line {number}", f"not readable as JSON ({error})")
         else:
-            yield _object(row, f"line {number}")
+            yield _object_or_error(row, f"line {number}")
 
 
 def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> Iterator[FileRow]:
-    """The rows of a table.
+    """Yield the rows of a table.
 
     Args:
         text: the table.
@@ -370,22 +394,22 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
         yield header
         return
     if len(header) > MOST_COLUMNS:
-        yield _unreadable(
-            place, f"{len(header)} columns are more than the {MOST_COLUMNS} that a table may have"
-        )
+        reason = f"{len(header)} columns are more than the {MOST_COLUMNS} that a table may have"
+        yield _unreadable(place, reason)
         return
     names = [name.strip() for name in header]
-    twice = next((name for name, n in Counter(names).items() if name and n > 1), None)
-    if twice is not None:
-        yield _unreadable(place, f"the column {twice!r} appears twice")
+    # Spreadsheets export empty columns without a name; their cells are dropped.
+    repeated_name = find_duplicate(name for name in names if name)
+    if repeated_name is not None:
+        yield _unreadable(place, f"the column {repeated_name!r} appears twice")
         return
-    for place, found in records:
-        if isinstance(found, CaseError):
-            yield found
-        elif len(found) > len(names):
-            yield _unreadable(place, f"{len(found)} cells, but the header has {len(names)}")
-        elif any(cell.strip() for cell in found):
-            yield dict(_cells(zip(names, found, strict=False), renamed))
+    for place, record in records:
+        if isinstance(record, CaseError):
+            yield record
+        elif len(record) > len(names):
+            yield _unreadable(place, f"{len(record)} cells, but the header has {len(names)}")
+        elif any(cell.strip() for cell in record):
+            yield _row_of(names, record, renamed)
 
 
 class RecordLines:
@@ -398,17 +422,21 @@ class RecordLines:
     """
 
     def __init__(self, text: TextIO) -> None:
-        self._text, self.first = text, text.readline(LARGEST_ROW + 1)
-        self.number = self.size = 0
+        self._text = text
+        self.first = text.readline(LARGEST_ROW + 1)
+        self.number = 0
+        self.size = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line, self.first = self.first or self._text.readline(LARGEST_ROW + 1), ""
+        line = self.first or self._text.readline(LARGEST_ROW + 1)
+        self.first = ""
         if not line:
             raise StopIteration
-        self.number, self.size = self.number + 1, self.size + len(line)
+        self.number += 1
+        self.size += len(line)
         if self.size > LARGEST_ROW:
             _skip_rest(self._text, line)
             raise csv.Error(TOO_LARGE)
@@ -416,41 +444,49 @@ class RecordLines:
 
 
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
-    """The records of a table that are not empty lines, each with the line on which it begins."""
+    """Yield the records of a table that are not empty lines, each with the line on which it begins."""
     lines = RecordLines(text)
     delimiter = max(DELIMITERS[kind], key=lines.first.count)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        place, lines.size = f"line {lines.number + 1}", 0
+        place = f"line {lines.number + 1}"
+        lines.size = 0
         try:
-            found = next(reader)
+            record = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             yield place, _unreadable(place, f"not {kind.upper()} ({error})")
             continue
-        if found:
-            yield place, _unreadable(place, "not UTF-8") if any(map(NOT_UTF8.search, found)) else found
+        if not record:
+            continue
+        if any(NOT_UTF8.search(cell) for cell in record):
+            yield place, _unreadable(place, "not UTF-8")
+        else:
+            yield place, record
 
 
-def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:
-    """The cells that have a value, each read as its column demands; None for an empty cell of `renamed`."""
-    for name, cell in row:
-        held = field_of_column(name, renamed)
-        is_given = cell.strip() not in ABSENT and (cell.strip() or held in EMPTY_IS_GIVEN)
-        if name and is_given:
-            yield name, parse_list(held, cell)
-        elif name in renamed:  # the column is there
-            yield name, None
+def _row_of(names: Sequence[str], record: Sequence[str], renamed: Mapping[str, str]) -> dict[str, object]:
+    """Read the cells that have a value, each as its column demands; None for an empty cell of `renamed`."""
+    row: dict[str, object] = {}
+    for name, cell in zip(names, record, strict=False):  # a record may end early
+        field_name = field_of_column(name, renamed)
+        text = cell.strip()
+        has_value = text not in ABSENT and (text != "" or field_name in EMPTY_IS_GIVEN)
+        if name and has_value:
+            row[name] = parse_list(field_name, cell)
+        elif name in renamed:  # a path that leads to an empty cell is no misspelt path
+            row[name] = None
+    return row
 
 
-def _object(row: Any, place: str) -> FileRow:  # noqa: ANN401  whatever JSON holds
-    """A row that is a JSON object, or the error of one that is not."""
+def _object_or_error(row: Any, place: str) -> FileRow:  # noqa: ANN401  whatever JSON holds
+    """Return a row that is a JSON object, or the error of one that is not."""
     if isinstance(row, dict):
         return cast("dict[str, Any]", row)
     return _unreadable(place, f"a row must be a JSON object, not {type(row).__name__}")
 
 
-def _unreadable(place: str, why: str) -> CaseError:
-    return CaseError("unreadable_row", f"{place}: {why}", place)
+def _unreadable(place: str, reason: str) -> CaseError:
+    return CaseError("unreadable_row", f"{place}: {reason}", place)

@@ -141,16 +141,18 @@ def judge_rows(
     """
     check_options(options, RunOptions)
     concurrency = options.get("concurrency", CONCURRENCY)
-    listed = check_judges(judges, concurrency)
+    checked_judges = check_judges(judges, concurrency)
     cannot = "cases must be an iterable of cases"
-    table = f'{cannot}: of a pandas data frame pass df.to_dict("records")'  # iterating it gives column names
-    single = f"{cannot}: put a single case in a list, read a file with json"
-    is_single = isinstance(cases, Case | Mapping | str | bytes)
-    raise_if(TypeError, (hasattr(cases, "to_dict"), table), (is_single, single))
+    if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
+        message = f'{cannot}: of a pandas data frame pass df.to_dict("records")'
+        raise TypeError(message)
+    if isinstance(cases, Case | Mapping | str | bytes):
+        message = f"{cannot}: put a single case in a list, read a file with json"
+        raise TypeError(message)
     limits = Limits(options)
-    jobs = partial(jobs_of, judges=listed, ids={}, previous=options.get("previous"))
-    at_once = _rows_at_once(concurrency, listed, limits.most)
-    return _outputs(cases, jobs, limits, at_once, output, ordered=options.get("ordered", False))
+    make_jobs = partial(jobs_of, judges=checked_judges, ids={}, previous=options.get("previous"))
+    at_once = _rows_at_once(concurrency, checked_judges, limits.budget)
+    return _outputs(cases, make_jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
 
 def run(
@@ -169,62 +171,78 @@ def run(
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
-    """The row as a case whose `id` is the `case_id` of its verdicts; `number` is its position, from 1.
+    """Make a case of a row. Its `id` is the `case_id` of its verdicts.
+
+    Args:
+        row: the row.
+        number: its position among the rows, from 1.
 
     Raises:
         CaseError: as for `Case.from_mapping`.
     """
     case = Case.of(row)
     case_id = id_of(row, number)
-    return case if case.id == case_id else case.replace(id=case_id)
+    if case.id == case_id:
+        return case
+    return case.replace(id=case_id)
 
 
 def id_of(row: Row, number: int) -> str:
-    """The row's own id, or "row N" if it has none; `number` is the row's position, from 1."""
-    value = row.id if isinstance(row, Case) else id_in(row) if isinstance(row, Mapping) else None
-    row_id = "" if value is None else well_formed(str(value))
-    return row_id if row_id.strip() else f"row {number}"
+    """Return the row's own id, or "row N" if it has none; `number` is the row's position, from 1."""
+    if isinstance(row, Case):
+        value = row.id
+    elif isinstance(row, Mapping):
+        value = id_in(row)
+    else:
+        value = None
+    if value is not None:
+        row_id = well_formed(str(value))
+        if row_id.strip():
+            return row_id
+    return f"row {number}"
 
 
 def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[AnyJudge, ...]:
-    """The judges of a run as a tuple.
+    """Return the judges of a run as a tuple.
 
     Raises:
         ValueError: there is none, two have one name, or the concurrency is below 1.
         TypeError: one of them is a name.
     """
-    listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    is_named = any(isinstance(judge, str) for judge in listed)  # pyright: ignore[reportUnnecessaryIsInstance]
-    names_given = "judges must be Judge objects, not names: load() returns the Judge of a name"
-    raise_if(TypeError, (is_named, names_given))
-    twice = duplicate_name(listed)
-    raise_if(
-        ValueError,
-        (not listed, "no judge given"),
-        (twice, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
-        (concurrency < 1, f"concurrency must be 1 or more, not {concurrency}"),
-    )
-    return listed
+    all_judges = tuple(judges) if isinstance(judges, Sequence) else (judges,)
+    if any(isinstance(judge, str) for judge in all_judges):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
+        raise TypeError(message)
+    if not all_judges:
+        message = "no judge given"
+        raise ValueError(message)
+    repeated_name = find_duplicate(judge.name for judge in all_judges)
+    if repeated_name is not None:
+        message = f"two judges have the name {repeated_name!r}: change `name` in one of the prompt files"
+        raise ValueError(message)
+    if concurrency < 1:
+        message = f"concurrency must be 1 or more, not {concurrency}"
+        raise ValueError(message)
+    return all_judges
 
 
-def raise_if(kind: type[Exception], *rules: tuple[object, str]) -> None:
-    """Raise an error of that kind with the message of the first rule that is broken."""
-    for is_broken, message in rules:
-        if is_broken:
-            raise kind(message)
+def find_duplicate(names: Iterable[str]) -> str | None:
+    """Find the first name that comes more than once; None if there is none."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            return name
+    return None
 
 
-def duplicate_name(items: Iterable[Model | AnyJudge]) -> str | None:
-    """The first name that two models or two judges have; None if there is none."""
-    counts = Counter(each.name for each in items)
-    return next((name for name, n in counts.items() if n > 1), None)
-
-
-def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], most: Mapping[str, int]) -> int:
+def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Mapping[str, int]) -> int:
     """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
-    votes = max(len(judge.rubrics) for judge in judges)
-    rows = concurrency if most["max_tokens"] == NO_LIMIT else concurrency // votes
-    return concurrency if votes == 1 else max(1, min(rows, most["max_calls"] // (2 * votes)))
+    n_votes = max(len(judge.rubrics) for judge in judges)
+    if n_votes == 1:
+        return concurrency
+    n_rows = concurrency
+    if budget["max_tokens"] != NO_LIMIT:
+        n_rows = concurrency // n_votes
+    return max(1, min(n_rows, budget["max_calls"] // (2 * n_votes)))
 
 
 def jobs_of(
@@ -234,7 +252,7 @@ def jobs_of(
     ids: dict[int, int],
     previous: Callable[[J, Case], Verdict | None] | None = None,
 ) -> list[tuple[J, Case] | Verdict]:
-    """The jobs of a row. An error in the row becomes a verdict.
+    """Make the jobs of a row. An error in the row becomes a verdict.
 
     Args:
         row: the row.
@@ -246,19 +264,27 @@ def jobs_of(
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
         row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
     if isinstance(row, CaseError):
-        return [_failed("", row, id_of(row, number))]
-    case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
+        return [_error_before_judging("", row, id_of(row, number))]
+    # Until its id and its judges are known, an error is one of all judges, on "row N".
+    case_id = f"row {number}"
+    judges_of_row = judges
+    unknown_verdicts: list[Verdict] = []
+    jobs: list[tuple[J, Case] | Verdict] = []
     try:
         case_id = id_of(row, number)
-        applying, unknown = _named(row, judges)
-        misnamed = [_failed(name, error, case_id) for name, error in unknown.items()]
+        judges_of_row, unknown_judges = _judges_of_row(row, judges)
+        unknown_verdicts = [
+            _error_before_judging(name, error, case_id) for name, error in unknown_judges.items()
+        ]
         case = case_of(row, number)
-        if applying:
-            _check_id(case, applying, ids)
-        jobs = [(previous and previous(judge, case)) or (judge, case) for judge in applying]
+        if judges_of_row:
+            _check_id(case, judges_of_row, ids)
+        for judge in judges_of_row:
+            verdict = previous(judge, case) if previous else None
+            jobs.append(verdict or (judge, case))
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-        jobs = [_failed(judge.name, error, case_id) for judge in applying]
-    return [*jobs, *misnamed]
+        jobs = [_error_before_judging(judge.name, error, case_id) for judge in judges_of_row]
+    return jobs + unknown_verdicts
 
 
 def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
@@ -269,38 +295,49 @@ def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, in
     Raises:
         CaseError: `duplicate_id`.
     """
-    names = tuple(judge.name for judge in judges)
+    judge_names = tuple(judge.name for judge in judges)
     content = hash(repr([(name, value) for name, value in case if name != "metadata"]))
-    if ids.setdefault(hash((case.id, names)), content) != content:
+    if ids.setdefault(hash((case.id, judge_names)), content) != content:
         message = f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
         raise CaseError("duplicate_id", message, "id")
 
 
-def _named(row: Case | Mapping[str, Any], judges: Sequence[J]) -> tuple[Sequence[J], Mapping[str, CaseError]]:
-    """The judges that apply to a row, which may name them, and an error for each name that is misspelt."""
+def _judges_of_row(
+    row: Case | Mapping[str, Any], judges: Sequence[J]
+) -> tuple[Sequence[J], Mapping[str, CaseError]]:
+    """Find the judges that apply to a row, which may name them, and the error of each name that is misspelt.
+
+    Raises:
+        CaseError: `field_unreadable`: the row's `judges` are no names.
+    """
     data = row.metadata if isinstance(row, Case) else row
     if "judges" not in data and isinstance(data.get("metadata"), Mapping):
         data = data["metadata"]
-    named = data.get("judges")
-    if isinstance(named, str):
-        named = [name.strip() for name in named.split(",") if name.strip()] or None
-    if named is None:
+    row_names = data.get("judges")
+    if isinstance(row_names, str):
+        row_names = [name.strip() for name in row_names.split(",") if name.strip()]
+        if not row_names:
+            return judges, {}
+    if row_names is None:
         return judges, {}
-    if not (is_list(named) and all(isinstance(name, str) for name in named)):
-        message = f"judges must be a list of names or a comma-separated string, not {named!r}"
+    if not is_list(row_names) or not all(isinstance(name, str) for name in row_names):
+        message = f"judges must be a list of names or a comma-separated string, not {row_names!r}"
         raise CaseError("field_unreadable", message, "judges")
-    ours = {judge.name for judge in judges}
-    known = sorted(ours.union(names() if set(named) - ours else ()))
-    unknown = "the row names an unknown judge {!r}; the known judges are {}"
-    return [judge for judge in judges if judge.name in named], {
-        name: CaseError("unknown_judge", unknown.format(name, ", ".join(known)), "judges")
-        for name in sorted(set(named).difference(known))
-    }
+    judges_of_row = [judge for judge in judges if judge.name in row_names]
+    foreign_names = set(row_names) - {judge.name for judge in judges}
+    if not foreign_names:
+        return judges_of_row, {}
+    known_names = sorted({judge.name for judge in judges}.union(names()))
+    unknown_judges: dict[str, CaseError] = {}
+    for name in sorted(foreign_names.difference(known_names)):
+        message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known_names)}"
+        unknown_judges[name] = CaseError("unknown_judge", message, "judges")
+    return judges_of_row, unknown_judges
 
 
 async def _outputs(  # noqa: PLR0913  what a run is made of
     rows: Rows,
-    jobs: Callable[[Row, int], Iterable[Job]],
+    make_jobs: Callable[[Row, int], Iterable[Job]],
     limits: Limits,
     concurrency: int,
     output: Callable[[int, Verdict], T],
@@ -315,27 +352,30 @@ async def _outputs(  # noqa: PLR0913  what a run is made of
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     places = asyncio.Semaphore(concurrency)
     running = set[asyncio.Task[T | None]]()
-    ended: list[BaseException] = []
+    ends: list[BaseException] = []
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
     async def work(number: int, job: Job) -> T | None:
         try:
             async with places:
-                verdict = job if isinstance(job, Verdict) else await _judged(limits, *job)
-        except (EndsRunError, SystemExit, KeyboardInterrupt) as ends:
-            ended.append(ends.args[0] if isinstance(ends, EndsRunError) else ends)
+                verdict = job if isinstance(job, Verdict) else await _judge_case(limits, *job)
+        except (EndsRunError, SystemExit, KeyboardInterrupt) as error:
+            end = error.args[0] if isinstance(error, EndsRunError) else error
+            ends.append(end)
+            reading.cancel()
             # After the last call of a budget, requests in flight are completed.
-            in_vain = () if getattr(ended[-1], "code", None) == "budget" else running
-            _cancel(reading, *in_vain)
+            if getattr(end, "code", None) != "budget":
+                _cancel_all(running)
             return None
         return output(number, verdict)
 
-    async def read() -> None:
+    async def read_rows() -> None:
         await room.acquire()
-        number, left = 0, aiter(rows) if isinstance(rows, AsyncIterable) else iter(rows)
-        while (row := await _next(left)) is not _END:
+        number = 0
+        iterator = aiter(rows) if isinstance(rows, AsyncIterable) else iter(rows)
+        while (row := await _next_row(iterator)) is not _END:
             number += 1
-            for job in jobs(row, number):
+            for job in make_jobs(row, number):
                 task = asyncio.create_task(work(number, job))
                 running.add(task)
                 task.add_done_callback(running.discard)
@@ -346,49 +386,56 @@ async def _outputs(  # noqa: PLR0913  what a run is made of
                 await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
                 await room.acquire()
 
-    reading = asyncio.create_task(read())
+    reading = asyncio.create_task(read_rows())
     reading.add_done_callback(due.put_nowait)  # wakes the loop below, which must see the end as well
     try:
         while running or not (reading.done() and due.empty()):
             task = await due.get()
             await asyncio.wait([task])
-            if task is not reading and not task.cancelled() and (found := task.result()) is not None:
-                yield found
+            if task is reading or task.cancelled():
+                continue
+            result = task.result()
+            if result is not None:
+                yield result
                 room.release()
-        if ended:
-            raise ended[0]
+        if ends:
+            raise ends[0]
         await reading  # raises what reading the rows raised
     finally:
-        _cancel(reading, *running)
+        _cancel_all([reading, *running])
         await asyncio.gather(reading, *running, return_exceptions=True)
 
 
-def _cancel(*tasks: asyncio.Task[Any]) -> None:
+def _cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
 
 
-async def _next(rows: Any) -> Any:  # noqa: ANN401  an iterator of either kind; a row, or _END
-    return await anext(rows, _END) if hasattr(rows, "__anext__") else next(rows, _END)
+async def _next_row(iterator: Any) -> Any:  # noqa: ANN401  an iterator of either kind; a row, or _END
+    if hasattr(iterator, "__anext__"):
+        return await anext(iterator, _END)
+    return next(iterator, _END)
 
 
-async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:
-    """The verdict of a row.
+async def _judge_case(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:
+    """Return the verdict of a row; an error becomes one.
 
     Raises:
         EndsRunError, SystemExit, KeyboardInterrupt: no further row can be judged.
     """
     try:
         return await judge.ajudge(case, ask=partial(limits.ask, asyncio.get_running_loop().time()))
-    except (Exception, asyncio.CancelledError) as error:
+    except asyncio.CancelledError as error:
         task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+        if task is None or task.cancelling():
             raise  # the run was cancelled; otherwise a client raised it
+        return judge.error_verdict(error, case)
+    except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         return judge.error_verdict(error, case)
 
 
-def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
-    """The verdict of a row that raised an error before it was judged."""
+def _error_before_judging(judge: str, error: Exception, case_id: str) -> Verdict:
+    """Return the verdict of a row that raised an error before it was judged."""
     return with_error(Verdict(judge=judge, status="error", case_id=case_id), error)
 
 
@@ -400,8 +447,8 @@ def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     """
     thread = LoopThread("run")
     try:
-        while (found := thread.run(anext, outputs, _END)) is not _END:
-            yield cast("T", found)
+        while (output := thread.run(anext, outputs, _END)) is not _END:
+            yield cast("T", output)
     finally:
         if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
             thread.close()
@@ -419,73 +466,84 @@ class Limits:
     in flight when the last token is spent can exceed `max_tokens`.
 
     Attributes:
-        most: the budget: how many calls and tokens there may be.
+        budget: how many calls and tokens there may be, by the name of the option.
 
     Raises:
         ValueError: a limit is below 1, or the deadline not above 0.
     """
 
     def __init__(self, options: RunOptions) -> None:
-        self._deadline = deadline = options.get("deadline")
-        is_low = deadline is not None and not deadline > 0
-        raise_if(ValueError, (is_low, f"deadline must be more than 0 seconds, not {deadline}"))
-        budget = {"max_calls": options.get("max_calls"), "max_tokens": options.get("max_tokens")}
-        for name, limit in budget.items():
-            is_low = limit is not None and limit < 1
-            raise_if(ValueError, (is_low, f"{name} must be 1 or more, not {limit}"))
-        self.most = {name: limit or NO_LIMIT for name, limit in budget.items()}
-        self._spent = dict.fromkeys(budget, 0)
-        self._left = asyncio.Semaphore(self.most["max_calls"])
+        deadline = options.get("deadline")
+        if deadline is not None and not deadline > 0:
+            message = f"deadline must be more than 0 seconds, not {deadline}"
+            raise ValueError(message)
+        self._deadline = deadline
+        self.budget: dict[str, int] = {}
+        limits = {"max_calls": options.get("max_calls"), "max_tokens": options.get("max_tokens")}
+        for name, limit in limits.items():
+            if limit is None:
+                self.budget[name] = NO_LIMIT
+            elif limit < 1:
+                message = f"{name} must be 1 or more, not {limit}"
+                raise ValueError(message)
+            else:
+                self.budget[name] = limit
+        self._spent = dict.fromkeys(self.budget, 0)
+        self._free_calls = asyncio.Semaphore(self.budget["max_calls"])
         self._pace = Pace(options.get("concurrency", CONCURRENCY), options.get("on_outage"))
 
     async def ask(self, started: float, model: Model, request: Request) -> Reply:
-        """The model's reply, if it comes before the deadline of the row that was started then.
+        """Return the model's reply, if it comes before the deadline of the row that was started then.
 
         Raises:
             EndsRunError: no further row can be judged.
             ModelError: as for `Pace.ask`; `timeout` after the deadline.
         """
-        limit = asyncio.timeout_at(None if self._deadline is None else started + self._deadline)
+        deadline = None if self._deadline is None else started + self._deadline
+        timeout = asyncio.timeout_at(deadline)
         try:
-            async with limit:
-                return await self._counted(model, request)
+            async with timeout:
+                return await self._count_call(model, request)
         except ModelError as error:
             if error.code in ENDS_RUN or self._pace.ends_run(error):
                 raise EndsRunError(error) from error
             raise
         except TimeoutError as error:
-            if not limit.expired():
-                raise
+            if not timeout.expired():
+                raise  # the model's own
             message = f"{model.name}: no verdict within the row's deadline of {self._deadline:g} s"
             raise model_error("timeout", message, model.name) from error
 
-    async def _counted(self, model: Model, request: Request) -> Reply:
+    async def _count_call(self, model: Model, request: Request) -> Reply:
         """Make one call and count it. If all calls are reserved, wait until one is free.
 
         Raises:
             ModelError: as for `Pace.ask`; `budget`, if a limit has been reached.
         """
-        await self._left.acquire()
+        await self._free_calls.acquire()
         n_calls = 0
         try:
             self._check_budget()
             n_calls = 1  # a call that is cancelled or fails counts too
             reply = await self._pace.ask(model, request)
-            n_calls = int(not reply.cached)
-            self._spent["max_tokens"] += reply.usage.total_tokens if reply.usage else 0
+            if reply.cached:
+                n_calls = 0
+            if reply.usage:
+                self._spent["max_tokens"] += reply.usage.total_tokens
         except ModelError as error:
-            n_calls = 0 if error.code == "rate_limited" else n_calls
+            if error.code == "rate_limited":
+                n_calls = 0
             raise
         finally:
             self._spent["max_calls"] += n_calls
-            if not n_calls or self._used_up():
-                self._left.release()  # the next one that waits must find out too
+            if n_calls == 0 or self._used_up():
+                self._free_calls.release()  # the next one that waits must find out too
         return reply
 
     def _used_up(self) -> list[str]:
-        return [name for name, spent in self._spent.items() if spent >= self.most[name]]
+        return [name for name, spent in self._spent.items() if spent >= self.budget[name]]
 
     def _check_budget(self) -> None:
         for name in self._used_up():
-            message = f"{SPENT[name]}: {self._spent[name]}, and `{name}` allows {self.most[name]}"
+            message = f"{SPENT[name]}: {self._spent[name]}, and `{name}` allows {self.budget[name]}"
             raise model_error("budget", message, name)

@@ -64,12 +64,14 @@ class Summary(Frozen):
     @property
     def counts(self) -> str:
         """The numbers of rows in one sentence, as adapters show them next to the figures."""
-        errors = ", ".join(f"{code} {count}" for code, count in self.errors.items())
-        return (
+        errors = ", ".join(f"{code} {count}" for code, count in self.errors.items()) or "none"
+        sentence = (
             f"{self.n} rows: {self.n_ok} with a score, {self.n_not_applicable} not applicable, "
-            f"{self.n_error} errors ({errors or 'none'})"
-            f"{(self.evidence_not_found and f', {self.evidence_not_found} with evidence_not_found') or ''}"
+            f"{self.n_error} errors ({errors})"
         )
+        if self.evidence_not_found:
+            sentence += f", {self.evidence_not_found} with evidence_not_found"
+        return sentence
 
 
 class Tally:
@@ -80,8 +82,8 @@ class Tally:
     """
 
     def __init__(self, judges: Iterable[str] = ()) -> None:
-        self._first = tuple(dict.fromkeys(judges))
-        self._counts: defaultdict[str, _Count] = defaultdict(_Count)
+        self._first_judges = tuple(dict.fromkeys(judges))
+        self._counts: defaultdict[str, _Counts] = defaultdict(_Counts)
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -92,13 +94,13 @@ class Tally:
         self._counts[judge].n["waiting"] += n_rows
 
     def summaries(self) -> list[Summary]:
-        """One summary per judge so far: first the judges named at the start, then the others by name."""
-        others = sorted(self._counts.keys() - set(self._first))
-        return [self._counts[judge].summary(judge) for judge in (*self._first, *others)]
+        """Make one summary per judge so far: first the judges named at the start, then all others by name."""
+        further_judges = sorted(self._counts.keys() - set(self._first_judges))
+        return [self._counts[judge].summary(judge) for judge in (*self._first_judges, *further_judges)]
 
 
 def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
-    """One summary per judge, sorted by name. The verdicts may be any iterable and are not kept.
+    """Make one summary per judge, sorted by name. The verdicts may be any iterable and are not kept.
 
     Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
     """
@@ -109,11 +111,11 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
 
 
 @dataclass
-class _Count:
+class _Counts:
     """The running counts of one judge."""
 
-    total: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
-    agreement: Fraction = Fraction()
+    total_score: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
+    total_agreement: Fraction = Fraction()
     n: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
@@ -122,20 +124,25 @@ class _Count:
     def add(self, verdict: Verdict) -> None:
         self.n[verdict.status] += 1
         if verdict.score is not None:
-            self.total += Fraction(verdict.score)
-            self.n["passed"] += bool(verdict.passed)
+            self.total_score += Fraction(verdict.score)
+            if verdict.passed:
+                self.n["passed"] += 1
         if verdict.label is not None:
             self.labels[verdict.label] += 1
         if verdict.error is not None:
             self.errors[verdict.error.code] += 1
-        self.n["evidence_not_found"] += any(part.warnings for part in verdict.parts)
-        self.n["logprobs_unusable"] += "logprobs_unusable" in verdict.warnings
+        if any(part.warnings for part in verdict.parts):
+            self.n["evidence_not_found"] += 1
+        if "logprobs_unusable" in verdict.warnings:
+            self.n["logprobs_unusable"] += 1
         self.n["calls"] += verdict.attempts
-        self.n["asked"] += verdict.attempts > 0
+        if verdict.attempts > 0:
+            self.n["rows_with_calls"] += 1
         if verdict.agreement is not None:
-            self.n["voted"] += 1
-            self.n["split"] += verdict.agreement < 1
-            self.agreement += Fraction(verdict.agreement)
+            self.n["rows_with_votes"] += 1
+            self.total_agreement += Fraction(verdict.agreement)
+            if verdict.agreement < 1:
+                self.n["split"] += 1
         if verdict.usage is not None:
             self.usage = (self.usage or Usage()) + verdict.usage
 
@@ -143,33 +150,39 @@ class _Count:
         n = self.n
         n_unknown = n["error"] + n["waiting"]
         n_scorable = n["ok"] + n_unknown
-        lowest, highest = _share(self.total, n_scorable), _share(self.total + n_unknown, n_scorable)
+        lowest_mean = _mean(self.total_score, n_scorable)
+        highest_mean = _mean(self.total_score + n_unknown, n_scorable)
+        bounds = None
+        if lowest_mean is not None and highest_mean is not None:
+            bounds = (lowest_mean, highest_mean)
         return Summary(
             judge=judge,
-            mean=_share(self.total, n["ok"]),
+            mean=_mean(self.total_score, n["ok"]),
             n_ok=n["ok"],
             n_error=n["error"],
             n_not_applicable=n["not_applicable"],
-            coverage=_share(n["ok"], n_scorable),
-            bounds=None if lowest is None or highest is None else (lowest, highest),
-            pass_rate=_share(n["passed"], n["ok"]),
+            coverage=_mean(n["ok"], n_scorable),
+            bounds=bounds,
+            pass_rate=_mean(n["passed"], n["ok"]),
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
             evidence_not_found=n["evidence_not_found"],
             logprobs_unusable=n["logprobs_unusable"],
-            calls_per_row=_share(n["calls"], n["asked"]),
-            agreement=_share(self.agreement, n["voted"]),
-            split_rate=_share(n["split"], n["voted"]),
+            calls_per_row=_mean(n["calls"], n["rows_with_calls"]),
+            agreement=_mean(self.total_agreement, n["rows_with_votes"]),
+            split_rate=_mean(n["split"], n["rows_with_votes"]),
             usage=self.usage,
             n_waiting=n["waiting"],
         )
 
 
-def _share(total: Fraction | int, n: int) -> float | None:
-    """The total by the number; None if that is 0."""
-    return float(total / n) if n else None
+def _mean(total: Fraction | int, n: int) -> float | None:
+    """The total divided by the number; None if that is 0."""
+    if n == 0:
+        return None
+    return float(total / n)
 
 
 def _by_frequency(counts: Counter[str]) -> dict[str, int]:
     """The counts, the most frequent first, and by name where they are equal."""
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -40,45 +40,63 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
         CaseError: `unreadable_file`: it should be Parquet with a column `verdict` and is not.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    is_table = format_of(path) == "parquet"
-    rows: Iterable[FileRow] = read_rows(path, "jsonl")
-    if is_table:
+    if format_of(path) == "parquet":
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
-        rows = parquet_rows(Path(path), "verdict")
+        is_table = True
+        rows: Iterable[FileRow] = parquet_rows(Path(path), "verdict")
+    else:
+        is_table = False
+        rows = read_rows(path, "jsonl")
     for number, row in enumerate(rows, 1):
         if isinstance(row, CaseError):
             yield row
             continue
         try:
-            yield (
-                Verdict.model_validate_json(row["verdict"] or "") if is_table else Verdict.model_validate(row)
-            )
+            if is_table:
+                verdict = Verdict.model_validate_json(row["verdict"] or "")
+            else:
+                verdict = Verdict.model_validate(row)
         except ValidationError as error:
             message = f"row {number}: not a verdict ({first_fault(error)})"
             yield CaseError("unreadable_row", message, f"row {number}")
+        else:
+            yield verdict
 
 
 def latest_verdicts(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
-    """The verdict that counts of every judge on every case, and how many others were dropped.
+    """Keep the verdict that counts of every judge on every case.
 
     A row that failed is judged once more, in a resumed run or in a table that is appended to. The last
     verdict counts, but an error does not replace a verdict: tables do not always keep the order of their
     rows. An error with another key does, because the case or the judge was changed in between, and the
     verdict is on what is no longer there. Verdicts on cases without an id are all kept, because nothing
     shows that two of them are on the same case.
+
+    Returns:
+        The verdicts that count, and how many do not.
     """
-    kept: dict[object, Verdict] = {}
-    n_seen = 0
-    for n_seen, verdict in enumerate(verdicts, 1):
-        key = n_seen if verdict.case_id is None else (verdict.judge, verdict.case_id)
-        before = kept.get(key)
-        is_same = before and (before.key == verdict.key or None in {before.key, verdict.key})
-        if before and is_same and verdict.error and not before.error:
+    latest: dict[object, Verdict] = {}
+    n_verdicts = 0
+    for verdict in verdicts:
+        n_verdicts += 1
+        if verdict.case_id is None:
+            latest[n_verdicts] = verdict
             continue
-        kept.pop(key, None)
-        kept[key] = verdict
-    return list(kept.values()), n_seen - len(kept)
+        judged = (verdict.judge, verdict.case_id)
+        earlier = latest.get(judged)
+        if earlier and verdict.error and not earlier.error and _may_have_one_key(earlier, verdict):
+            continue
+        latest.pop(judged, None)  # so that it stands where the last one came
+        latest[judged] = verdict
+    return list(latest.values()), n_verdicts - len(latest)
+
+
+def _may_have_one_key(first: Verdict, second: Verdict) -> bool:
+    """Tell whether nothing shows that the judge or the case was changed between two verdicts."""
+    if first.key is None or second.key is None:
+        return True
+    return first.key == second.key
 
 
 class ResumeError(GroundjudgeError):
@@ -101,14 +119,17 @@ class PreviousVerdicts:
     """
 
     def __init__(self, lines: BinaryIO, offsets: dict[str, int]) -> None:
-        self._lines, self._offsets, self._used = lines, offsets, set[str]()
+        self._lines = lines
+        self._offsets = offsets
+        self._used_keys = set[str]()
 
     def __call__(self, judge: AnyJudge, case: Case) -> Verdict | None:
-        """The verdict of the judge on the case, or None."""
-        offset = self._offsets.get(key := judge.key(case))
+        """Return the verdict of the judge on the case, or None."""
+        key = judge.key(case)
+        offset = self._offsets.get(key)
         if offset is None:
             return None
-        self._used.add(key)
+        self._used_keys.add(key)
         self._lines.seek(offset)
         return Verdict.model_validate_json(self._lines.readline())
 
@@ -118,12 +139,12 @@ class PreviousVerdicts:
     @property
     def n_used(self) -> int:
         """How many verdicts were reused."""
-        return len(self._used)
+        return len(self._used_keys)
 
     @property
     def n_unused(self) -> int:
         """How many were not, because their cases were removed or changed."""
-        return len(self._offsets) - len(self._used)
+        return len(self._offsets) - len(self._used_keys)
 
 
 class Output(NamedTuple):
@@ -160,19 +181,24 @@ def open_output(
             `resume` nor `overwrite` says what becomes of it; the others as for `resumed`.
         OSError: it cannot be opened, or its folder cannot be written to.
     """
-    if out is None or out == STDIO:
-        yield Output(None if out is None else sys.stdout.buffer)
+    if out is None:
+        yield Output(None)
+        return
+    if out == STDIO:
+        yield Output(sys.stdout.buffer)
         return
     path = Path(out)
     with lock_file(path, ResumeError("in_use", f"{out}: another command is writing to it", out)):
-        is_new, has_verdicts = not path.exists(), is_nonempty_file(path)
+        is_new = not path.exists()
+        has_verdicts = is_nonempty_file(path)
         if has_verdicts and not (resume or overwrite):
             choice = "continue it with --resume, or replace it with --overwrite"
             raise ResumeError("exists", f"--out {out} already exists: {choice}", out)
-        continued = resume_verdict_file(path, judges) if has_verdicts and resume else nullcontext()
+        is_resumed = has_verdicts and resume
+        previous_run = resume_verdict_file(path, judges) if is_resumed else nullcontext()
         try:
             # Without a buffer, which would be written once more when the file is closed.
-            with continued as previous, open(path, "ab", buffering=0, opener=private_opener) as file:
+            with previous_run as previous, open(path, "ab", buffering=0, opener=private_opener) as file:
                 yield Output(file, previous, is_replaced=has_verdicts and not resume)
         except BaseException:
             if is_new and not is_nonempty_file(path):
@@ -196,27 +222,27 @@ def resume_verdict_file(path: Path, judges: Iterable[AnyJudge]) -> Generator[Pre
             model or parameters.
         OSError: the file cannot be read or written, or its folder cannot be written to.
     """
-    by_name = {judge.name: judge for judge in judges}
+    judge_by_name = {judge.name: judge for judge in judges}
     offsets: dict[str, int] = {}
     # For writing, so that a file that must not be continued is not replaced either.
-    with replace_file(path) as kept, path.open("r+b") as lines:
+    with replace_file(path) as new_file, path.open("r+b") as lines:
         for number, line in enumerate(lines, 1):
-            verdict = _parse(line, f"{path}, line {number}")
+            verdict = _parse_verdict(line, f"{path}, line {number}")
             if verdict is None:
                 continue
-            judge, error = by_name.get(verdict.judge), verdict.error
-            if error and (judge or not verdict.judge or error.code == "unknown_judge"):
+            judge = judge_by_name.get(verdict.judge)
+            if verdict.error and (judge or not verdict.judge or verdict.error.code == "unknown_judge"):
                 continue  # this run meets it again
             if judge:
                 _check_identity(verdict, judge, path)
-                offsets[str(verdict.key)] = kept.tell()  # of two, the newer
-            kept.write(line.rstrip(b"\n") + b"\n")
+                offsets[str(verdict.key)] = new_file.tell()  # of two, the newer
+            new_file.write(line.rstrip(b"\n") + b"\n")
     with path.open("rb") as lines:
         yield PreviousVerdicts(lines, offsets)
 
 
-def _parse(line: bytes, place: str) -> Verdict | None:
-    """The verdict on a line; None for an unfinished line."""
+def _parse_verdict(line: bytes, place: str) -> Verdict | None:
+    """Return the verdict on a line; None for an unfinished line."""
     try:
         return Verdict.model_validate_json(line)
     except ValidationError as error:
@@ -227,15 +253,22 @@ def _parse(line: bytes, place: str) -> Verdict | None:
 
 
 def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
-    """Make sure that the verdict is by exactly this judge."""
+    """Make sure that the verdict is by exactly this judge.
+
+    Raises:
+        ResumeError: `other_prompt`, `other_model`.
+    """
     if verdict.key and verdict.key.startswith(f"{judge.identity}-"):
         return
     prompt = judge.prompt_id
-    code, what = "other_prompt", f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     if verdict.prompt == prompt:
-        code, what = "other_model", "another model, other settings or another version of groundjudge"
+        code = "other_model"
+        difference = "another model, other settings or another version of groundjudge"
+    else:
+        code = "other_prompt"
+        difference = f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     message = (
-        f"{path} holds verdicts of {verdict.signature}, but this run uses {what}: "
+        f"{path} holds verdicts of {verdict.signature}, but this run uses {difference}: "
         "choose another --out, or replace the file with --overwrite"
     )
     raise ResumeError(code, message, str(path))
@@ -280,12 +313,13 @@ class RunTotals:
             self.kept_verdicts.setdefault(verdict.case_id, []).append(verdict)
         if verdict.judge:
             self.tally.add(verdict)
-        if verdict.error and verdict.judge:
-            message = f"{verdict.case_id}: {verdict.error.message}"
-            self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
+            if verdict.error:
+                message = f"{verdict.case_id}: {verdict.error.message}"
+                self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
         elif verdict.error:
             self.n_unreadable += 1
-            self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
+            if len(self.unreadable) < MAX_UNREADABLE:
+                self.unreadable.append(verdict.error.message)
         return is_new
 
 
@@ -311,28 +345,30 @@ def write_verdicts(
     """
     file = output.file
     with closing(judged) as verdicts:
-        first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
+        first_verdict = list(islice(verdicts, 1))  # may raise, and must do so before a file is emptied
         if file and output.is_replaced:
             file.truncate(0)
         with progress as advance:
             try:
-                for verdict in chain(first, verdicts):
+                for verdict in chain(first_verdict, verdicts):
                     if totals.add(verdict) and file:
-                        _write(verdict, file)
+                        _write_line(verdict, file)
                     advance()
-            except (GroundjudgeError, KeyboardInterrupt) as error:
-                if not isinstance(error, KeyboardInterrupt | ModelError) and error.code != "unwritable":
+            except KeyboardInterrupt:
+                totals.stopped = GroundjudgeError("interrupted", "interrupted")
+            except GroundjudgeError as error:
+                if not isinstance(error, ModelError) and error.code != "unwritable":
                     raise
-                interrupted = GroundjudgeError("interrupted", "interrupted")
-                totals.stopped = error if isinstance(error, GroundjudgeError) else interrupted
+                totals.stopped = error
 
 
-def _write(verdict: Verdict, file: BinaryIO) -> None:
+def _write_line(verdict: Verdict, file: BinaryIO) -> None:
     """Write a verdict at once and as a whole line."""
     line = memoryview(json_line(verdict.model_dump_json(), file))
     try:
         while line:  # a disk that is nearly full takes a part of it
-            line = line[file.write(line) :]
+            n_written = file.write(line)
+            line = line[n_written:]
         file.flush()
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
