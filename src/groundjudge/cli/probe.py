@@ -22,7 +22,7 @@ from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_err
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.files import replace_file
 from groundjudge.lab.probe import figures
-from groundjudge.lab.probe.figures import Card, EditFigures, Judged, Probe, result_of
+from groundjudge.lab.probe.figures import Card, EditFigures, JudgedTrial, Probe, result_of
 from groundjudge.lab.probe.plan import FAMILIES, Family, ask_twice, plan_of
 from groundjudge.lab.proportions import Rate
 from groundjudge.rubric.rubric import load_rubric
@@ -257,7 +257,7 @@ def _show_comparison(screen: Screen, first: Card, second: Card) -> None:
         screen.text("The probes used different cases: no test.")
 
 
-def _comparison_cells(pair: figures.Compared) -> list[str]:
+def _comparison_cells(pair: figures.EditComparison) -> list[str]:
     first = pair.first.rate.value
     second = pair.second.rate.value
     difference = "-"
@@ -359,7 +359,7 @@ def _legend(card: Card) -> str:
     )
 
 
-def _show_failure(screen: Screen, failure: Judged) -> None:
+def _show_failure(screen: Screen, failure: JudgedTrial) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
     trial = failure.trial
     verdict = failure.verdict

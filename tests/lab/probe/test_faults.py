@@ -8,7 +8,7 @@ import pytest
 
 from groundjudge import Case, load_rubric, names
 from groundjudge.lab.probe.cases import built_in_cases
-from groundjudge.lab.probe.edit import backing, everything, suitable_edits
+from groundjudge.lab.probe.edit import all_text, backing_text, suitable_edits
 from groundjudge.lab.probe.faults import EDITS
 from groundjudge.text.numbers import numbers
 
@@ -135,9 +135,9 @@ def test_exchanged_fact_stands_nowhere_in_the_case(edit: str) -> None:
     edited = [(each, found) for _, each in ALL_CASES if (found := EDITS[edit].apply(each.case))]
     for each, found in edited:
         assert found.model_copy(update={"response": each.case.response}) == each.case
-        more = set(numbers(found.response_text)) - set(numbers(everything(each.case)))
+        more = set(numbers(found.response_text)) - set(numbers(all_text(each.case)))
         assert more or edit in {"unit", "date", "name"}, found.response_text
-        assert found.response_text not in backing(each.case)
+        assert found.response_text not in backing_text(each.case)
     assert len(edited) >= 0.2 * len(ALL_CASES)
 
 

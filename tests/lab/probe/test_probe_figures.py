@@ -96,7 +96,9 @@ def test_family_counts_each_case_once_in_its_interval_and_all_its_edits_in_its_t
     found = result.card.family("faults")
     assert found.rate.n > 4
     assert found.rate.low == wilson(1.0, 2).low
-    n_edits = Counter(each.trial.original.name for each in result.judged if each.trial.family == "faults")
+    n_edits = Counter(
+        each.trial.original.name for each in result.judged_trials if each.trial.family == "faults"
+    )
     assert found.p == pytest.approx(2 / prod(n + 1 for n in n_edits.values()))
 
 

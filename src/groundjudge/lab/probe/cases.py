@@ -65,21 +65,23 @@ def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
     Raises:
         ProbeError: `no_source`, `no_cases`, `nothing_passes`, `nothing_fails`, or as for the functions below.
     """
-    if BACKING.isdisjoint(each.field for each in rubric.inputs):
-        shown = ", ".join(each.name for each in rubric.inputs)
+    shown_fields = {prompt_input.field for prompt_input in rubric.inputs}
+    if BACKING.isdisjoint(shown_fields):
+        names = ", ".join(prompt_input.name for prompt_input in rubric.inputs)
         message = (
-            f"{rubric.name} shows only {shown}: a probe edits facts that something backs, so the prompt must "
+            f"{rubric.name} shows only {names}: a probe edits facts that something backs, so the prompt must "
             "show one of context, reference, profile and conversation"
         )
         raise ProbeError("no_source", message, rubric.name)
-    found = built_in_cases(rubric) if rows is None else labelled_cases(rows)
-    labels = {each.is_right for each in found}
+    cases = built_in_cases(rubric) if rows is None else labelled_cases(rows)
+    labels = {case.is_right for case in cases}
     for is_right, code, expect in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
         if is_right not in labels:
-            needs = "a probe needs right and wrong responses"
-            message = f"no case is labelled {expect} (expect: {expect}): {needs}"
+            message = (
+                f"no case is labelled {expect} (expect: {expect}): a probe needs right and wrong responses"
+            )
             raise ProbeError(code if labels else "no_cases", message)
-    return found
+    return cases
 
 
 def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
@@ -88,14 +90,14 @@ def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
     Raises:
         ProbeError: `no_cases`: no set has them all.
     """
-    sets = sorted(FOLDER.glob("*.jsonl"), key=lambda file: (file.stem != rubric.name, file.stem))
-    for file in sets:
-        found = labelled_cases(read_rows(file))
-        if all(not rubric.prompt.missing(each.case) for each in found):
-            return found
-    needed = ", ".join(each.name for each in rubric.inputs if each.required)
+    files = sorted(FOLDER.glob("*.jsonl"), key=lambda file: (file.stem != rubric.name, file.stem))
+    for file in files:
+        cases = labelled_cases(read_rows(file))
+        if not any(rubric.prompt.missing(labelled_case.case) for labelled_case in cases):
+            return cases
+    required = ", ".join(prompt_input.name for prompt_input in rubric.inputs if prompt_input.required)
     message = (
-        f"{rubric.name}: no set of cases that comes with groundjudge has all of its inputs ({needed}): "
+        f"{rubric.name}: no set of cases that comes with groundjudge has all of its inputs ({required}): "
         "pass cases of your own, each with its inputs and expect, pass or fail (--cases FILE)"
     )
     raise ProbeError("no_cases", message, rubric.name)
@@ -107,23 +109,26 @@ def labelled_cases(rows: Iterable[Row]) -> list[ProbeCase]:
     Raises:
         ProbeError: `bad_case`: a row cannot be read, has no label, or an id appears twice.
     """
-    found = [_labelled(row, number) for number, row in enumerate(rows, 1)]
-    twice = [name for name, n in Counter(each.name for each in found).items() if n > 1]
-    if twice:
-        raise ProbeError("bad_case", f"two cases have the id {twice[0]!r}", twice[0])
-    return found
+    cases = [_labelled_case(row, number) for number, row in enumerate(rows, 1)]
+    counts = Counter(case.name for case in cases)
+    for name, count in counts.items():
+        if count > 1:
+            raise ProbeError("bad_case", f"two cases have the id {name!r}", name)
+    return cases
 
 
-def _labelled(row: Row, number: int) -> ProbeCase:
+def _labelled_case(row: Row, number: int) -> ProbeCase:
     try:
         if isinstance(row, CaseError):
             raise row
         case = case_of(row, number)
     except CaseError as error:
         raise ProbeError("bad_case", f"row {number} of the cases: {error.message}", error.subject) from error
-    given: Any = case.metadata.get("expect", case.metadata.get("label"))
-    is_right = EXPECTED.get(given) if isinstance(given, str | bool | int | float) else None
+    label: Any = case.metadata.get("expect", case.metadata.get("label"))
+    is_right: bool | None = None
+    if isinstance(label, str | bool | int | float):  # a list or a mapping has no hash
+        is_right = EXPECTED.get(label)
     if is_right is None:
-        message = f"{case.id}: expect must be pass or fail (or label 1 or 0), not {given!r}"
+        message = f"{case.id}: expect must be pass or fail (or label 1 or 0), not {label!r}"
         raise ProbeError("bad_case", message, str(case.id))
     return ProbeCase(case, is_right, bool(case.metadata.get("canary")))

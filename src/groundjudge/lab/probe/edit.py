@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.shapes import text_of
@@ -42,8 +42,11 @@ class Edit(NamedTuple):
 
     def suits(self, rubric: Rubric) -> bool:
         """Whether the edit makes sense for a judge."""
-        traits = {rubric.name, *(each.field for each in rubric.inputs)}
-        traits |= {"sentences"} if rubric.format.parts_are_sentences else set()
+        traits = {rubric.name}
+        for prompt_input in rubric.inputs:
+            traits.add(prompt_input.field)
+        if rubric.format.parts_are_sentences:
+            traits.add("sentences")
         return traits.issuperset(self.needs.split()) and traits.isdisjoint(self.unless.split())
 
 
@@ -53,13 +56,14 @@ def suitable_edits(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Funct
 
 
 @cache
-def _texts() -> Mapping[str, Mapping[str, Sequence[str]]]:
+def _texts_by_language() -> Mapping[str, Mapping[str, Sequence[str]]]:
     return json.loads(TEXTS.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def texts_of(name: str, case: Case) -> Sequence[str]:
     """The texts of a name in the language of the response, from `TEXTS`."""
-    return _texts()["chinese" if CHINESE.search(case.response_text) else "english"][name]
+    language = "chinese" if CHINESE.search(case.response_text) else "english"
+    return _texts_by_language()[language][name]
 
 
 def text_in_language(name: str, case: Case) -> str:
@@ -67,17 +71,19 @@ def text_in_language(name: str, case: Case) -> str:
     return texts_of(name, case)[0]
 
 
-def backing(case: Case) -> str:
+def backing_text(case: Case) -> str:
     """All that can back a response: documents, reference, profile, conversation and real answers."""
-    documents = (f"{document.title}\n{document.content}" for document in case.context or ())
-    spoken = text_of(case.conversation, "")
-    fields = (case.reference, case.profile, spoken, *(case.answers or ()))
-    return "\n".join([*documents, *filter(None, fields)])
+    texts = [f"{document.title}\n{document.content}" for document in case.context or ()]
+    for text in (case.reference, case.profile, text_of(case.conversation, ""), *(case.answers or ())):
+        if text:
+            texts.append(text)
+    return "\n".join(texts)
 
 
-def everything(case: Case) -> str:
+def all_text(case: Case) -> str:
     """All text of a case."""
-    return "\n".join([text_of(case.query, ""), backing(case), case.agent_name or "", case.response_text])
+    texts = [text_of(case.query, ""), backing_text(case), case.agent_name or "", case.response_text]
+    return "\n".join(texts)
 
 
 def with_response(case: Case, text: str | None) -> Case | None:
@@ -85,62 +91,76 @@ def with_response(case: Case, text: str | None) -> Case | None:
 
     None if there is no text, or if it is the response.
     """
-    new = _with_text(case.response, "assistant", text or "")
-    return case.replace(response=new) if text and text != case.response_text else None
+    if not text or text == case.response_text:
+        return None
+    return case.replace(response=_with_text(case.response, "assistant", text))
 
 
-def with_asked(field: str, case: Case, text: str) -> Case | None:
+def with_user_text(field: Literal["query", "conversation"], case: Case, text: str) -> Case | None:
     """The case with text added to what the user said last, in the query or in the conversation."""
     value: str | tuple[Message, ...] | None = getattr(case, field)
-    added = f"{text_of(value, 'user')}\n{text}"
-    changes: Any = {field: _with_text(value, "user", added)}
-    return case.replace(**changes) if value else None
+    if not value:
+        return None
+    longer_text = f"{text_of(value, 'user')}\n{text}"
+    longer_value = _with_text(value, "user", longer_text)
+    if field == "query":
+        return case.replace(query=longer_value)
+    return case.replace(conversation=longer_value)
 
 
-def with_document(case: Case, text: str) -> Case | None:
+def with_document_text(case: Case, text: str) -> Case | None:
     """The case with text added to its last document."""
     if not case.context:
         return None
-    *others, last = case.context
+    last = case.context[-1]
     longer = last.model_copy(update={"content": f"{last.content}\n{text}"})
-    return case.replace(context=(*others, longer))
+    return case.replace(context=(*case.context[:-1], longer))
 
 
-def appended(name: str, case: Case) -> Case | None:
+def with_unrelated_sentence(name: str, case: Case) -> Case | None:
     """The case with one more sentence in its response, about something that the case does not mention."""
-    text = unrelated(name, case)
+    sentence = unrelated_text(name, case)
+    if sentence is None:
+        return None
     between = text_in_language("between_sentences", case)
-    return with_response(case, text and f"{case.response_text}{between}{text}")
+    return with_response(case, f"{case.response_text}{between}{sentence}")
 
 
-def unrelated(name: str, case: Case) -> str | None:
+def unrelated_text(name: str, case: Case) -> str | None:
     """The first text of a name that has no number, and hardly a content word, in common with a case."""
-    given = everything(case)
-    theirs, known = _content(given), set(numbers(given))
-    fits = (
-        text
-        for text in texts_of(name, case)
-        if len(_content(text) & theirs) <= len(_content(text)) // 5 and known.isdisjoint(numbers(text))
-    )
-    return next(fits, None)
+    case_text = all_text(case)
+    case_words = _content_words(case_text)
+    case_numbers = set(numbers(case_text))
+    for text in texts_of(name, case):
+        text_words = _content_words(text)
+        common = text_words & case_words
+        if len(common) <= len(text_words) // 5 and case_numbers.isdisjoint(numbers(text)):
+            return text
+    return None
 
 
 def stated_share(text: str, source: str) -> float:
     """The share of a text's content words that a source has."""
-    mine = _content(text)
-    return len(mine & _content(source)) / (len(mine) or 1)
+    text_words = _content_words(text)
+    if not text_words:
+        return 0.0
+    return len(text_words & _content_words(source)) / len(text_words)
 
 
 @lru_cache(MOST_KEPT)
-def _content(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     return frozenset(word.stem for word in words(text) if word.weight == 1)
 
 
 def _with_text(
     value: str | tuple[Message, ...] | None, role: str, text: str
 ) -> str | tuple[Message, ...] | None:
+    """A value with another text: of messages the last one of that role with a text has it, or the last."""
     if value is None or isinstance(value, str):
         return text
-    places = [at for at, each in enumerate(value) if each.role == role and each.content.strip()]
-    last = places[-1] if places else len(value) - 1
-    return (*value[:last], value[last].model_copy(update={"content": text}), *value[last + 1 :])
+    place = len(value) - 1
+    for index, message in enumerate(value):
+        if message.role == role and message.content.strip():
+            place = index
+    changed = value[place].model_copy(update={"content": text})
+    return (*value[:place], changed, *value[place + 1 :])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TypeAlias
 
 from groundjudge.text.numbers import numbers
@@ -21,10 +21,11 @@ Exchange: TypeAlias = Callable[[str, str, str], str | None]
 
 _WEEK = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 WEEKDAYS = tuple(_WEEK.split())
-_NAMES_OF_DATES = (
+_NAMES_OF_DATES: Sequence[Sequence[str]] = (
     WEEKDAYS,
     MONTHS,
-    *([f"{week}{day}" for day in "一二三四五六日"] for week in ("周", "星期")),
+    [f"周{day}" for day in "一二三四五六日"],
+    [f"星期{day}" for day in "一二三四五六日"],
 )
 
 _UNITS = (
@@ -33,12 +34,22 @@ _UNITS = (
     "; kilos pounds; kg g; litres gallons; liters gallons; euros dollars cents; euro dollar"
     "; 升 毫升; 欧元 美元; 秒 分钟 小时 天 周 个月; 公里 米 厘米 毫米; 千克 克; 公斤 克; 元 角"
 )
-# Units, each with a neighbour of its kind: another quantity of the same number.
-UNITS: Mapping[str, str] = {
-    one: other
-    for row in map(str.split, reversed(_UNITS.split(";")))
-    for one, other in (*pairwise(row[::-1]), *pairwise(row))
-}
+
+
+def _neighbouring_units() -> dict[str, str]:
+    """Units, each with a neighbour of its kind: the larger one, or of the largest the one before it."""
+    neighbours: dict[str, str] = {}
+    # A unit in several rows, such as pounds, has the neighbour of the first of them, which is set last.
+    for kind in reversed(_UNITS.split(";")):
+        units = kind.split()
+        for smaller, larger in pairwise(units):
+            neighbours[larger] = smaller
+        for smaller, larger in pairwise(units):
+            neighbours[smaller] = larger
+    return neighbours
+
+
+UNITS: Mapping[str, str] = _neighbouring_units()
 
 # Signs before a fact that are searched for what makes it elastic, and after it for the end of a range.
 LONGEST_BOUND = 24
@@ -125,138 +136,189 @@ _PERSON = re.compile(
 )
 
 
-def number(response: str, backed: str, text: str) -> str | None:
+def number(response: str, backing: str, case_text: str) -> str | None:
     """Another number in place of a backed one."""
-    known, taken = set(numbers(backed)), set(numbers(text))
-    for found in _NUMBER.finditer(response):
-        is_backed = next(iter(numbers(found[0])), "") in known and not _YEAR.fullmatch(found[0])
-        if is_backed and not _is_elastic(found) and (new := _other_number(found, taken)):
-            return _spliced(found, new)
+    backed_numbers = set(numbers(backing))
+    case_numbers = set(numbers(case_text))
+    for match in _NUMBER.finditer(response):
+        values = list(numbers(match[0]))
+        is_backed = bool(values) and values[0] in backed_numbers
+        if not is_backed or _YEAR.fullmatch(match[0]) or _is_elastic(match):
+            continue
+        new_number = _other_number(match, case_numbers)
+        if new_number:
+            return _replace_match(match, new_number)
     return None
 
 
-def unit(response: str, backed: str, text: str) -> str | None:
+def unit(response: str, backing: str, case_text: str) -> str | None:
     """Another unit behind a backed number."""
-    for found in _MEASURE.finditer(response):
-        other = UNITS[found["unit"]]
-        is_backed = re.sub(r"[\s-]", "", found[0]) in re.sub(r"[\s-]", "", backed)
-        is_nothing = next(iter(numbers(found["number"])), "0") == "0"
-        is_new = not re.search(rf"\b{re.escape(other)}\b", text)
-        if is_backed and is_new and not is_nothing and not _is_elastic(found):
-            return _spliced(found, f"{found['number']}{found['gap']}{other}")
+    solid_backing = re.sub(r"[\s-]", "", backing)
+    for match in _MEASURE.finditer(response):
+        new_unit = UNITS[match["unit"]]
+        is_backed = re.sub(r"[\s-]", "", match[0]) in solid_backing
+        values = list(numbers(match["number"]))
+        is_zero = not values or values[0] == "0"  # nothing is nothing in any unit
+        is_in_case = re.search(rf"\b{re.escape(new_unit)}\b", case_text)
+        if is_backed and not is_zero and not is_in_case and not _is_elastic(match):
+            return _replace_match(match, f"{match['number']}{match['gap']}{new_unit}")
     return None
 
 
-def date(response: str, backed: str, text: str) -> str | None:
+def date(response: str, backing: str, case_text: str) -> str | None:
     """Another weekday, month, day, year or time of day in place of a backed one."""
-    kinds = [
-        *((_any_of(row), _neighbours(row)) for row in _NAMES_OF_DATES if not _has_range(row, text)),
-        *_DATES,
-    ]
-    for pattern, others in kinds:
-        for found in pattern.finditer(response):
-            new = next((other for other in others(found) if other not in text), None)
-            if new and found[0] in backed and not _is_elastic(found):
-                return response.replace(found[0], new)
+    kinds: list[tuple[re.Pattern[str], Sequence[str]]] = []
+    for date_names in _NAMES_OF_DATES:
+        if not _has_range(date_names, case_text):
+            kinds.append((_any_of(date_names), date_names))
+    kinds.extend(((_CHINESE_DATE, ()), (_YEAR, ()), (_CLOCK, ())))
+    for pattern, date_names in kinds:
+        for match in pattern.finditer(response):
+            if match[0] not in backing or _is_elastic(match):
+                continue
+            for new_date in _other_dates(match, date_names):
+                if new_date not in case_text:
+                    return response.replace(match[0], new_date)
     return None
 
 
-def name(response: str, backed: str, text: str) -> str | None:
+def name(response: str, backing: str, case_text: str) -> str | None:
     """Another name in place of a backed one, wherever the response has it."""
-    english = next(_inside_sentences(response, backed), None)
-    if english:
-        return _renamed(response, english, text)
-    new = next((each for each in SURNAMES if each not in text), None)
-    old = next((found[0] for found in _PERSON.finditer(response) if found[0] in backed), None)
-    return response.replace(old, new + old[1:]) if new and old else None
+    for english_name in _names_inside_sentences(response, backing):
+        return _rename(response, english_name, case_text)
+    for match in _PERSON.finditer(response):
+        if match[0] in backing:
+            return _with_other_surname(response, match[0], case_text)
+    return None
 
 
-def people(sentence: str, backed: str) -> list[re.Match[str]]:
+def _with_other_surname(response: str, person: str, case_text: str) -> str | None:
+    for surname in SURNAMES:
+        if surname not in case_text:
+            return response.replace(person, surname + person[1:])
+    return None
+
+
+def backed_names(sentence: str, backing: str) -> list[re.Match[str]]:
     """The backed names of a sentence, in order."""
-    english = [found for found in _RUN.finditer(sentence) if _is_name(found[0], backed)]
-    return english or [found for found in _PERSON.finditer(sentence) if found[0] in backed]
+    english_names = [match for match in _RUN.finditer(sentence) if _is_name(match[0], backing)]
+    if english_names:
+        return english_names
+    return [match for match in _PERSON.finditer(sentence) if match[0] in backing]
 
 
-# What dates in digits look like, each with the others that can take their place.
-_DATES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[str]]]] = (
-    (_CHINESE_DATE, lambda found: (f"{found[1]}{(int(found[2]) + n - 1) % 28 + 1}日" for n in (3, 5, 8, 12))),
-    (_YEAR, lambda found: (str(int(found[0]) + n) for n in (3, 4, 7, 11, 13, 17, 19))),
-    (_CLOCK, lambda found: (f"{(int(found[1]) + n) % 24}{found[2]}" for n in (2, 3, 5, 7, 22))),
-)
-
-
-def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+def _any_of(date_names: Iterable[str]) -> re.Pattern[str]:
     """Any of the names; "May" only behind a day or a preposition."""
-    either = "|".join(r"(?:(?<=\d )|(?<=in )|(?<=of ))May" if name == "May" else name for name in names)
-    return re.compile(rf"(?<![A-Za-z])(?:{either})(?![a-rt-z])")
+    alternatives: list[str] = []
+    for date_name in date_names:
+        if date_name == "May":
+            alternatives.append(r"(?:(?<=\d )|(?<=in )|(?<=of ))May")
+        else:
+            alternatives.append(date_name)
+    return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(alternatives)})(?![a-rt-z])")
 
 
-def _neighbours(names: Sequence[str]) -> Callable[[re.Match[str]], Iterable[str]]:
-    return lambda found: (names[(names.index(found[0]) + n) % len(names)] for n in (2, 3, 4, 1, 5))
+def _other_dates(match: re.Match[str], date_names: Sequence[str]) -> list[str]:
+    """Dates of the same kind, in the order in which they are tried.
+
+    Args:
+        match: the date.
+        date_names: the names that it is one of; () for a date in digits.
+    """
+    if date_names:
+        place = date_names.index(match[0])
+        return [date_names[(place + distance) % len(date_names)] for distance in (2, 3, 4, 1, 5)]
+    if match.re is _CHINESE_DATE:  # the days up to the 28th, which each month has
+        return [f"{match[1]}{(int(match[2]) + distance - 1) % 28 + 1}日" for distance in (3, 5, 8, 12)]
+    if match.re is _YEAR:
+        return [str(int(match[0]) + distance) for distance in (3, 4, 7, 11, 13, 17, 19)]
+    return [f"{(int(match[1]) + distance) % 24}{match[2]}" for distance in (2, 3, 5, 7, 22)]
 
 
-def _has_range(names: Sequence[str], text: str) -> bool:
+def _has_range(date_names: Sequence[str], text: str) -> bool:
     """Whether a text has a range of the names: any of them may lie in it."""
-    either = "|".join(names)
+    any_name = "|".join(date_names)
     between = r"s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*\D{0,30}?\d*\s?"
-    return bool(re.search(rf"(?:{either}){between}(?:{either})", text) or _RANGE_OF_DATES.search(text))
+    if re.search(rf"(?:{any_name}){between}(?:{any_name})", text):
+        return True
+    return _RANGE_OF_DATES.search(text) is not None
 
 
-def _is_elastic(found: re.Match[str]) -> bool:
+def _is_elastic(match: re.Match[str]) -> bool:
     """Whether what stands around a fact makes it a bound, an end of a range or a label."""
-    before = found.string[max(0, found.start() - LONGEST_BOUND) : found.start()]
-    return bool(_BOUND_BEFORE.search(before) or _BOUND_BEHIND.match(found.string, found.end()))
+    start = max(0, match.start() - LONGEST_BOUND)
+    before = match.string[start : match.start()]
+    if _BOUND_BEFORE.search(before):
+        return True
+    return _BOUND_BEHIND.match(match.string, match.end()) is not None
 
 
-def _other_number(found: re.Match[str], taken: set[str]) -> str | None:
-    if found["word"]:
-        value = _NUMBER_WORDS[found["word"]]
-        words = (word for word, other in _NUMBER_WORDS.items() if other > value and str(other) not in taken)
-        return next(islice(words, 1, None), None)
-    if len(found["digits"]) > LONGEST_NUMBER:
+def _other_number(match: re.Match[str], case_numbers: set[str]) -> str | None:
+    """A larger number that the case does not have; of words the second that there is."""
+    if match["word"]:
+        value = _NUMBER_WORDS[match["word"]]
+        larger_words: list[str] = []
+        for word, word_value in _NUMBER_WORDS.items():
+            if word_value > value and str(word_value) not in case_numbers:
+                larger_words.append(word)
+        return larger_words[1] if len(larger_words) > 1 else None
+    if len(match["digits"]) > LONGEST_NUMBER:
         return None
-    return next((new for new in _larger(found["digits"]) if not set(numbers(new)) & taken), None)
+    for digits in _larger_numbers(match["digits"]):
+        if case_numbers.isdisjoint(numbers(digits)):
+            return digits
+    return None
 
 
-def _larger(digits: str) -> Iterator[str]:
+def _larger_numbers(digits: str) -> Iterator[str]:
     """Numbers clearly larger than this one, written alike; none for 0 and 1."""
     places = len(digits.partition(".")[2])
     value = round(float(digits.replace(",", "")) * 10**places)
-    for step in range(20 if value > 1 else 0):
-        new = value + max(2, value // 3) + step
-        written = f"{new / 10**places:,.{places}f}"
-        yield written if "," in digits else written.replace(",", "")
+    if value <= 1:
+        return
+    for step in range(20):
+        larger = value + max(2, value // 3) + step
+        with_commas = f"{larger / 10**places:,.{places}f}"
+        yield with_commas if "," in digits else with_commas.replace(",", "")
 
 
-def _spliced(found: re.Match[str], new: str) -> str:
-    return found.string[: found.start()] + new + found.string[found.end() :]
+def _replace_match(match: re.Match[str], replacement: str) -> str:
+    return match.string[: match.start()] + replacement + match.string[match.end() :]
 
 
-def _inside_sentences(response: str, backed: str) -> Iterator[str]:
+def _names_inside_sentences(response: str, backing: str) -> Iterator[str]:
     """The backed names of an English text that do not open a sentence: there, any word has a capital."""
-    for found in _RUN.finditer(response):
-        before, behind = response[: found.start()], response[found.end() :]
-        is_addressed = before.endswith(", ") and behind[:1] in {",", ".", "!", "?"}
-        if not is_addressed and not _STARTS.search(before) and _is_name(found[0], backed):
-            yield found[0]
+    for match in _RUN.finditer(response):
+        before = response[: match.start()]
+        after = response[match.end() :]
+        is_addressed = before.endswith(", ") and after[:1] in {",", ".", "!", "?"}
+        if not is_addressed and not _STARTS.search(before) and _is_name(match[0], backing):
+            yield match[0]
 
 
 @lru_cache(MOST_KEPT)
-def _is_name(run: str, backed: str) -> bool:
+def _is_name(run: str, backing: str) -> bool:
     """Whether a run of words with capitals is a name that the backing has."""
     words = run.split()
-    whole = rf"(?<![\w-])({re.escape(run)}|{re.escape(run.lower())})(?![\w-])"
-    is_adjective = len(words) == 1 and _NATIONALITY.search(run)
-    is_ordinary = NO_NAMES.intersection(words) or KINDS.issuperset(words)
-    return set(re.findall(whole, backed)) == {run} and not is_adjective and not is_ordinary
+    if NO_NAMES.intersection(words) or KINDS.issuperset(words):
+        return False
+    if len(words) == 1 and _NATIONALITY.search(run):
+        return False
+    # Where the backing has it in small letters too, it is an ordinary word.
+    in_any_case = rf"(?<![\w-])({re.escape(run)}|{re.escape(run.lower())})(?![\w-])"
+    return set(re.findall(in_any_case, backing)) == {run}
 
 
-def _renamed(response: str, old: str, text: str) -> str | None:
+def _rename(response: str, old_name: str, case_text: str) -> str | None:
     """The response with a name, and each of its parts, replaced by names that the text does not have."""
-    fresh = [each for each in STRANGERS if each not in text]
-    parts = [word for word in dict.fromkeys(old.split()) if word not in KINDS and word[0].isupper()]
-    if len(fresh) < len(parts):
+    new_names = [stranger for stranger in STRANGERS if stranger not in case_text]
+    old_parts: list[str] = []
+    for word in old_name.split():
+        if word not in KINDS and word[0].isupper() and word not in old_parts:
+            old_parts.append(word)
+    if len(new_names) < len(old_parts):
         return None
-    new = dict(zip(parts, fresh, strict=False))
-    either = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, new))})(?![\w-])")
-    return either.sub(lambda part: new[part[0]], response)
+    replacements = dict(zip(old_parts, new_names, strict=False))
+    any_part = "|".join(re.escape(part) for part in replacements)
+    pattern = re.compile(rf"(?<![\w-])(?:{any_part})(?![\w-])")
+    return pattern.sub(lambda part: replacements[part[0]], response)

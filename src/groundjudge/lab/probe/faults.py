@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 
-from groundjudge.case.case import Case
+from groundjudge.case.case import Case, Document
 from groundjudge.case.shapes import text_of
 from groundjudge.lab.probe import edit, facts
 from groundjudge.lab.probe.edit import Edit, with_response
@@ -47,7 +47,7 @@ _VERB = re.compile(
 _DENIABLE = "is|are|was|were|does|do|did|has|have|should|must"
 # What a denial may be about, so that the sentence without it would mean little.
 _NOT_THESE = "only|yet|just|all|every|always|necessarily|hesitate|worry|mind|know|sure"
-# Denials, each with what is left of them.
+# Denials, each with the text that takes its place.
 _DENIALS: Mapping[str, str] = {
     rf"\b({_DENIABLE}|may|will|can) not(?! (?:{_NOT_THESE}))(?=\s)": r"\1",
     rf"\b({_DENIABLE})n['’]t(?! (?:{_NOT_THESE}))(?= )": r"\1",
@@ -63,7 +63,7 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 # What is between two names where one of them does something to the other.
-_DEED = re.compile(
+_ACTION_BETWEEN = re.compile(
     r"^\s(?:[a-z]+\s){0,2}(?:teaches|taught|hired|hires|sold|sells|gave|lent|lends|beat|defeated|trains|trained|coaches"
     r"|coached|replaced|replaces|succeeded|informs|supervises|helps|helped|paid|invites|invited|asked|asks|told)"
     r"(?:\s(?!and\b|or\b)[\w-]+){0,6}(?<!\s(?:in|at|on|of))\s$"
@@ -72,129 +72,170 @@ _DEED = re.compile(
 )
 
 
-def exchanged(exchange: facts.Exchange, case: Case) -> Case | None:
+def fact_exchanged(exchange: facts.Exchange, case: Case) -> Case | None:
     """A fact of the response exchanged."""
-    return with_response(case, exchange(case.response_text, edit.backing(case), edit.everything(case)))
+    new_response = exchange(case.response_text, edit.backing_text(case), edit.all_text(case))
+    return with_response(case, new_response)
 
 
 def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
     """The first sentence edited that states something backed and can be."""
-    response, source = case.response_text, edit.backing(case)
+    response = case.response_text
+    source = edit.backing_text(case)
+    case_text = edit.all_text(case)
     for span in sentences(response):
-        new = exchange(span.text, source, edit.everything(case)) if _states(span, source) else None
-        if new and new != span.text:
-            return with_response(case, response[: span.start] + new + response[span.end :])
+        is_question = span.text.endswith(("?", "？"))
+        if is_question or edit.stated_share(span.text, source) < LEAST_STATED:
+            continue
+        new_sentence = exchange(span.text, source, case_text)
+        if new_sentence and new_sentence != span.text:
+            return with_response(case, response[: span.start] + new_sentence + response[span.end :])
     return None
 
 
 def negation_added(sentence: str, _: str, __: str) -> str | None:
     """The sentence with its first verb negated; None if that may not be the main verb."""
-    found = _VERB.search(sentence)
-    if found is None or negated_at(sentence) or _HINDERS.search(sentence[: found.start()]):
+    verb = _VERB.search(sentence)
+    if verb is None or negated_at(sentence):
         return None
-    return sentence[: found.start()] + _negated(found[0]) + sentence[found.end() :]
+    before = sentence[: verb.start()]
+    if _HINDERS.search(before):
+        return None
+    return before + _negate_verb(verb[0]) + sentence[verb.end() :]
 
 
 def negation_removed(sentence: str, _: str, __: str) -> str | None:
     """The sentence without its only negation."""
-    if len(negated_at(sentence)) != 1 or re.search(r"\bif\b|如果|若", sentence):
+    if len(negated_at(sentence)) != 1:
         return None
-    new = (re.sub(pattern, left, sentence, count=1) for pattern, left in _DENIALS.items())
-    return next((each for each in new if each != sentence), None)
+    if re.search(r"\bif\b|如果|若", sentence):
+        return None
+    for pattern, replacement in _DENIALS.items():
+        new_sentence = re.sub(pattern, replacement, sentence, count=1)
+        if new_sentence != sentence:
+            return new_sentence
+    return None
 
 
 def some_made_all(sentence: str, source: str, _: str) -> str | None:
     """A part made the whole: some, most, usually -> all, always. The source must have the very word."""
+    if _ALL.search(sentence):
+        return None
     for pattern, whole in HEDGES.items():
-        found = re.search(pattern, sentence)
-        if found and not _ALL.search(sentence) and found[0].lower() in source.lower():
-            written = whole.capitalize() if found[0][0].isupper() else whole
-            return sentence[: found.start()] + written + sentence[found.end() :]
+        hedge = re.search(pattern, sentence)
+        if hedge is None or hedge[0].lower() not in source.lower():
+            continue
+        new_word = whole.capitalize() if hedge[0][0].isupper() else whole
+        return sentence[: hedge.start()] + new_word + sentence[hedge.end() :]
     return None
 
 
 def roles_exchanged(sentence: str, source: str, _: str) -> str | None:
     """The sentence with two names in each other's place, if one does something to the other."""
-    for one, other in pairwise(facts.people(sentence, source)):
-        between = sentence[one.end() : other.start()]
-        if one[0] != other[0] and _DEED.search(between):
-            return sentence[: one.start()] + other[0] + between + one[0] + sentence[other.end() :]
+    for first, second in pairwise(facts.backed_names(sentence, source)):
+        between = sentence[first.end() : second.start()]
+        if first[0] != second[0] and _ACTION_BETWEEN.search(between):
+            return sentence[: first.start()] + second[0] + between + first[0] + sentence[second.end() :]
     return None
 
 
 def tool_result_contradicted(case: Case) -> Case | None:
     """A number or time that only tool results have, exchanged in the response."""
-    documents = case.context or ()
-    kinds = ([each for each in documents if (each.kind == "tool") is is_tool] for is_tool in (True, False))
-    tools, others = (edit.backing(case.replace(context=tuple(kind))) for kind in kinds)
+    tool_results: list[Document] = []
+    other_documents: list[Document] = []
+    for document in case.context or ():
+        if document.kind == "tool":
+            tool_results.append(document)
+        else:
+            other_documents.append(document)
+    tool_backing = edit.backing_text(case.replace(context=tuple(tool_results)))
+    other_backing = edit.backing_text(case.replace(context=tuple(other_documents)))
+    case_text = edit.all_text(case)
     for exchange in (facts.number, facts.date, facts.unit):
-        new = exchange(case.response_text, tools, edit.everything(case))
-        if new and new != exchange(case.response_text, others, edit.everything(case)):
-            return with_response(case, new)
+        new_response = exchange(case.response_text, tool_backing, case_text)
+        if new_response and new_response != exchange(case.response_text, other_backing, case_text):
+            return with_response(case, new_response)
     return None
 
 
 def another_answer(case: Case) -> Case | None:
     """The answer to another question in place of the response."""
-    return with_response(case, edit.unrelated("elsewhere", case))
+    return with_response(case, edit.unrelated_text("elsewhere", case))
 
 
 def premise_followed(case: Case) -> Case | None:
     """Agreement in place of a response that sets a false premise right."""
-    is_asked = re.search(r"[?？]", text_of(case.conversation, "user"))
-    denies = _DENIES.match(case.response_text)
-    return with_response(case, edit.text_in_language("agreement", case)) if denies and is_asked else None
+    has_question = re.search(r"[?？]", text_of(case.conversation, "user"))
+    if not has_question or not _DENIES.match(case.response_text):
+        return None
+    return with_response(case, edit.text_in_language("agreement", case))
 
 
 def profile_changed(case: Case) -> Case | None:
     """A fact of the profile exchanged, so that the response contradicts it."""
-    profile, elsewhere = case.profile or "", edit.backing(case.replace(profile=None))
+    profile = case.profile or ""
+    other_backing = edit.backing_text(case.replace(profile=None))
+    case_text = edit.all_text(case)
     for exchange in (facts.number, facts.date, facts.unit, facts.name):
-        new = exchange(profile, case.response_text, edit.everything(case))
-        if new and not exchange(profile, elsewhere, edit.everything(case)):
-            return case.replace(profile=new)
+        new_profile = exchange(profile, case.response_text, case_text)
+        if new_profile and not exchange(profile, other_backing, case_text):
+            return case.replace(profile=new_profile)
     return None
 
 
 def needed_sentence_removed(case: Case) -> Case | None:
     """The sentence of the passage that has most of the query and of the reference left out."""
-    response, spans = case.response_text, sentences(case.response_text)
-    needed = [span for span in spans if edit.stated_share(span.text, case.reference or "") >= LEAST_STATED]
-    if len(spans) < 2 or not needed:  # noqa: PLR2004  a passage must be left
+    response = case.response_text
+    spans = sentences(response)
+    if len(spans) < 2:  # noqa: PLR2004  a passage must be left
         return None
-    most = max(needed, key=lambda span: (edit.stated_share(case.query_text, span.text), len(span.text)))
-    kept = response[: most.start].rstrip(), response[most.end :].lstrip()
-    return with_response(case, edit.text_in_language("between_sentences", case).join(kept).strip())
+    reference = case.reference or ""
+    candidates = [span for span in spans if edit.stated_share(span.text, reference) >= LEAST_STATED]
+    if not candidates:
+        return None
+
+    def need(span: Span) -> tuple[float, int]:
+        return edit.stated_share(case.query_text, span.text), len(span.text)
+
+    removed = max(candidates, key=need)
+    before = response[: removed.start].rstrip()
+    after = response[removed.end :].lstrip()
+    between = edit.text_in_language("between_sentences", case)
+    return with_response(case, f"{before}{between}{after}".strip())
 
 
 # The edits by name. Courtesy, order and form are not theirs: see `neutral_edits`.
 EDITS: Mapping[str, Edit] = {
-    **{name: Edit(partial(exchanged, getattr(facts, name))) for name in ("number", "unit", "date", "name")},
+    "number": Edit(partial(fact_exchanged, facts.number)),
+    "unit": Edit(partial(fact_exchanged, facts.unit)),
+    "date": Edit(partial(fact_exchanged, facts.date)),
+    "name": Edit(partial(fact_exchanged, facts.name)),
     "negation_added": Edit(partial(sentence_edited, negation_added)),
     "negation_removed": Edit(partial(sentence_edited, negation_removed)),
     "some_made_all": Edit(partial(sentence_edited, some_made_all)),
     "roles_exchanged": Edit(partial(sentence_edited, roles_exchanged)),
-    "sentence_invented": Edit(partial(edit.appended, "invented"), unless="profile reference"),
+    "sentence_invented": Edit(partial(edit.with_unrelated_sentence, "invented"), unless="profile reference"),
     "tool_result_contradicted": Edit(tool_result_contradicted, needs="context"),
     "another_answer": Edit(another_answer, unless="profile"),
-    "invented_in_role": Edit(partial(edit.appended, "invented_in_role"), needs="profile"),
+    "invented_in_role": Edit(partial(edit.with_unrelated_sentence, "invented_in_role"), needs="profile"),
     "premise_followed": Edit(premise_followed, needs="profile conversation"),
     "profile_changed": Edit(profile_changed, needs="profile"),
     "needed_sentence_removed": Edit(needed_sentence_removed, needs="query reference", unless="context"),
     "irrelevant_sentence_added": Edit(
-        partial(edit.appended, "elsewhere"), needs="reference", unless="context"
+        partial(edit.with_unrelated_sentence, "elsewhere"), needs="reference", unless="context"
     ),
 }
 
 
-def _states(span: Span, source: str) -> bool:
-    """Whether a sentence states something that the source has."""
-    return not span.text.endswith(("?", "？")) and edit.stated_share(span.text, source) >= LEAST_STATED
-
-
-def _negated(verb: str) -> str:
+def _negate_verb(verb: str) -> str:
+    if verb == "can":
+        return "cannot"
+    if verb == "必须":
+        return "不必"
+    if verb == "位于":
+        return "不在"
     if not verb.isascii():
-        return {"必须": "不必", "位于": "不在"}.get(verb, f"不{verb}")
+        return f"不{verb}"
     if verb in {"is", "was"} or not verb.endswith("s"):
-        return "cannot" if verb == "can" else f"{verb} not"
+        return f"{verb} not"
     return f"does not {verb[:-1]}"

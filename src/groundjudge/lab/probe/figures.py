@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Unpack
@@ -60,8 +59,12 @@ class EditFigures(Frozen):
     @property
     def is_too_few(self) -> bool:
         """Whether a single edit has so few cases that `p` could not be below 0.05, whatever the judge did."""
-        n_open = self.noise.n - round((self.noise.value or 0) * self.noise.n)
-        return bool(self.edit) and (many_to_one([([True], False)] * n_open) or 1.0) >= SIGNIFICANT
+        if not self.edit:
+            return False
+        # The best that a judge could do: each case without noise is caught, moved or fooled.
+        n_without_noise = self.noise.n - round((self.noise.value or 0) * self.noise.n)
+        p = many_to_one([([True], False)] * n_without_noise)
+        return p is None or p >= SIGNIFICANT
 
 
 class Unchanged(Frozen):
@@ -126,10 +129,10 @@ class Card(Frozen):
 
     def by_edit(self) -> dict[tuple[Family, str], EditFigures]:
         """The figures of the families, each under "", and of the edits, by family and edit."""
-        return {(each.family, each.edit): each for each in (*self.families, *self.edits)}
+        return {(figures.family, figures.edit): figures for figures in self.families + self.edits}
 
 
-class Compared(Frozen):
+class EditComparison(Frozen):
     """One edit, or a family, in two probes.
 
     Attributes:
@@ -145,7 +148,7 @@ class Compared(Frozen):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTrial:
     """An edited case with its verdict.
 
     Attributes:
@@ -173,30 +176,33 @@ class Probe:
         plan: what was judged.
         verdicts: one for each trial, in no order.
         card: the figures.
-        judged: the edited cases, each with its verdict and with those on the unchanged case.
+        judged_trials: the edited cases, each with its verdict and with those on the unchanged case.
     """
 
     plan: Plan
     verdicts: Sequence[Verdict]
     card: Card
-    judged: Sequence[Judged]
+    judged_trials: Sequence[JudgedTrial]
 
-    def worst(self, n: int = 3) -> list[Judged]:
+    def worst(self, n: int = 3) -> list[JudgedTrial]:
         """For each family the n largest failures, one for each case if there are as many."""
-        failures = [
-            each
-            for each in sorted(self.judged, key=_badness)
-            if each.is_fit
-            and each.verdict.status != "error"
-            and each.event is (each.trial.family != "faults")
-        ]
-        of_each_case = {(each.trial.family, each.trial.original.name): each for each in failures}
-        falling = sorted(of_each_case.values(), key=_badness, reverse=True)
-        return [
-            each
-            for family in FAMILIES
-            for each in [failure for failure in falling if failure.trial.family == family][:n]
-        ]
+        failures: list[JudgedTrial] = []
+        for judged_trial in self.judged_trials:
+            is_failure = judged_trial.event is (judged_trial.trial.family != "faults")
+            if judged_trial.is_fit and judged_trial.verdict.status != "error" and is_failure:
+                failures.append(judged_trial)
+        failures.sort(key=_badness)
+        # The last one of a case is its worst.
+        worst_of_case = {
+            (judged_trial.trial.family, judged_trial.trial.original.name): judged_trial
+            for judged_trial in failures
+        }
+        candidates = sorted(worst_of_case.values(), key=_badness, reverse=True)
+        worst: list[JudgedTrial] = []
+        for family in FAMILIES:
+            of_family = [judged_trial for judged_trial in candidates if judged_trial.trial.family == family]
+            worst.extend(of_family[:n])
+        return worst
 
 
 def probe(
@@ -234,34 +240,36 @@ def result_of(
     Raises:
         ProbeError: `no_verdict`: every judging was an error.
     """
-    errors = [verdict.error for verdict in verdicts if verdict.error]
-    if len(errors) == len(verdicts):
-        first = f": {errors[0].code}: {errors[0].message}" if errors else ""
-        message = (
-            f"{judge.name}: none of {len(verdicts)} judgings gave a verdict: nothing can be measured{first}"
-        )
+    with_verdict = [verdict for verdict in verdicts if verdict.status != "error"]
+    if not with_verdict:
+        message = f"{judge.name}: none of {len(verdicts)} judgings gave a verdict: nothing can be measured"
+        errors = [verdict.error for verdict in verdicts if verdict.error]
+        if errors:
+            message += f": {errors[0].code}: {errors[0].message}"
         raise ProbeError("no_verdict", message, judge.name)
     graded = _is_graded(judge.rubrics[0])
-    judged = _judged(planned, verdicts, graded=graded)
-    some = next(verdict for verdict in verdicts if verdict.status != "error")
-    n_right = sum(each.is_right for each in planned.cases)
-    labelled = (f"{each.is_right} {each.case.model_dump_json()}\n" for each in planned.cases)
+    judged_trials = _judged_trials(planned, verdicts, graded=graded)
+    n_right = 0
+    cases_hash = sha256()
+    for labelled_case in planned.cases:
+        n_right += labelled_case.is_right
+        cases_hash.update(f"{labelled_case.is_right} {labelled_case.case.model_dump_json()}\n".encode())
     card = Card(
         judge=judge.name,
-        signature=some.signature,
-        model=some.model or judge.model_name,
+        signature=with_verdict[0].signature,
+        model=with_verdict[0].model or judge.model_name,
         prompt=judge.prompt_id,
         date=(today or datetime.now(UTC).date()).isoformat(),
         threshold=judge.threshold,
         graded=graded,
-        cases=sha256("".join(labelled).encode()).hexdigest()[:12],
+        cases=cases_hash.hexdigest()[:12],
         n_right=n_right,
         n_wrong=len(planned.cases) - n_right,
-        unchanged=_unchanged(planned, verdicts),
-        families=tuple(_figures(planned, judged, family) for family in FAMILIES),
-        edits=tuple(_figures(planned, judged, family, edit) for family, edit in planned.skipped),
+        unchanged=_unchanged_figures(planned, verdicts),
+        families=tuple(_edit_figures(planned, judged_trials, family) for family in FAMILIES),
+        edits=tuple(_edit_figures(planned, judged_trials, family, edit) for family, edit in planned.skipped),
     )
-    return Probe(planned, verdicts, card, judged)
+    return Probe(planned, verdicts, card, judged_trials)
 
 
 def read_card(path: str | Path) -> Card:
@@ -278,54 +286,79 @@ def read_card(path: str | Path) -> Card:
         raise ProbeError("bad_card", message, str(path)) from error
 
 
-def compare(first: Card, second: Card) -> list[Compared]:
+def compare(first: Card, second: Card) -> list[EditComparison]:
     """Compare what two probes have in common: the families, then the edits.
 
     Raises:
         ProbeError: `other_judge`: the probes have no edit in common.
     """
-    mine, theirs = first.by_edit(), second.by_edit()
-    pairs = [(mine[name], theirs[name]) for name in mine if name in theirs]
-    if not any(one.edit for one, _ in pairs):
+    first_figures = first.by_edit()
+    second_figures = second.by_edit()
+    common = [name for name in first_figures if name in second_figures]
+    if not any(edit for _, edit in common):
         message = f"the probes of {first.judge} and {second.judge} have no edit in common"
         raise ProbeError("other_judge", message, second.judge)
-    is_paired = first.cases == second.cases
-    return [
-        Compared(first=one, second=other, p=_p(one, other) if is_paired else None) for one, other in pairs
-    ]
+    comparisons: list[EditComparison] = []
+    for name in common:
+        p: float | None = None
+        if first.cases == second.cases:
+            first_events = first_figures[name].events
+            second_events = second_figures[name].events
+            case_names = first_events.keys() & second_events.keys()
+            p = mcnemar((first_events[case_name], second_events[case_name]) for case_name in case_names)
+        comparison = EditComparison(first=first_figures[name], second=second_figures[name], p=p)
+        comparisons.append(comparison)
+    return comparisons
 
 
 def _is_graded(rubric: Rubric) -> bool:
     """Whether one wrong fact need not fail a case: a judge of parts, or of a character's facts."""
-    shown = {each.field for each in rubric.inputs}
-    return bool(rubric.format.part_names) or rubric.format.parts_are_sentences or "profile" in shown
+    if rubric.format.part_names or rubric.format.parts_are_sentences:
+        return True
+    return any(prompt_input.field == "profile" for prompt_input in rubric.inputs)
 
 
-def _judged(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> list[Judged]:
+def _judged_trials(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> list[JudgedTrial]:
     """The edited cases with their verdicts, and with those on the unchanged cases."""
     by_id = {verdict.case_id: verdict for verdict in verdicts}
-    found = list[Judged]()
-    for trial in (trial for trial in plan.trials if trial.family):
-        first, again = (by_id.get(id_of(trial.original, which)) for which in (FIRST, SECOND))
+    judged_trials: list[JudgedTrial] = []
+    for trial in plan.trials:
+        if trial.family is None:
+            continue
         verdict = by_id.get(trial.case.id)
-        if verdict and first:
-            detected = partial(_detected, trial.family, first, graded=graded)
-            is_fit = first.status != "error" and _has_passed(first) is trial.original.is_right
-            noise = detected(again) if again and again.status != "error" else None
-            found.append(Judged(trial, verdict, first, is_fit, detected(verdict), noise))
-    return found
+        first = by_id.get(id_of(trial.original, FIRST))
+        second = by_id.get(id_of(trial.original, SECOND))
+        if verdict is None or first is None:
+            continue
+        noise: bool | None = None
+        if second and second.status != "error":
+            noise = _is_event(trial.family, first, second, graded=graded)
+        judged_trial = JudgedTrial(
+            trial=trial,
+            verdict=verdict,
+            first=first,
+            is_fit=first.status != "error" and _has_passed(first) is trial.original.is_right,
+            event=_is_event(trial.family, first, verdict, graded=graded),
+            noise=noise,
+        )
+        judged_trials.append(judged_trial)
+    return judged_trials
 
 
-def _detected(family: Family | None, first: Verdict, verdict: Verdict, *, graded: bool) -> bool:
+def _is_event(family: Family, first: Verdict, verdict: Verdict, *, graded: bool) -> bool:
     """Whether a verdict differs from the first one as this family of edits is about."""
     if family == "neutral_edits":
         return (_has_passed(verdict), verdict.label) != (_has_passed(first), first.label)
     if family == "attacks":
         return _has_passed(verdict)
     score = deciding_score(verdict)
-    drop = 0.0 if score is None else (deciding_score(first) or 0.0) - score
-    # Where cases are rated by degrees, one fault among several statements need not fail a case.
-    return drop >= LEAST_DROP if graded else drop > 0 and not _has_passed(verdict)
+    drop = 0.0
+    if score is not None:
+        drop = (deciding_score(first) or 0.0) - score
+    if graded:
+        # Where cases are rated by degrees, one fault among several statements need not fail a case.
+        return drop >= LEAST_DROP
+    return drop > 0 and not _has_passed(verdict)
 
 
 def _has_passed(verdict: Verdict) -> bool:
@@ -333,61 +366,100 @@ def _has_passed(verdict: Verdict) -> bool:
     return verdict.status == "ok" and bool(verdict.passed)
 
 
-def _badness(each: Judged) -> float:
+def _badness(judged_trial: JudgedTrial) -> float:
     """How far a verdict is from what it should be."""
-    score, first = deciding_score(each.verdict) or 0.0, deciding_score(each.first) or 0.0
-    return abs(score - first) if each.trial.family == "neutral_edits" else score
+    score = deciding_score(judged_trial.verdict) or 0.0
+    if judged_trial.trial.family == "neutral_edits":
+        return abs(score - (deciding_score(judged_trial.first) or 0.0))
+    return score
 
 
-def _no_verdict(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """Errors, counted by their code."""
+def _error_counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """How many verdicts are errors, by code."""
     return dict(Counter(verdict.error.code for verdict in verdicts if verdict.error))
 
 
-def _figures(plan: Plan, judged: Iterable[Judged], family: Family, edit: str = "") -> EditFigures:
+def _edit_figures(
+    plan: Plan, judged_trials: Iterable[JudgedTrial], family: Family, edit: str = ""
+) -> EditFigures:
     """The figures of an edit, or of its whole family."""
-    mine = [each for each in judged if each.trial.family == family and edit in {"", each.trial.edit}]
-    fit = [each for each in mine if each.is_fit]
-    counted = [each for each in fit if each.verdict.status != "error"]
-    by_case = defaultdict[str, list[Judged]](list)
-    for each in counted:
-        by_case[each.trial.original.name].append(each)
+    n_unfit = 0
+    fit_verdicts: list[Verdict] = []
+    events: list[bool] = []
+    events_by_case: dict[str, bool] = {}
+    trials_by_case = defaultdict[str, list[JudgedTrial]](list)
+    for judged_trial in judged_trials:
+        if judged_trial.trial.family != family or edit not in {"", judged_trial.trial.edit}:
+            continue
+        if not judged_trial.is_fit:
+            n_unfit += 1
+            continue
+        fit_verdicts.append(judged_trial.verdict)
+        if judged_trial.verdict.status != "error":
+            case_name = judged_trial.trial.original.name
+            events.append(judged_trial.event)
+            events_by_case[case_name] = judged_trial.event
+            trials_by_case[case_name].append(judged_trial)
     # The edits of one case are not independent: for the interval each case counts once. A family has one
     # second judging for each case, to compare with all its edits.
-    paired = [group for group in by_case.values() if group[0].noise is not None]
-    share = sum(each.event for each in counted) / (len(counted) or 1)
+    noise: list[bool] = []
+    events_and_noise: list[tuple[list[bool], bool]] = []
+    for trials in trials_by_case.values():
+        if trials[0].noise is not None:
+            noise.append(trials[0].noise)
+            events_and_noise.append(([judged_trial.event for judged_trial in trials], trials[0].noise))
+    n_skipped = 0
+    for (edit_family, edit_name), count in plan.skipped.items():
+        if edit_family == family and edit in {"", edit_name}:
+            n_skipped += count
+    share = sum(events) / (len(events) or 1)
     return EditFigures(
         family=family,
         edit=edit,
-        rate=wilson(share, len(by_case)).model_copy(update={"n": len(counted)}),
-        noise=rate_of([bool(group[0].noise) for group in paired]),
-        p=many_to_one(([each.event for each in group], bool(group[0].noise)) for group in paired),
-        n_skipped=sum(n for (of, name), n in plan.skipped.items() if of == family and edit in {"", name}),
-        n_unfit=len(mine) - len(fit),
-        no_verdict=_no_verdict(each.verdict for each in fit),
-        events={each.trial.original.name: each.event for each in counted} if edit else {},
+        rate=wilson(share, len(trials_by_case)).model_copy(update={"n": len(events)}),
+        noise=rate_of(noise),
+        p=many_to_one(events_and_noise),
+        n_skipped=n_skipped,
+        n_unfit=n_unfit,
+        no_verdict=_error_counts(fit_verdicts),
+        events=events_by_case if edit else {},
     )
 
 
-def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
+def _unchanged_figures(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
+    """What the two judgings of each unchanged case say of the judge itself."""
     by_id = {verdict.case_id: verdict for verdict in verdicts}
-    given = [[by_id.get(id_of(each, which)) for which in (FIRST, SECOND)] for each in plan.cases]
-    passed = [
-        (each, [_has_passed(verdict) for verdict in two if verdict and verdict.status != "error"])
-        for each, two in zip(plan.cases, given, strict=True)
-    ]
-    both = [(each, found) for each, found in passed if len(found) == len((FIRST, SECOND))]
-    canaries = [(each.is_right, found) for each, found in both if each.is_canary]
+    both_judgings: list[Verdict] = []
+    right_passed: list[bool] = []
+    wrong_failed: list[bool] = []
+    flips: list[bool] = []
+    canaries_right: list[bool] = []
+    canaries_wrong: list[bool] = []
+    for labelled_case in plan.cases:
+        outcomes: list[bool] = []
+        for judging in (FIRST, SECOND):
+            verdict = by_id.get(id_of(labelled_case, judging))
+            if verdict is None:
+                continue
+            both_judgings.append(verdict)
+            if verdict.status != "error":
+                outcomes.append(_has_passed(verdict))
+        if outcomes and labelled_case.is_right:
+            right_passed.append(outcomes[0])
+        if outcomes and not labelled_case.is_right:
+            wrong_failed.append(not outcomes[0])
+        if len(outcomes) < len((FIRST, SECOND)):
+            continue
+        flips.append(outcomes[0] is not outcomes[1])
+        if labelled_case.is_canary and labelled_case.is_right:
+            canaries_right.append(all(outcomes))
+        if labelled_case.is_canary and not labelled_case.is_right:
+            canaries_wrong.append(not any(outcomes))
     return Unchanged(
-        right_passed=rate_of([found[0] for each, found in passed if each.is_right and found]),
-        wrong_failed=rate_of([not found[0] for each, found in passed if not each.is_right and found]),
-        flips=rate_of([found[0] is not found[1] for _, found in both]),
-        canaries_right=rate_of([all(found) for is_right, found in canaries if is_right]),
-        canaries_wrong=rate_of([not any(found) for is_right, found in canaries if not is_right]),
-        no_verdict=_no_verdict(verdict for two in given for verdict in two if verdict),
+        right_passed=rate_of(right_passed),
+        wrong_failed=rate_of(wrong_failed),
+        flips=rate_of(flips),
+        canaries_right=rate_of(canaries_right),
+        canaries_wrong=rate_of(canaries_wrong),
+        no_verdict=_error_counts(both_judgings),
     )
-
-
-def _p(first: EditFigures, second: EditFigures) -> float | None:
-    common = first.events.keys() & second.events.keys()
-    return mcnemar((first.events[name], second.events[name]) for name in common)

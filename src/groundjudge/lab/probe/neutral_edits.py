@@ -6,49 +6,58 @@ import re
 from collections.abc import Mapping
 
 from groundjudge.case.case import Case, Document
-from groundjudge.lab.probe.edit import Edit, text_in_language, unrelated, with_response
+from groundjudge.lab.probe.edit import Edit, text_in_language, unrelated_text, with_response
 from groundjudge.text.sentences import sentences
 
-_COUNTED = re.compile(
+_NUMBERED = re.compile(
     r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
 )
 # What means something else in capitals.
-_BY_CASE = re.compile(r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]")
+_CASE_MATTERS = re.compile(r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]")
 
 
 def documents_reversed(case: Case) -> Case | None:
     """The documents in the opposite order."""
-    turned = (case.context or ())[::-1]
-    is_free = turned != (case.context or ()) and not _COUNTED.search(case.response_text)
-    return case.replace(context=turned) if is_free else None
+    documents = case.context or ()
+    reversed_documents = documents[::-1]
+    if reversed_documents == documents or _NUMBERED.search(case.response_text):
+        return None
+    return case.replace(context=reversed_documents)
 
 
 def unrelated_document(case: Case) -> Case | None:
     """One more document, about something else, before the others."""
-    more = unrelated("documents", case)
-    is_free = more and case.context and not _COUNTED.search(case.response_text)
-    context = (Document(content=more or ""), *(case.context or ()))
-    return case.replace(context=context) if is_free else None
+    text = unrelated_text("documents", case)
+    if not text or not case.context or _NUMBERED.search(case.response_text):
+        return None
+    return case.replace(context=(Document(content=text), *case.context))
 
 
 def markdown(case: Case) -> Case | None:
     """The response as a list in Markdown, or in bold type if it is a single sentence."""
-    found = [span.text for span in sentences(case.response_text)]
-    lines = [f"- {text}" for text in found] if len(found) > 1 else [f"**{case.response_text.strip()}**"]
+    texts = [span.text for span in sentences(case.response_text)]
+    if len(texts) > 1:
+        lines = [f"- {text}" for text in texts]
+    else:
+        lines = [f"**{case.response_text.strip()}**"]
     return with_response(case, "\n".join(lines))
 
 
 def capitals(case: Case) -> Case | None:
     """The response in capital letters."""
     response = case.response_text
-    is_safe = response.isascii() and not _BY_CASE.search(response)
-    return with_response(case, response.upper()) if is_safe else None
+    if not response.isascii() or _CASE_MATTERS.search(response):
+        return None
+    return with_response(case, response.upper())
 
 
 def white_space(case: Case) -> Case | None:
     """Each sentence of the response indented on a line of its own, with more spaces between the words."""
-    lines = (span.text.replace(" ", "  ") for span in sentences(case.response_text))
-    return with_response(case, "\n\n".join(f"  {line}" for line in lines))
+    lines: list[str] = []
+    for span in sentences(case.response_text):
+        wide_text = span.text.replace(" ", "  ")
+        lines.append(f"  {wide_text}")
+    return with_response(case, "\n\n".join(lines))
 
 
 def polite_sentence(case: Case) -> Case | None:
@@ -58,9 +67,10 @@ def polite_sentence(case: Case) -> Case | None:
 
 def query_translated(case: Case) -> Case | None:
     """The query in another language: the case has it in its metadata, under `query_translated`."""
-    translated = case.metadata.get("query_translated")
-    is_text = isinstance(translated, str) and isinstance(case.query, str)
-    return case.replace(query=translated) if is_text else None
+    translation = case.metadata.get("query_translated")
+    if not isinstance(translation, str) or not isinstance(case.query, str):
+        return None
+    return case.replace(query=translation)
 
 
 # The edits by name.

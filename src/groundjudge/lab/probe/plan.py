@@ -70,50 +70,64 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
         ProbeError: the judge cannot be probed with these cases; `no_edit`: there is no edit of a name in
             `without`.
     """
-    listed = cases_for(rubric, cases)
+    labelled_cases = cases_for(rubric, cases)
     tables: Mapping[Family, Mapping[str, Edit]] = {
         "faults": faults.EDITS,
         "neutral_edits": neutral_edits.EDITS,
         "attacks": attacks.edits(rubric),
     }
-    known = sorted({name for table in tables.values() for name in table})
-    unknown = sorted({*without}.difference(known))
-    if unknown:
-        message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(known)}"
-        raise ProbeError("no_edit", message, unknown[0])
-    trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in listed]
-    skipped = dict[tuple[Family, str], int]()
+    _check_names(without, tables)
+    trials: list[Trial] = []
+    for judging in (FIRST, SECOND):
+        for original in labelled_cases:
+            trials.append(_trial(original, original.case, judging))
+    skipped: dict[tuple[Family, str], int] = {}
     for family, table in tables.items():
-        fitting = [each for each in listed if each.is_right is (family != "attacks")]
-        chosen = ((name, edit) for name, edit in suitable_edits(table, rubric).items() if name not in without)
-        for name, edit in chosen:
-            edited = [(each, edit(each.case)) for each in fitting]
-            applied = [
-                _trial(each, case, name, family) for each, case in edited if case and case != each.case
-            ]
-            skipped[family, name] = len(fitting) - len(applied)
-            trials += applied
-    return Plan(listed, trials, skipped)
+        # Faults and neutral edits start from a right response, attacks from a wrong one.
+        originals = [original for original in labelled_cases if original.is_right is (family != "attacks")]
+        for name, edit in suitable_edits(table, rubric).items():
+            if name in without:
+                continue
+            skipped[family, name] = 0
+            for original in originals:
+                edited = edit(original.case)
+                if edited and edited != original.case:
+                    trials.append(_trial(original, edited, name, family))
+                else:
+                    skipped[family, name] += 1
+    return Plan(labelled_cases, trials, skipped)
+
+
+def _check_names(names: Collection[str], tables: Mapping[Family, Mapping[str, Edit]]) -> None:
+    edit_names: set[str] = set()
+    for table in tables.values():
+        edit_names.update(table)
+    unknown = sorted(set(names) - edit_names)
+    if unknown:
+        message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(sorted(edit_names))}"
+        raise ProbeError("no_edit", message, unknown[0])
 
 
 def id_of(original: ProbeCase, edit: str, family: Family | None = None) -> str:
     """The id of a case to judge: it names the labelled case and the edit."""
-    return f"{original.name}: {f'{family}, ' if family else ''}{edit}"
+    if family is None:
+        return f"{original.name}: {edit}"
+    return f"{original.name}: {family}, {edit}"
 
 
 def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = None) -> Trial:
-    named = case.replace(id=id_of(original, edit, family))
-    return Trial(named, original, edit, family)
+    case_with_id = case.replace(id=id_of(original, edit, family))
+    return Trial(case_with_id, original, edit, family)
 
 
 def ask_twice(judge: AnyJudge) -> AnyJudge:
     """The judge, with a call of its own for the second judging of each unchanged case."""
-    (changed,) = with_models([judge], lambda model: AskedTwice(model, model.name, identity_of(model)))
+    (changed,) = with_models([judge], lambda model: TwiceAskedModel(model, model.name, identity_of(model)))
     return changed
 
 
 @dataclass(frozen=True)
-class AskedTwice:
+class TwiceAskedModel:
     """A model that tells the second request about an unchanged case from the first one.
 
     Attributes:
@@ -132,6 +146,6 @@ class AskedTwice:
         Raises:
             ModelError: as for the underlying model.
         """
-        is_second = str(request.case.id).endswith(f": {SECOND}")
-        again = replace(request, repeat=request.repeat + SECOND_REPEAT) if is_second else request
-        return await self.model.acomplete(again)
+        if str(request.case.id).endswith(f": {SECOND}"):
+            request = replace(request, repeat=request.repeat + SECOND_REPEAT)
+        return await self.model.acomplete(request)
