@@ -23,7 +23,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
-from groundjudge.rubric.options import check_options
+from groundjudge.rubric.options import Shape, check_options, is_count
 from groundjudge.verdict import Part, Usage, Verdict, passes, sum_costs
 
 log = logging.getLogger("groundjudge")
@@ -68,7 +68,7 @@ class Draft:
     @property
     def response(self) -> Any:  # noqa: ANN401  a string or messages
         """The response, as the case has it."""
-        return self.case and self.case.response
+        return None if self.case is None else self.case.response
 
 
 @dataclass(frozen=True)
@@ -165,13 +165,16 @@ class Runtime:
     clock: Callable[[], float]
 
 
-async def _called_here(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  whatever it returns
+async def _call_and_block(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  whatever it returns
+    """Call a function in this thread; what it would await is awaited in the loop of synchronous callers."""
     answer = function(*args)
-    return shared_loop().run(lambda: answer) if inspect.isawaitable(answer) else answer
+    if inspect.isawaitable(answer):
+        return shared_loop().run(lambda: answer)
+    return answer
 
 
 ASYNCHRONOUS = Runtime(call, call_function, lambda: asyncio.get_running_loop().time())
-BLOCKING = Runtime(call_and_block, _called_here, time.monotonic)
+BLOCKING = Runtime(call_and_block, _call_and_block, time.monotonic)
 
 
 class _LateError(ModelError):
@@ -208,26 +211,38 @@ class GuardOptions(PanelOptions, total=False):
     on_outcome: Callable[[Outcome], object] | None
 
 
-def _one_of(choices: object) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: value in get_args(choices), f"one of {', '.join(map(repr, get_args(choices)))}"
+def _is_fallback(value: object) -> bool:
+    return value is None or isinstance(value, str) or callable(value)
 
 
-SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "judge": (lambda value: isinstance(value, BaseJudge), "a judge or a panel; `as_guard` takes names too"),
-    "retries": (lambda value: type(value) is int and value >= 0, "a whole number, 0 or more"),
-    "fallback": (
-        lambda value: value is None or isinstance(value, str) or callable(value),
-        "a text, a function from the verdict to what goes out, or None",
+def _is_deadline(value: Any) -> bool:  # noqa: ANN401  whatever is passed
+    return value is None or (type(value) in {int, float} and value > 0)
+
+
+def _is_function_or_none(value: object) -> bool:
+    return value is None or callable(value)
+
+
+def _choice(choices: object) -> Shape:
+    """The shape of one of the choices of a Literal."""
+    names = get_args(choices)
+    listed = ", ".join(repr(name) for name in names)
+    return lambda value: value in names, f"one of {listed}"
+
+
+SHAPES: Mapping[str, Shape] = {
+    "judge": (
+        lambda value: isinstance(value, BaseJudge),
+        "a judge or a panel; `as_guard` takes names too",
     ),
-    "on_error": _one_of(OnError),
-    "deadline": (
-        lambda value: value is None or (type(value) in {int, float} and value > 0),
-        "a number of seconds above 0, or None",
-    ),
-    "mode": _one_of(Mode),
-    "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
+    "retries": (is_count, "a whole number, 0 or more"),
+    "fallback": (_is_fallback, "a text, a function from the verdict to what goes out, or None"),
+    "on_error": _choice(OnError),
+    "deadline": (_is_deadline, "a number of seconds above 0, or None"),
+    "mode": _choice(Mode),
+    "on_outcome": (_is_function_or_none, "a function of the outcome, or None"),
 }
-"""What a setting of a guard must be: whether a value is, and in words."""
+"""The shapes of a guard's settings."""
 
 
 @dataclass(frozen=True)
@@ -271,30 +286,31 @@ class Guard:
     on_outcome: Callable[[Outcome], object] | None = None
 
     def __post_init__(self) -> None:
-        for name, (fits, shape) in SHAPES.items():
-            if not fits(value := getattr(self, name)):
+        for name, (has_shape, shape) in SHAPES.items():
+            value = getattr(self, name)
+            if not has_shape(value):
                 message = f"`{name}` must be {shape}, not {value!r}"
                 raise ValueError(message)
-        self._case_of  # noqa: B018  checked at once
+        self._make_case  # noqa: B018  paths are checked when the guard is made
 
     @cached_property
-    def _case_of(self) -> Callable[..., CaseLike]:
-        return self.judge.cases(self.fields, ["inputs", "outputs"], _case)
+    def _make_case(self) -> Callable[..., CaseLike]:
+        return self.judge.cases(self.fields, ["inputs", "outputs"], _case_of_exchange)
 
     def case(self, inputs: object, outputs: object) -> Case:
-        """The case of what an application was given and what it answered, as `Case.from_exchange` reads them.
+        """Make the case of an application's inputs and outputs, as `Case.from_exchange` reads them.
 
         Raises:
             CaseError: `bad_path`: a path of `fields` leads to two values.
         """
-        return Case.of(self._case_of(inputs, outputs))
+        return Case.of(self._make_case(inputs, outputs))
 
     def run(self, case: CaseSource, regenerate: Regenerate | None = None) -> Outcome:
         """Judge a draft and decide what goes out; see `arun`. It blocks until that is decided.
 
         With a deadline `regenerate` runs in a thread, so that it can be given up; else in the caller's.
         """
-        return self._blocking(self._run, case, regenerate, Progress())
+        return self._run_blocking(self._run, case, regenerate, Progress())
 
     async def arun(
         self, case: CaseSource, regenerate: Regenerate | None = None, progress: Progress | None = None
@@ -316,22 +332,27 @@ class Guard:
             TypeError: `regenerate` is not a function.
             GroundjudgeError: with `on_error="raise"`, the error of the judge.
         """
-        return await self._run(ASYNCHRONOUS, case, regenerate, progress or Progress())
+        if progress is None:
+            progress = Progress()
+        return await self._run(ASYNCHRONOUS, case, regenerate, progress)
 
-    def answer(self, ask: AskApplication, given: object, case_of: CaseOf, retried: RetryInput) -> Answered:
+    def answer(
+        self, ask: AskApplication, app_input: object, case_of: CaseOf, retry_input: RetryInput
+    ) -> Answered:
         """Ask for an answer, and again if it fails; see `aanswer`. It blocks until that is decided."""
-        return self._blocking(self._answer, ask, given, case_of, retried)
+        return self._run_blocking(self._answer, ask, app_input, case_of, retry_input)
 
     async def aanswer(
-        self, ask: AskApplication, given: object, case_of: CaseOf, retried: RetryInput
+        self, ask: AskApplication, app_input: object, case_of: CaseOf, retry_input: RetryInput
     ) -> Answered:
         """Ask for an answer, and again if it fails: the loop of whatever writes drafts by being called.
 
         Args:
-            ask: called with `given`, and later with what `retried` returned; returns an output.
-            given: the request, the messages, the input.
-            case_of: from `given` and an output to what `arun` takes as a case; to None, if it is no answer.
-            retried: from `given`, the last output and the note to what is asked with next.
+            ask: called with `app_input`, and later with what `retry_input` returned; returns an output.
+            app_input: the request, the messages, the input.
+            case_of: from `app_input` and an output to what `arun` takes as a case; to None, if it is no
+                answer.
+            retry_input: from `app_input`, the last output and the note to what is asked with next.
 
         Returns:
             The last output and the outcome; see `Answered`.
@@ -339,9 +360,9 @@ class Guard:
         Raises:
             GroundjudgeError: as for `arun`.
         """
-        return await self._answer(ASYNCHRONOUS, ask, given, case_of, retried)
+        return await self._answer(ASYNCHRONOUS, ask, app_input, case_of, retry_input)
 
-    def _blocking(self, work: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
+    def _run_blocking(self, work: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
         """Do in the caller's thread what nothing needs to interrupt: that takes half the CPU time."""
         if self.deadline is None:
             return without_waiting(work(BLOCKING, *args))
@@ -350,34 +371,41 @@ class Guard:
     async def _run(
         self, runtime: Runtime, case: CaseSource, regenerate: Regenerate | None, progress: Progress
     ) -> Outcome:
-        if not (regenerate is None or callable(regenerate)):
+        if regenerate is not None and not callable(regenerate):
             message = f"`regenerate` must be a function of the note and the verdict, not {regenerate!r}"
             raise TypeError(message)
 
-        async def again(note: str, verdict: Verdict) -> Case:
+        async def write_again(note: str, verdict: Verdict) -> Case:
             response: Text | Case = await runtime.call_function(cast("Regenerate", regenerate), note, verdict)
             return _with_response(progress.drafts[-1].case, response)
 
-        case = case if callable(case) else Case.of(case)
-        return await self._judge_drafts(runtime, case, again if regenerate else None, progress)
+        if not callable(case):
+            case = Case.of(case)
+        return await self._judge_drafts(runtime, case, write_again if regenerate else None, progress)
 
     async def _answer(
-        self, runtime: Runtime, ask: AskApplication, given: object, case_of: CaseOf, retried: RetryInput
+        self,
+        runtime: Runtime,
+        ask: AskApplication,
+        app_input: object,
+        case_of: CaseOf,
+        retry_input: RetryInput,
     ) -> Answered:
         outputs: list[Any] = []
 
-        async def draft(asked: Any) -> CaseSource:  # noqa: ANN401
-            outputs.append(await runtime.call_function(ask, asked))
-            case = case_of(given, outputs[-1])
+        async def ask_for_draft(app_input_or_retry: Any) -> CaseSource:  # noqa: ANN401  the application's
+            outputs.append(await runtime.call_function(ask, app_input_or_retry))
+            case = case_of(app_input, outputs[-1])
             if case is None:
                 raise _NoAnswerYet
             return case
 
-        async def again(note: str, _: Verdict) -> CaseSource:
-            return await draft(retried(given, outputs[-1], note))
+        async def ask_again(note: str, _: Verdict) -> CaseSource:
+            return await ask_for_draft(retry_input(app_input, outputs[-1], note))
 
         try:
-            outcome = await self._judge_drafts(runtime, await draft(given), again, Progress())
+            case = await ask_for_draft(app_input)
+            outcome = await self._judge_drafts(runtime, case, ask_again, Progress())
         except _NoAnswerYet:
             return outputs[-1], None
         return outputs[-1], outcome
@@ -386,27 +414,34 @@ class Guard:
         self,
         runtime: Runtime,
         case: CaseSource,
-        again: Callable[[str, Verdict], Awaitable[CaseSource]] | None,
+        write_again: Callable[[str, Verdict], Awaitable[CaseSource]] | None,
         progress: Progress,
     ) -> Outcome:
-        clock = runtime.clock
-        progress.started = clock() if progress.started is None else progress.started
-        end, drafts = progress.started + (self.deadline or 0), progress.drafts
+        """Judge a draft, and have it written again as often as it fails and may be."""
+        if progress.started is None:
+            progress.started = runtime.clock()
+        end = progress.started + (self.deadline or 0)
+        drafts = progress.drafts
         drafts.append(await self._judge_draft(runtime, case, end))
-        while again and self._may_retry(drafts):
+        while write_again and self._may_retry(drafts):
             verdict = drafts[-1].verdict
             try:
-                case = await self._in_time(end, again(note_on(verdict, self.judge), verdict))
+                case = await self._run_until(end, write_again(note_on(verdict, self.judge), verdict))
             except _LateError:
                 break
             drafts.append(await self._judge_draft(runtime, case, end))
-        return await self._decide(runtime, tuple(drafts), clock() - progress.started)
+        return await self._decide(runtime, tuple(drafts), runtime.clock() - progress.started)
 
     def _may_retry(self, drafts: Sequence[Draft]) -> bool:
-        failed = drafts[-1].verdict.passed is False
-        return failed and self.mode == "enforce" and len(drafts) <= self.retries
+        is_rejected = drafts[-1].verdict.passed is False  # None: it was not judged
+        return is_rejected and self.mode == "enforce" and len(drafts) <= self.retries
 
-    async def _in_time(self, end: float, work: Awaitable[T]) -> T:
+    async def _run_until(self, end: float, work: Awaitable[T]) -> T:
+        """Await what must be done when the deadline ends.
+
+        Raises:
+            _LateError: it was not; a TimeoutError of the work itself is raised as it is.
+        """
         if self.deadline is None:
             return await work
         limit = asyncio.timeout_at(end)
@@ -419,33 +454,38 @@ class Guard:
                 raise _LateError("timeout", message) from None
             raise
 
-    async def _judge_draft(self, runtime: Runtime, given: CaseSource, end: float) -> Draft:
-        """A draft and its verdict; a verdict that is not there in time is an error of the judge."""
+    async def _judge_draft(self, runtime: Runtime, source: CaseSource, end: float) -> Draft:
+        """Judge a draft; a verdict that is not there in time is an error of the judge."""
         case: Case | None = None
         try:
-            case = Case.of(given() if callable(given) else given)
-            return Draft(case, await self._in_time(end, self.judge.ajudge(case, ask=runtime.ask)))
+            case = Case.of(source() if callable(source) else source)
+            verdict = await self._run_until(end, self.judge.ajudge(case, ask=runtime.ask))
         except Exception as error:
             verdict = self.judge.error_verdict(error, case)
-            if self.on_error != "raise" or self.mode == "observe":
-                return Draft(case, verdict)
-            if isinstance(error, GroundjudgeError):
-                error.verdict = verdict
-            raise
+            if self.on_error == "raise" and self.mode == "enforce":
+                if isinstance(error, GroundjudgeError):
+                    error.verdict = verdict
+                raise
+        return Draft(case, verdict)
 
     async def _decide(self, runtime: Runtime, drafts: tuple[Draft, ...], seconds: float) -> Outcome:
-        draft, verdict = drafts[-1], drafts[-1].verdict
-        allowed = self.on_error == "allow" if verdict.error else _may_go_out(verdict)
-        replaced = not allowed and self.mode == "enforce"
-        response, fault = await self._replacement(runtime, verdict) if replaced else (draft.response, None)
-        outcome = Outcome(response, replaced, _reason(verdict, len(drafts), self.mode), drafts, seconds)
+        """Decide by the last draft what goes out, and report it."""
+        verdict = drafts[-1].verdict
+        may_go_out = self.on_error == "allow" if verdict.error else _may_go_out(verdict)
+        is_replaced = not may_go_out and self.mode == "enforce"
+        response = drafts[-1].response
+        fault: Exception | None = None
+        if is_replaced:
+            response, fault = await self._replacement(runtime, verdict)
+        reason = _reason(verdict, len(drafts), self.mode)
+        outcome = Outcome(response, is_replaced, reason, drafts, seconds)
         await self._report(runtime, outcome)
-        if replaced and response is None:
+        if is_replaced and response is None:
             raise _blocked(outcome, type(fault).__name__ if self.fallback else None) from fault
         return outcome
 
     async def _replacement(self, runtime: Runtime, verdict: Verdict) -> tuple[Any, Exception | None]:
-        """The fallback, and the error of making it: whatever happens, the draft does not go out."""
+        """Make the fallback, or the error of making it: whatever happens, the draft does not go out."""
         if not callable(self.fallback):
             return self.fallback, None
         try:
@@ -454,12 +494,13 @@ class Guard:
             return None, error
 
     async def _report(self, runtime: Runtime, outcome: Outcome) -> None:
-        if self.on_outcome:
-            try:
-                await runtime.call_function(self.on_outcome, outcome)
-            except Exception as error:
-                message = "on_outcome raised an error; what goes out does not depend on it"
-                log.exception(message, exc_info=RedactedError(error))
+        if self.on_outcome is None:
+            return
+        try:
+            await runtime.call_function(self.on_outcome, outcome)
+        except Exception as error:
+            message = "on_outcome raised an error; what goes out does not depend on it"
+            log.exception(message, exc_info=RedactedError(error))
 
 
 GuardLike: TypeAlias = Guard | JudgeLike
@@ -467,7 +508,7 @@ GuardLike: TypeAlias = Guard | JudgeLike
 
 
 def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
-    """The guard that is meant by a guard or by what names a judge. Every adapter resolves guards so.
+    """Make the guard that is meant by a guard or by what names a judge. Every adapter resolves guards so.
 
     Args:
         guard: a guard, or a judge as for `as_judge`.
@@ -488,7 +529,7 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
     return Guard(as_judge(guard, **judge_options), **settings)
 
 
-def _case(fields: Fields, inputs: object, outputs: object) -> CaseLike:
+def _case_of_exchange(fields: Fields, inputs: object, outputs: object) -> CaseLike:
     return fields.in_row({"inputs": inputs, "outputs": outputs})
 
 
@@ -508,10 +549,17 @@ def _with_response(case: Case | None, given: object) -> Case:
 
 
 def _blocked(outcome: Outcome, fault: str | None) -> GuardError:
-    verdict, drafts = outcome.verdict, len(outcome.drafts)
-    said = verdict.error.code if verdict.error else f"score {verdict.score}"
-    why = f"`fallback` gave {fault}" if fault else "there is no `fallback`"
-    message = f"no draft may go out ({drafts} made; {outcome.reason}, {said}), and {why}"
+    """Make the error of an answer that nothing may replace.
+
+    Args:
+        outcome: what was decided.
+        fault: the class of the error that the fallback raised, "NoneType" if it gave None; None without a
+            fallback.
+    """
+    verdict = outcome.verdict
+    result = verdict.error.code if verdict.error else f"score {verdict.score}"
+    cause = f"`fallback` gave {fault}" if fault else "there is no `fallback`"
+    message = f"no draft may go out ({len(outcome.drafts)} made; {outcome.reason}, {result}), and {cause}"
     return GuardError("blocked", message, outcome)
 
 
@@ -520,25 +568,27 @@ def _may_go_out(verdict: Verdict) -> bool:
     return verdict.passed is True or verdict.status == "not_applicable"
 
 
-def _reason(verdict: Verdict, drafts: int, mode: Mode) -> Reason:
+def _reason(verdict: Verdict, n_drafts: int, mode: Mode) -> Reason:
     if verdict.error:
         return "not_judged"
     if not _may_go_out(verdict):
         return "observed" if mode == "observe" else "fallback"
-    if drafts > 1:
+    if n_drafts > 1:
         return "regenerated"
     return "not_applicable" if verdict.status == "not_applicable" else "passed"
 
 
 def failed_parts(verdict: Verdict, threshold: float) -> tuple[Part, ...]:
-    """The parts of a verdict whose score is below a threshold: what must be written again."""
-    return tuple(
-        part for part in verdict.parts if part.score is not None and not passes(part.score, threshold)
-    )
+    """Return the parts of a verdict whose score is below a threshold: what must be written again."""
+    parts: list[Part] = []
+    for part in verdict.parts:
+        if part.score is not None and not passes(part.score, threshold):
+            parts.append(part)
+    return tuple(parts)
 
 
 def note_on(verdict: Verdict, judge: AnyJudge) -> str:
-    """What the model that wrote a draft is told about it: the parts that failed, or else the reason.
+    """Write what the model that wrote a draft is told about it: the parts that failed, or else the reason.
 
     A sentence comes with the evidence that is nearest to it, a named score ("recall") with its reason.
 
@@ -546,16 +596,21 @@ def note_on(verdict: Verdict, judge: AnyJudge) -> str:
         verdict: the verdict on the draft.
         judge: the judge that gave it, whose threshold applies to each part.
     """
-    failed = failed_parts(verdict, judge.threshold)
-    faults = [_fault(part, part.name in judge.part_names) for part in failed]
-    return "\n".join([NOTE, "", *(faults or [verdict.reason or verdict.explanation])])
+    faults: list[str] = []
+    for part in failed_parts(verdict, judge.threshold):
+        explanation = NO_EVIDENCE
+        if part.name in judge.part_names:
+            explanation = part.reason
+        elif part.evidence:
+            # Two passages may hold one quote.
+            quotes = " ... ".join(dict.fromkeys(evidence.quote for evidence in part.evidence))
+            if quotes:
+                explanation = f"The nearest that the sources say: {quotes}"
+        faults.append(f"- {_one_line(part.name)}\n  {_one_line(explanation)}")
+    if not faults:
+        faults.append(verdict.reason or verdict.explanation)
+    return "\n".join([NOTE, "", *faults])
 
 
-def _fault(part: Part, is_named: bool) -> str:  # noqa: FBT001  read where it is called
-    quotes = " ... ".join(dict.fromkeys(each.quote for each in part.evidence))
-    nearest = f"The nearest that the sources say: {quotes}" if quotes else NO_EVIDENCE
-    return "\n  ".join([f"- {_line(part.name)}", _line(part.reason if is_named else nearest)])
-
-
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

@@ -27,8 +27,9 @@ from groundjudge.judging.conversation import (
 )
 from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.input import Input
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Rubric, evidence_error
+from groundjudge.rubric.rubric import Request, Rubric, evidence_error
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -78,8 +79,11 @@ class BaseJudge(ABC):
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that are looked at, by any of the votes."""
-        by_name = {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}
-        return tuple(by_name.values())
+        inputs: dict[str, Input] = {}
+        for rubric in reversed(self.rubrics):  # of inputs with one name the first vote's counts
+            for prompt_input in rubric.inputs:
+                inputs[prompt_input.name] = prompt_input
+        return tuple(inputs.values())
 
     @property
     def scale(self) -> Scale:
@@ -94,24 +98,29 @@ class BaseJudge(ABC):
     @cached_property
     def prompt_id(self) -> PromptId:
         """Which prompt is used; of several prompts their names and versions, and a hash of them all."""
-        ids = [*dict.fromkeys(rubric.prompt.id for rubric in self.rubrics)]
-        if len(ids) == 1:
-            return ids[0]
+        prompt_ids = list(dict.fromkeys(rubric.prompt.id for rubric in self.rubrics))
+        if len(prompt_ids) == 1:
+            return prompt_ids[0]
+        hashes = " ".join(prompt_id.sha256 for prompt_id in prompt_ids)
         return PromptId(
             name=self.name,
-            version="+".join(each.version for each in ids),
-            sha256=sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest(),
+            version="+".join(prompt_id.version for prompt_id in prompt_ids),
+            sha256=sha256(hashes.encode()).hexdigest(),
         )
 
     @cached_property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict, and each of its votes, has besides the headline."""
-        first, *others = (rubric.format.part_names for rubric in self.rubrics)
-        weakest = ("weakest",) if all(rubric.passes == "weakest" for rubric in self.rubrics) else ()
-        return (*(name for name in first if all(name in names for names in others)), *weakest)
+        part_names: list[str] = []
+        for name in self.rubrics[0].format.part_names:
+            if all(name in rubric.format.part_names for rubric in self.rubrics):
+                part_names.append(name)
+        if all(rubric.passes == "weakest" for rubric in self.rubrics):
+            part_names.append("weakest")
+        return tuple(part_names)
 
     def key(self, case: CaseLike) -> str:
-        """The key of the verdicts on a case, before and after it is judged.
+        """Return the key of the verdicts on a case, before and after it is judged.
 
         It is `identity`, and a hash of the case; metadata counts only where a prompt shows it.
         """
@@ -161,7 +170,7 @@ class BaseJudge(ABC):
     def cases(
         self, fields: FieldsLike, roots: Collection[str], usual: Callable[..., CaseLike]
     ) -> Callable[..., CaseLike]:
-        """The function from what a framework hands over to the case that is judged.
+        """Make the function from what a framework hands over to the case that is judged.
 
         Args:
             fields: what was passed as `fields=`; a function takes the place of `usual`.
@@ -171,8 +180,8 @@ class BaseJudge(ABC):
         Raises:
             CaseError, TypeError: as for `Fields.of`.
         """
-        found = Fields.of(fields, [each.name for each in self.inputs], roots)
-        return found.function or partial(usual, found)
+        checked_fields = Fields.of(fields, [prompt_input.name for prompt_input in self.inputs], roots)
+        return checked_fields.function or partial(usual, checked_fields)
 
     def evaluate(self, case: CaseSource, around: Around = run_untraced) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
@@ -192,12 +201,15 @@ class BaseJudge(ABC):
             return self.error_verdict(error, case)
 
     def error_verdict(self, error: BaseException, case: CaseSource | None = None) -> Verdict:
-        """The verdict of a row that raised: the error's own, if it has one."""
-        own: Verdict | None = getattr(error, "verdict", None)
-        return own or with_error(self.empty_verdict(case.id if isinstance(case, Case) else None), error)
+        """Make the verdict of a row that raised: the error's own, if it has one."""
+        verdict: Verdict | None = getattr(error, "verdict", None)
+        if verdict is not None:
+            return verdict
+        case_id = case.id if isinstance(case, Case) else None
+        return with_error(self.empty_verdict(case_id), error)
 
     def empty_verdict(self, case_id: str | None = None, key: str | None = None) -> Verdict:
-        """The verdict before anything was asked; its status is "error" until it has another one."""
+        """Make the verdict before anything was asked; its status is "error" until it has another one."""
         return Verdict(
             judge=self.name,
             status="error",
@@ -213,13 +225,12 @@ class BaseJudge(ABC):
         return tuple(score_names(self.name, self.part_names).values())
 
     def scores(self, verdict: Verdict, name: str | None = None) -> tuple[NamedScore, ...]:
-        """A verdict's scores in the order of `score_names`, each with its explanation.
+        """Return a verdict's scores in the order of `score_names`, each with its explanation.
 
         Args:
             verdict: the verdict.
             name: the name of the headline, by default the judge's; the names of the other scores follow it
-                (passage_quality, passage_recall, passage_precision; with name="mine": mine, mine_recall,
-                mine_precision).
+                (with name="mine": mine, mine_recall, mine_precision).
         """
         return named_scores(verdict, self.part_names, name)
 
@@ -253,56 +264,67 @@ class Judge(BaseJudge):
         return (self,)
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
-        free = self.rubric.blank_response_verdict(case)
-        if free is not None:
-            return free.model_copy(update={"key": conversation.record.key})
+        blank_response_verdict = self.rubric.blank_response_verdict(case)
+        if blank_response_verdict is not None:
+            return blank_response_verdict.model_copy(update={"key": conversation.record.key})
+
+        def ask(case: Case) -> Request:
+            return replace(self.rubric.ask(case), repeat=self.repeat)
+
+        def read(reply: Reply) -> Verdict:
+            return self.rubric.read(reply, case)
+
+        request = conversation.run_step("groundjudge.ask", case, ask)
         reasks = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
-        request = conversation.run_step(
-            "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
-        )
-        read = partial(self.rubric.read, case=case)
         verdict: Verdict | None = None
         while True:
             reply, outcome = await conversation.call_and_read(self.model, request, read)
-            problem: ReplyError | None
             if isinstance(outcome, ReplyError):
                 problem = outcome
             else:
                 verdict = outcome
-                problem = evidence_error(outcome)
-            if verdict and not (problem and reasks["unreadable"]):
-                total = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
-                return verdict.model_copy(update=total)
-            if problem:
-                reason = reask_reason(problem)
-                if not reasks[reason]:
-                    raise problem
-                reasks[reason] -= 1
-                request = next_request(request, reply, problem)
-                with conversation.around(Step("groundjudge.ask", case)) as note:
-                    note(request)
+                evidence_problem = evidence_error(outcome)
+                if evidence_problem is None:
+                    break
+                problem = evidence_problem
+            # A verdict whose evidence was not found is better than the error of a later reply.
+            if verdict is not None and not reasks["unreadable"]:
+                break
+            reason = reask_reason(problem)
+            if not reasks[reason]:
+                raise problem
+            reasks[reason] -= 1
+            request = next_request(request, reply, problem)
+            with conversation.around(Step("groundjudge.ask", case)) as note:
+                note(request)
+        totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
+        return verdict.model_copy(update=totals)
 
 
 def with_error(verdict: Verdict, error: BaseException) -> Verdict:
-    """A verdict with the error that took its place.
+    """Return a verdict with the error that took its place.
 
     An error that is not one of this library gets the code "unexpected" and is logged, without keys.
     """
     if isinstance(error, GroundjudgeError):
-        code, message = error.code, error.message
+        failure = Failure(code=error.code, message=error.message)
     else:
-        shown = RedactedError(error)
-        log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=shown)
-        code, message = "unexpected", shown.clean(f"{type(error).__name__}: {error}")
-    return verdict.model_copy(update={"error": Failure(code=code, message=message)})
+        redacted = RedactedError(error)
+        message = "%s: judging %s raised an unexpected error"
+        log.error(message, verdict.judge, verdict.case_id, exc_info=redacted)
+        failure = Failure(code="unexpected", message=redacted.clean(f"{type(error).__name__}: {error}"))
+    return verdict.model_copy(update={"error": failure})
 
 
 def case_hash(case: Case, inputs: Collection[Input]) -> str:
-    """A hash of a case; its metadata count only as far as a prompt with these inputs shows them."""
-    own = {each.name: case.metadata.get(each.name) for each in inputs if each.is_custom}
-    shown = case.model_copy(update={"metadata": own})
+    """Return a hash of a case; its metadata count only as far as a prompt with these inputs shows them."""
+    metadata = {}
+    for prompt_input in inputs:
+        if prompt_input.is_custom:
+            metadata[prompt_input.name] = case.metadata.get(prompt_input.name)
+    visible_case = case.model_copy(update={"metadata": metadata})
     try:
-        content = shown.model_dump_json(exclude=None if own else {"metadata"})
+        content = visible_case.model_dump_json(exclude=None if metadata else {"metadata"})
     except ValueError:  # tool calls may be nested deeper than pydantic goes
-        content = repr(shown)
+        content = repr(visible_case)
     return sha256(content.encode()).hexdigest()[:32]

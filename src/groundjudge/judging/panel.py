@@ -70,14 +70,15 @@ class Panel(BaseJudge):
         check_choice("bad_panel", "stop", self.stop, Stop)
         if len(self.judges) < FIRST_VOTES:
             raise bad_panel("panel", f"it needs two judges or more, not {len(self.judges)}")
-        for one, other in pairwise(self.judges):
-            if one.rubric.scale != other.rubric.scale:
-                scales = f"{one.name} {one.rubric.scale}; {other.name} {other.rubric.scale}"
+        for judge, next_judge in pairwise(self.judges):
+            scale, next_scale = judge.rubric.scale, next_judge.rubric.scale
+            if scale != next_scale:
+                scales = f"{judge.name} {scale}; {next_judge.name} {next_scale}"
                 raise bad_panel("panel", f"its judges must answer on one scale, not on several: {scales}")
         for judge in self.judges:
             if judge.repeat and judge.rubric.prompt.parameters.get("temperature", 1) == 0:
-                twice = f"{judge.name} is listed twice at temperature 0, where it repeats itself"
-                raise bad_panel("panel", f"{twice}: ask one for repeats")
+                fault = f"{judge.name} is listed twice at temperature 0, where it repeats itself"
+                raise bad_panel("panel", f"{fault}: ask one for repeats")
 
     @cached_property
     def identity(self) -> str:
@@ -91,7 +92,7 @@ class Panel(BaseJudge):
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
         votes: list[Verdict] = []
         errors: list[GroundjudgeError] = []
-        needed, most = len(self.judges) // 2 + 1, 0
+        n_agreeing = 0
         for number, judge in enumerate(self.judges, 1):
             try:
                 with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as note:
@@ -101,43 +102,65 @@ class Panel(BaseJudge):
                 errors.append(error)
                 vote = judge.error_verdict(error, case)
             votes.append(vote)
-            most = max(Counter(filter(None, map(_outcome, votes))).values(), default=0)
-            to_come = len(self.judges) - len(votes)
-            # Two that agree decide; then whatever no further vote can overturn: a majority, or no majority.
-            if self.stop == "decided" and (
-                most == len(votes) == FIRST_VOTES or most >= needed or most + to_come < needed
-            ):
+            n_agreeing = max(_count_outcomes(votes).values(), default=0)
+            if self.stop == "decided" and self._is_decided(len(votes), n_agreeing):
                 break
-        conversation.update_record(**_totals(votes), agreement=most / len(votes) or None)
+        agreement = n_agreeing / len(votes) if n_agreeing else None
+        conversation.update_record(**_totals(votes), agreement=agreement)
         # A vote with status "error" counts among the votes and says nothing.
-        winner = _more_than_half([_outcome(vote) for vote in votes])
-        if winner is None:
+        outcome = _more_than_half([_outcome(vote) for vote in votes])
+        if outcome is None:
             raise _no_majority(self.name, votes, errors)
-        return self._majority_verdict(conversation.record, votes, winner)
+        return self._majority_verdict(conversation.record, votes, outcome)
 
-    def _majority_verdict(self, spent: Verdict, votes: Sequence[Verdict], winner: str) -> Verdict:
-        """What one vote of the majority says, with the score of all votes.
+    def _is_decided(self, n_votes: int, n_agreeing: int) -> bool:
+        """Whether the first votes agree, or no further vote can overturn a majority or bring one about."""
+        if n_votes == n_agreeing == FIRST_VOTES:
+            return True
+        n_needed = len(self.judges) // 2 + 1
+        n_to_come = len(self.judges) - n_votes
+        return n_agreeing >= n_needed or n_agreeing + n_to_come < n_needed
+
+    def _majority_verdict(self, record: Verdict, votes: Sequence[Verdict], outcome: str) -> Verdict:
+        """Make the verdict of one vote of the majority, with the score of all votes.
 
         Parts and headline fit each other in one reply only: of votes with parts that vote is taken whole.
         """
         scored = [vote for vote in votes if vote.score is not None]
         has_parts = any(vote.parts for vote in scored)
-        combine = median_low if has_parts and self.rule != "min" else RULES[self.rule]
-        score = round(combine([deciding_score(vote) or 0.0 for vote in scored]), DIGITS) if scored else 0.0
-        agreeing = [vote for vote in votes if _outcome(vote) == winner]
-        nearest = min(agreeing, key=lambda vote: _distance(vote, score))
-        said: dict[str, Any] = {
-            **{name: getattr(nearest, name) for name in VOTE_FIELDS},
-            "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
-        }
-        if winner != "not_applicable" and not has_parts:
-            not_applicable = {value for rubric in self.rubrics for value in rubric.not_applicable}
-            said |= {
-                "score": score,
-                "label": _more_than_half([vote.label for vote in votes]),
-                "value": _value(scored, self.rule, not_applicable),
-            }
-        return spent.model_copy(update=said)
+        score = 0.0
+        if scored:
+            combine = median_low if has_parts and self.rule != "min" else RULES[self.rule]
+            score = round(combine([_deciding_score(vote) for vote in scored]), DIGITS)
+        majority = [vote for vote in votes if _outcome(vote) == outcome]
+        spokesman = min(majority, key=lambda vote: _distance(vote, score))
+        changes = {name: getattr(spokesman, name) for name in VOTE_FIELDS}
+        warnings: dict[str, None] = {}
+        for vote in votes:
+            warnings.update(dict.fromkeys(vote.warnings))
+        changes["warnings"] = tuple(warnings)
+        if outcome != "not_applicable" and not has_parts:
+            changes["score"] = score
+            changes["label"] = _more_than_half([vote.label for vote in votes])
+            changes["value"] = self._value_of_all(scored)
+        return record.model_copy(update=changes)
+
+    def _value_of_all(self, scored: Sequence[Verdict]) -> float | None:
+        """Return the value of all votes, if these have one label.
+
+        Between two levels lies no third one that was meant.
+        """
+        values = [vote.value for vote in scored if vote.value is not None]
+        labels = {vote.label for vote in scored}
+        if len(values) < len(scored) or len(labels) > 1:
+            return None
+        if self.rule == "min":  # the lowest score may have the largest number
+            return min(scored, key=lambda vote: vote.score or 0.0).value
+        value = round(RULES[self.rule](values), DIGITS)
+        for rubric in self.rubrics:
+            if value in rubric.not_applicable:
+                return None
+        return value
 
 
 AnyJudge: TypeAlias = Judge | Panel
@@ -145,30 +168,34 @@ AnyJudge: TypeAlias = Judge | Panel
 
 
 def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided") -> Panel:
-    """A panel of judges with other models or other prompts, all on one scale.
+    """Make a panel of judges with other models or other prompts, all on one scale.
 
     A judge that is listed several times is asked several times.
+
+    Args:
+        judges: two or more.
+        rule: see `Panel`.
+        stop: see `Panel`.
 
     Raises:
         PromptError: `bad_panel`: there are fewer than two judges, they have different scales, one of them is
             listed twice with a temperature of 0, or `rule` or `stop` is not one of the choices.
     """
-    seen = Counter[object]()
+    times_listed = Counter[object]()
     members: list[Judge] = []
     for judge in judges:
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise bad_panel(
-                "panel",
-                f"its members must be judges, not {type(judge).__name__}: load them without `repeats`",
-            )
-        who = judge.identity, identity_of(judge.model) or id(judge.model)
-        members.append(replace(judge, repeat=seen[who]))
-        seen[who] += 1
+            fault = f"its members must be judges, not {type(judge).__name__}: load them without `repeats`"
+            raise bad_panel("panel", fault)
+        # Models of one name may differ in their settings; what has no identity is only equal to itself.
+        identity = judge.identity, identity_of(judge.model) or id(judge.model)
+        members.append(replace(judge, repeat=times_listed[identity]))
+        times_listed[identity] += 1
     return Panel(tuple(members), rule, stop)
 
 
 def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "decided") -> Panel:
-    """A panel of one judge that is asked several times, at temperature 0.7 unless it has one above 0.
+    """Make a panel of one judge that is asked several times, at temperature 0.7 unless it has one above 0.
 
     A `seed` among its parameters is raised by one for each repeat.
 
@@ -177,87 +204,115 @@ def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop 
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < FIRST_VOTES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PromptError("bad_panel", f"repeats must be 2 or more, not {repeats!r}", "repeats")
-    return Panel(tuple(_repeat(judge, index) for index in range(repeats)), rule, stop)
+    parameters = judge.rubric.prompt.parameters
+    members: list[Judge] = []
+    for index in range(repeats):
+        changes: dict[str, Any] = {"temperature": parameters.get("temperature") or REPEAT_TEMPERATURE}
+        seed = parameters.get("seed")
+        if isinstance(seed, int):  # with one seed a model would repeat its reply
+            changes["seed"] = seed + index
+        members.append(replace(judge, rubric=judge.rubric.with_options(parameters=changes), repeat=index))
+    return Panel(tuple(members), rule, stop)
 
 
 def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
-    """The models of the judges and of the members of panels, each once."""
-    return [*{id(model): model for judge in judges for model in judge.models}.values()]
+    """Return the models of the judges and of the members of panels, without repetitions."""
+    models: dict[int, Model] = {}
+    for judge in judges:
+        for model in judge.models:
+            models[id(model)] = model
+    return list(models.values())
 
 
 def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> list[AnyJudge]:
-    """The judges with other models.
+    """Make the same judges with other models.
 
     Args:
         judges: the judges; of a panel every member gets another model.
         of: makes the new model of a model; it is called once for each model.
     """
-    made = {id(model): of(model) for model in models_of(judges)}
-    return [
-        replace(judge, judges=tuple(replace(each, model=made[id(each.model)]) for each in judge.judges))
-        if isinstance(judge, Panel)
-        else replace(judge, model=made[id(judge.model)])
-        for judge in judges
-    ]
-
-
-def _repeat(judge: Judge, index: int) -> Judge:
-    given = judge.rubric.prompt.parameters
-    seed = {"seed": given["seed"] + index} if isinstance(given.get("seed"), int) else {}
-    changes = {"temperature": given.get("temperature") or REPEAT_TEMPERATURE, **seed}
-    return replace(judge, rubric=judge.rubric.with_options(parameters=changes), repeat=index)
+    new_models = {id(model): of(model) for model in models_of(judges)}
+    new_judges: list[AnyJudge] = []
+    for judge in judges:
+        if isinstance(judge, Panel):
+            members = [replace(member, model=new_models[id(member.model)]) for member in judge.judges]
+            new_judges.append(replace(judge, judges=tuple(members)))
+        else:
+            new_judges.append(replace(judge, model=new_models[id(judge.model)]))
+    return new_judges
 
 
 def bad_panel(subject: str, message: str) -> PromptError:
-    """The error of a panel, or of an option of panels, that cannot be."""
+    """Make the error of a panel, or of an option of panels, that cannot be."""
     return PromptError("bad_panel", f"{subject}: {message}", subject)
 
 
+def _deciding_score(vote: Verdict) -> float:
+    return deciding_score(vote) or 0.0
+
+
 def _distance(vote: Verdict, score: float) -> tuple[float, float, str, str]:
-    """How far a vote is from a score; of equal ones the lower one is nearer."""
-    own = deciding_score(vote) or 0.0
-    return abs(own - score), own, vote.reply or "", vote.model or ""
+    """Measure how far a vote is from a score; of equal ones the lower one is nearer."""
+    vote_score = _deciding_score(vote)
+    # The texts make the choice between equal votes independent of their order.
+    return abs(vote_score - score), vote_score, vote.reply or "", vote.model or ""
 
 
-def _value(scored: Sequence[Verdict], rule: Rule, not_applicable: Collection[float]) -> float | None:
-    """The value of all votes, if they have one label: between two levels lies no third one that was meant."""
-    values = [vote.value for vote in scored if vote.value is not None]
-    if len(values) < len(scored) or len({vote.label for vote in scored}) > 1:
-        return None
-    if rule == "min":  # the lowest score may have the largest number
-        return min(scored, key=lambda vote: vote.score or 0.0).value
-    value = round(RULES[rule](values), DIGITS)
-    return None if value in not_applicable else value
-
-
-def _more_than_half(said: Sequence[str | None]) -> str | None:
-    counts = Counter(filter(None, said))
-    return next((each for each, count in counts.items() if 2 * count > len(said)), None)
+def _more_than_half(names: Sequence[str | None]) -> str | None:
+    """Return what more than half of the votes say; None is a vote that says nothing."""
+    counts = Counter(name for name in names if name)
+    for name, count in counts.items():
+        if 2 * count > len(names):
+            return name
+    return None
 
 
 def _outcome(vote: Verdict) -> str | None:
-    """What a vote counts for: "passed", "failed" or "not_applicable"; None for an error."""
-    return {"ok": "passed" if vote.passed else "failed", "error": None}.get(vote.status, vote.status)
+    """Return what a vote counts for: "passed", "failed" or "not_applicable"; None for an error."""
+    if vote.status == "error":
+        return None
+    if vote.status == "ok":
+        return "passed" if vote.passed else "failed"
+    return vote.status
+
+
+def _count_outcomes(votes: Iterable[Verdict]) -> Counter[str]:
+    """Count the votes for each outcome; an error counts for none."""
+    counts = Counter[str]()
+    for vote in votes:
+        outcome = _outcome(vote)
+        if outcome is not None:
+            counts[outcome] += 1
+    return counts
 
 
 def _totals(votes: Sequence[Verdict]) -> dict[str, Any]:
-    """What the votes cost together, and how far their scores are apart."""
-    scores = [score for vote in votes if (score := deciding_score(vote)) is not None]
+    """Return what the votes cost together, and how far their scores are apart."""
+    scores: list[float] = []
+    for vote in votes:
+        score = deciding_score(vote)
+        if score is not None:
+            scores.append(score)
+    models = dict.fromkeys(vote.model or "?" for vote in votes)
     return {
         "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
         "spread": pstdev(scores) if scores else None,
         "decided_after": len(votes),
         **sum_costs(votes),
-        "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
+        "model": "+".join(models),
     }
 
 
 def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:
-    """Why there is no verdict: the reason of all votes if they failed alike, otherwise that they differ."""
-    if len(errors) == len(votes) and len({error.code for error in errors}) == 1:
+    """Make the error that says why there is no verdict: the votes failed alike, or they differ."""
+    codes = {error.code for error in errors}
+    if len(errors) == len(votes) and len(codes) == 1:
         return errors[-1]
-    counts = Counter(_outcome(vote) or (vote.error.code if vote.error else "error") for vote in votes)
-    listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    counts = _count_outcomes(votes)
+    for vote in votes:
+        if vote.status == "error":
+            counts[vote.error.code if vote.error else "error"] += 1
+    listed = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
     return PanelError(
         "no_majority", f"{name}: no outcome has more than half of the {len(votes)} votes: {listed}", name
     )

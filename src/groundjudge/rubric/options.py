@@ -86,7 +86,8 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number, 0 or more."""
     return type(value) is int and value >= 0
 
 
@@ -101,7 +102,7 @@ SHAPES: Mapping[str, Shape] = {
     "optional": (_is_name_list, "a list of inputs' names"),
     "weighted": (_is_bool, "True or False"),
     "tool_titles": (_is_bool, "True or False"),
-    "max_reasks": (_is_count, "a whole number, 0 or more"),
+    "max_reasks": (is_count, "a whole number, 0 or more"),
 }
 """The shapes of options; `Rubric` and `Panel` check the other ones."""
 
