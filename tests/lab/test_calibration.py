@@ -51,51 +51,61 @@ def separable_rows(*, is_reversed: bool = False) -> JudgedRows:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("folds", [None, 5])
+@pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(5, id="five folds")])
 def test_threshold_fitted_to_random_labels_beats_chance_only_on_its_own_rows(folds: int | None) -> None:
-    found = [calibrate(random_rows(seed), folds=folds, resamples=100, seed=seed) for seed in range(40)]
-    fitted, tested = (
-        np.array([getattr(one, part)["balanced_accuracy"].value for one in found])
-        for part in ("fitted", "tested")
-    )
+    fitted_values: list[float | None] = []
+    tested_values: list[float | None] = []
+    n_beating_chance = 0
+    for seed in range(40):
+        calibration = calibrate(random_rows(seed), folds=folds, resamples=100, seed=seed)
+        fitted_values.append(calibration.fitted["balanced_accuracy"].value)
+        tested_values.append(calibration.tested["balanced_accuracy"].value)
+        n_beating_chance += calibration.beats_guessing
+    fitted = np.array(fitted_values, dtype=float)
+    tested = np.array(tested_values, dtype=float)
     assert fitted.mean() > 0.56  # the best of sixty thresholds, fitted to noise
     assert (fitted >= 0.5).all()
     assert abs(tested.mean() - 0.5) < 0.03  # held-out rows show that it is noise
-    assert sum(one.beats_guessing for one in found) <= 4
+    assert n_beating_chance <= 4
     assert (fitted - tested).mean() > 0.05
 
 
-@pytest.mark.parametrize("folds", [None, 5])
+@pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(5, id="five folds")])
 @pytest.mark.parametrize("by", CRITERIA)
 def test_separating_threshold_is_found_and_holds_on_held_out_rows(by: Criterion, folds: int | None) -> None:
-    found = calibrate(separable_rows(), by=by, folds=folds, resamples=200)
-    assert 0.25 < found.threshold < 0.35
-    assert found.beats_guessing
-    value, as_run = found.tested[by].value or 0.0, found.as_run[by].value or 1.0
-    assert value > 0.9 > as_run
-    assert found.gain[by].value == pytest.approx(value - as_run)
+    calibration = calibrate(separable_rows(), by=by, folds=folds, resamples=200)
+    assert 0.25 < calibration.threshold < 0.35
+    assert calibration.beats_guessing
+    tested = calibration.tested[by].value or 0.0
+    as_run = calibration.as_run[by].value or 1.0
+    assert tested > 0.9 > as_run
+    assert calibration.gain[by].value == pytest.approx(tested - as_run)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2), st.sampled_from(CRITERIA))
 def test_fitted_threshold_maximises_the_figure_on_its_own_rows(
     rows: list[tuple[int, bool]], by: Criterion
 ) -> None:
-    scores, positive = np.array([score / 10 for score, _ in rows]), np.array([label for _, label in rows])
+    scores = np.array([score / 10 for score, _ in rows])
+    positive = np.array([label for _, label in rows])
 
-    def reached(threshold: float) -> float:
+    def figure_at(threshold: float) -> float:
         sample = Sample(scores, scores >= threshold, np.arange(len(rows)), positive)
         return float(np.nan_to_num(sample.values(Sample.agreement)[by], nan=-1.0))
 
     threshold = fit_threshold(scores, positive, by)
     assert 0 <= threshold <= 1
-    assert reached(threshold) == pytest.approx(max(reached(step / 20) for step in range(21)))
+    best = max(figure_at(step / 20) for step in range(21))
+    assert figure_at(threshold) == pytest.approx(best)
 
 
 @pytest.mark.parametrize(
     ("scores", "labels", "threshold"),
     [
-        ([0.1, 0.4, 0.6], [1, 1, 1], 0.0),  # everything should pass
-        ([0.3, 0.1 + 0.2 + 1e-13, 0.7], [0, 0, 1], 0.5),  # the first two are equal after rounding
+        pytest.param([0.1, 0.4, 0.6], [1, 1, 1], 0.0, id="everything should pass"),
+        pytest.param(
+            [0.3, 0.1 + 0.2 + 1e-13, 0.7], [0, 0, 1], 0.5, id="scores that are equal after rounding"
+        ),
     ],
 )
 def test_fitted_threshold_is_a_short_number_between_two_scores(
@@ -109,19 +119,20 @@ def test_weighted_row_moves_the_fitted_threshold_like_repeated_rows(
     rows: list[tuple[int, bool, int]],
 ) -> None:
     scores, positive, times = (np.array(column) for column in zip(*rows, strict=True))
-    repeated = np.repeat(scores / 10, times), np.repeat(positive, times)
-    assert fit_threshold(scores / 10, positive, "accuracy", times) == fit_threshold(*repeated, "accuracy")
+    threshold = fit_threshold(scores / 10, positive, "accuracy", times)
+    repeated_scores = np.repeat(scores / 10, times)
+    assert threshold == fit_threshold(repeated_scores, np.repeat(positive, times), "accuracy")
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 @example(0.08779665950030925, 0.08779665950030925)  # its score ends in 5, which NumPy rounds differently
 def test_reaches_decides_as_a_judge_with_that_threshold(score: float, threshold: float) -> None:
     judge = load("confidence_grounding", model=ScriptedModel("-"), threshold=threshold)
-    read = judge.rubric.read(f'{{"reasoning": "r", "score": {score:.17f}}}')
-    assert reaches(np.array([read.score]), threshold).tolist() == [read.passed]
+    verdict_read = judge.rubric.read(f'{{"reasoning": "r", "score": {score:.17f}}}')
+    assert reaches(np.array([verdict_read.score]), threshold).tolist() == [verdict_read.passed]
 
 
-@pytest.mark.parametrize("folds", [None, 3])
+@pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(3, id="three folds")])
 def test_splits_never_divide_a_group(folds: int | None) -> None:
     labels = [place % 2 for place in range(60)]
     rows = joined([place / 60 for place in range(60)], labels, [place // 4 for place in range(60)])
@@ -135,18 +146,18 @@ def test_splits_never_divide_a_group(folds: int | None) -> None:
 
 
 def test_same_seed_gives_the_same_split_and_another_seed_another() -> None:
-    first, again, other = (calibrate(random_rows(0), resamples=50, seed=seed) for seed in (1, 1, 2))
-    assert first == again
-    assert first.tested != other.tested
+    calibration = calibrate(random_rows(0), resamples=50, seed=1)
+    assert calibrate(random_rows(0), resamples=50, seed=1) == calibration
+    assert calibrate(random_rows(0), resamples=50, seed=2).tested != calibration.tested
 
 
 @pytest.mark.parametrize(
     ("labels", "groups", "folds", "code"),
     [
-        ([1, 1, 1, 1], None, None, "too_few_labels"),
-        ([0, 0, 1, 1], None, 3, "too_few_labels"),
-        ([0, 0, 1, 1], [1, 1, 2, 2], None, "too_few_labels"),
-        ([1, 2, 3, 4], None, None, "bad_option"),
+        pytest.param([1, 1, 1, 1], None, None, "too_few_labels", id="one class"),
+        pytest.param([0, 0, 1, 1], None, 3, "too_few_labels", id="fewer rows of a class than folds"),
+        pytest.param([0, 0, 1, 1], [1, 1, 2, 2], None, "too_few_labels", id="one group of each class"),
+        pytest.param([1, 2, 3, 4], None, None, "bad_option", id="grades without a threshold"),
     ],
 )
 def test_too_few_labels_or_unthresholded_grades_raise(
@@ -157,63 +168,85 @@ def test_too_few_labels_or_unthresholded_grades_raise(
 
 
 def test_saved_calibration_is_read_back_unchanged_and_another_file_refused(tmp_path: Path) -> None:
-    found, path = calibrate(separable_rows(), resamples=50), tmp_path / "threshold.json"
-    save_calibrations(path, [found])
-    assert read_calibrations(path) == {"one": found}
+    calibration = calibrate(separable_rows(), resamples=50)
+    path = tmp_path / "threshold.json"
+    save_calibrations(path, [calibration])
+    assert read_calibrations(path) == {"one": calibration}
     for text in ("", "[{}]"):
         path.write_text(text)
         with pytest.raises(LabelError, match=r"threshold\.json"):
             read_calibrations(path)
 
 
-@pytest.mark.parametrize(("folds", "n_fitted"), [(None, 100), (5, 200)])
+@pytest.mark.parametrize(
+    ("folds", "n_fitted"), [pytest.param(None, 100, id="halves"), pytest.param(5, 200, id="five folds")]
+)
 def test_rows_that_the_threshold_was_fitted_on_are_recognised(folds: int | None, n_fitted: int) -> None:
     rows = separable_rows()
-    found = calibrate(rows, folds=folds, resamples=50)
-    own = [row.verdict for row in rows.labelled_rows]
-    again, new = (
-        [one.model_copy(update=changed) for one in own]
-        for changed in ({"reason": "another run"}, {"key": "prompt-other content"})
-    )
-    for verdicts in (own, again):
-        assert f"was fitted on {n_fitted} of these 200 rows" in (warn_if_reused(found, verdicts) or "")
-    assert warn_if_reused(found, new) is None
-    assert warn_if_reused(found, [one.model_copy(update={"judge": "two"}) for one in own]) is None
+    calibration = calibrate(rows, folds=folds, resamples=50)
+    verdicts = [row.verdict for row in rows.labelled_rows]
+    of_another_run = [verdict.model_copy(update={"reason": "another run"}) for verdict in verdicts]
+    of_other_content = [verdict.model_copy(update={"key": "prompt-other content"}) for verdict in verdicts]
+    of_another_judge = [verdict.model_copy(update={"judge": "two"}) for verdict in verdicts]
+    for fitted_rows in (verdicts, of_another_run):
+        assert f"was fitted on {n_fitted} of these 200 rows" in (
+            warn_if_reused(calibration, fitted_rows) or ""
+        )
+    assert warn_if_reused(calibration, of_other_content) is None
+    assert warn_if_reused(calibration, of_another_judge) is None
 
 
-@pytest.mark.parametrize("folds", [None, 4])
+@pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(4, id="four folds")])
 def test_the_threshold_has_an_interval(folds: int | None) -> None:
-    labels, noise = np.arange(200) % 2 == 0, np.random.default_rng(0).normal(0, 0.15, 200)
-    found = calibrate(
-        rows_of(np.clip(np.where(labels, 0.7, 0.3) + noise, 0, 1), labels), folds=folds, resamples=200
+    labels = np.arange(200) % 2 == 0
+    noise = np.random.default_rng(0).normal(0, 0.15, 200)
+    scores = np.clip(np.where(labels, 0.7, 0.3) + noise, 0, 1)
+    calibration = calibrate(rows_of(scores, labels), folds=folds, resamples=200)
+    assert (
+        0.35
+        < (calibration.interval.low or 0)
+        <= calibration.threshold
+        <= (calibration.interval.high or 1)
+        < 0.65
     )
-    assert 0.35 < (found.interval.low or 0) <= found.threshold <= (found.interval.high or 1) < 0.65
 
 
 def test_a_judge_that_is_reversed_is_noted() -> None:
-    found = calibrate(separable_rows(is_reversed=True), resamples=100)
-    assert found.is_reversed
-    assert found.notices == ("worse than guessing: are the labels the other way round?",)
+    calibration = calibrate(separable_rows(is_reversed=True), resamples=100)
+    assert calibration.is_reversed
+    assert calibration.notices == ("worse than guessing: are the labels the other way round?",)
     assert not calibrate(separable_rows(), resamples=100).is_reversed
 
 
 OTHER = PROMPT.model_copy(update={"sha256": "b" * 64})
 
 
-@pytest.mark.parametrize("changed", [{"prompt": OTHER}, {"model": "another"}, {"library": "99.0"}])
-def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(changed: dict[str, Any]) -> None:
-    found = calibrate(separable_rows(), resamples=50)
-    same, other = verdict("a", 1.0), verdict("b", 1.0, **changed)
-    warning = warn_if_changed(found, [same, other])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"prompt": OTHER}, id="another prompt"),
+        pytest.param({"model": "another"}, id="another model"),
+        pytest.param({"library": "99.0"}, id="another version of the library"),
+    ],
+)
+def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(change: dict[str, Any]) -> None:
+    calibration = calibrate(separable_rows(), resamples=50)
+    same = verdict("a", 1.0)
+    changed_verdict = verdict("b", 1.0, **change)
+    warning = warn_if_changed(calibration, [same, changed_verdict])
     assert warning
     assert f"fitted on verdicts of {same.signature}; these are of" in warning
-    assert other.signature in warning
-    assert warn_if_changed(found, [same, verdict("b", 1.0, judge="two", **changed)]) is None
+    assert changed_verdict.signature in warning
+    assert warn_if_changed(calibration, [same, verdict("b", 1.0, judge="two", **change)]) is None
 
 
 @pytest.mark.parametrize(
     ("labels", "at_least", "expected"),
-    [([0, 0, 1, 1], 0.9, 0.4), ([0, 1, 0, 1], 0.6, 0.2), ([0, 0, 0, 1], 1.0, 0.8)],
+    [
+        pytest.param([0, 0, 1, 1], 0.9, 0.4, id="classes apart"),
+        pytest.param([0, 1, 0, 1], 0.6, 0.2, id="classes mixed"),
+        pytest.param([0, 0, 0, 1], 1.0, 0.8, id="one grounded row"),
+    ],
 )
 def test_threshold_for_a_precision_is_the_lowest_that_reaches_it(
     labels: list[int], at_least: float, expected: float
@@ -234,16 +267,22 @@ def test_bound_of_a_share_is_the_exact_one(n: int, events: int) -> None:
 
 
 def test_precision_is_tested_on_held_out_rows() -> None:
-    found = calibrate(separable_rows(), by="precision", at_least=0.95, resamples=100)
-    assert 0.25 <= found.threshold <= 0.32
-    assert (found.at_least, found.n_tested) == (0.95, 100)
-    assert found.bound is not None
+    calibration = calibrate(separable_rows(), by="precision", at_least=0.95, resamples=100)
+    assert 0.25 <= calibration.threshold <= 0.32
+    assert (calibration.at_least, calibration.n_tested) == (0.95, 100)
+    assert calibration.bound is not None
     # Versions of scikit-learn draw other halves.
-    assert 0.7 < found.bound < (found.tested["precision"].value or 0)
-    assert found.beats_guessing
+    assert 0.7 < calibration.bound < (calibration.tested["precision"].value or 0)
+    assert calibration.beats_guessing
 
 
-@pytest.mark.parametrize(("by", "at_least"), [("precision", None), ("f1", 0.9)])
+@pytest.mark.parametrize(
+    ("by", "at_least"),
+    [
+        pytest.param("precision", None, id="precision without a share"),
+        pytest.param("f1", 0.9, id="a share for another figure"),
+    ],
+)
 def test_only_precision_has_a_share_to_reach(by: Criterion, at_least: float | None) -> None:
     with pytest.raises(LabelError, match="at_least"):
         calibrate(separable_rows(), by=by, at_least=at_least)

@@ -25,7 +25,7 @@ from groundjudge.lab.figures import (
     Floats,
     Sample,
     clear_differences,
-    few_rows,
+    few_rows_notice,
     percentile_figures,
     resample_pair,
 )
@@ -121,7 +121,7 @@ def test_figures_of_labels_are_covered_or_there_is_a_note(
     for place, generator in enumerate(seeds(n, share, group, *rates)):
         sample = one_judge(generator, n, share, group, rates)
         tally.add(Bootstrap(RESAMPLES, place).figures(sample, Sample.agreement))
-        noted += few_rows(sample) is not None
+        noted += few_rows_notice(sample) is not None
     found = tally.shares(f"{n} rows, {share} grounded, groups of {group}, judge {rates}, noted {noted}")
     if noted < DRAWS / 2:
         assert min(found.values()) > LEAST - NOISE
@@ -137,7 +137,7 @@ def test_correlations_are_covered_or_there_is_a_note(n: int, group: int, rho: fl
     for place, sample in enumerate(samples):
         tally.add(Bootstrap(RESAMPLES, place).figures(sample, Sample.agreement))
     found = tally.shares(f"{n} graded rows, groups of {group}, correlation {rho}")
-    assert few_rows(samples[0]) or min(found.values()) > LEAST - NOISE
+    assert few_rows_notice(samples[0]) or min(found.values()) > LEAST - NOISE
 
 
 @pytest.mark.parametrize(("n", "share", "group"), [cell for cell in CELLS if cell[0] > 20])
@@ -153,7 +153,7 @@ def test_differences_are_covered_and_equal_judges_seldom_differ_clearly(
         ]
         tally.add(percentile_figures(change))
         clear += bool(clear_differences(change))
-        noted += few_rows(samples[0]) is not None
+        noted += few_rows_notice(samples[0]) is not None
     found = tally.shares(f"{n} rows, {share} grounded, groups of {group}, any clear {clear / DRAWS:.3f}")
     assert noted > DRAWS / 2 or min(found.values()) > LEAST - NOISE
     assert clear / DRAWS < 0.05 + NOISE

@@ -20,7 +20,7 @@ from groundjudge.lab.figures import (
     Sample,
     clear_differences,
     constant_guess,
-    few_rows,
+    few_rows_notice,
     figures_of,
     group_weight,
     is_reversed,
@@ -62,7 +62,7 @@ def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_noth
 ) -> None:
     scores, passed, positive, grades, times = (np.array(column) for column in zip(*rows, strict=True))
     everything = Sample(scores, passed, np.arange(len(rows)), positive, grades.astype(float))
-    repeated = everything.rows(np.repeat(np.arange(len(rows)), times))
+    repeated = everything.select(np.repeat(np.arange(len(rows)), times))
     assert figures(everything, times * factor) == pytest.approx(figures(repeated), abs=1e-9, nan_ok=True)
 
 
@@ -156,7 +156,7 @@ def test_same_seed_gives_the_same_intervals() -> None:
 
 @pytest.mark.parametrize("n_groups", [0, 1])
 def test_one_group_or_none_has_no_interval(n_groups: int) -> None:
-    rows = sample([(1.0, True, True), (0.0, False, False)], [0, 0]).rows(np.arange(2 * n_groups))
+    rows = sample([(1.0, True, True), (0.0, False, False)], [0, 0]).select(np.arange(2 * n_groups))
     found = intervals(rows)
     assert all(figure.low is None and figure.high is None for figure in found.values())
     assert (found["accuracy"] == Figure()) is (n_groups == 0)
@@ -208,7 +208,7 @@ def test_a_group_weighs_what_it_has_of_a_class() -> None:
 )
 def test_few_rows_are_noted(n: int, n_positive: int, group: int, few: str | None) -> None:
     rows = [(1.0, True, place < n_positive) for place in range(n)]
-    found = few_rows(sample(rows, [place // group for place in range(n)]))
+    found = few_rows_notice(sample(rows, [place // group for place in range(n)]))
     assert found == few if few is None else (found or "").startswith(few)
 
 
@@ -257,21 +257,21 @@ def test_rows_without_a_score_count_as_told(
         np.arange(5),
         np.array([True, False, True, False, False]),
     )
-    found = rows.counting(how)
+    found = rows.count_unscored(how)
     assert (found.scores.tolist(), found.passed.tolist()) == (scores, passed)
 
 
 @pytest.mark.parametrize(("n", "is_few"), [(49, True), (50, False)])
 def test_correlations_need_more_rows(n: int, is_few: bool) -> None:  # noqa: FBT001
     scores = np.linspace(0, 1, n)
-    found = few_rows(Sample(scores, scores > 0.5, np.arange(n), None, scores))
+    found = few_rows_notice(Sample(scores, scores > 0.5, np.arange(n), None, scores))
     assert (found is not None) is is_few
 
 
 def test_rows_without_a_score_get_the_lowest_or_highest_score_of_their_grade() -> None:
     rows = Sample(np.full(3, np.nan), np.ones(3, dtype=bool), np.arange(3), None, np.array([1.0, 3.0, 5.0]))
-    assert rows.counting("right").scores.tolist() == [0, 0.5, 1]
-    assert rows.counting("wrong").scores.tolist() == [1, 0.5, 0]
+    assert rows.count_unscored("right").scores.tolist() == [0, 0.5, 1]
+    assert rows.count_unscored("wrong").scores.tolist() == [1, 0.5, 0]
 
 
 def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:

@@ -116,7 +116,7 @@ def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason(
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    found = [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled_rows]
+    found = [(row.case_id, row.verdict.score, row.human_label.number) for row in one.labelled_rows]
     assert found == [("b", 0.0, 1.0), ("a", 1.0, 1.0)]
     assert one.counts == {
         "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
@@ -317,13 +317,13 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
     (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
-    rows = [(row.case_id, row.people.number, row.people.word) for row in found.labelled_rows]
+    rows = [(row.case_id, row.human_label.number, row.human_label.word) for row in found.labelled_rows]
     assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
     assert found.counts == {
         "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
         "n_repeated": 0,
     }  # fmt: skip
-    pairs = [(row.people.word, row.said) for row in found.worded_rows]
+    pairs = [(row.human_label.word, row.judge_label) for row in found.worded_rows]
     assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]
     assert pairs[3:] == [("no", "yes"), ("no", "no")]
 
@@ -338,7 +338,7 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
     verdicts = [*said(YES, PARTLY, NO), *(verdict(case_id, 0.8, judge="two") for case_id in "012")]
     one, two = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
     for each in (one, two):
-        assert [row.people.number for row in each.labelled_rows] == [1.0, 0.5, 0.0]
+        assert [row.human_label.number for row in each.labelled_rows] == [1.0, 0.5, 0.0]
     assert (len(one.worded_rows), two.worded_rows) == (3, ())
 
 
@@ -349,4 +349,4 @@ def test_the_label_that_most_people_gave_counts(said: list[Any], expected: objec
     rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*said))]
     labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
     assert labels.by_case.get("a") == expected
-    assert labels.seen == {"a", "b"}
+    assert labels.reviewed_ids == {"a", "b"}

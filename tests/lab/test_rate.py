@@ -16,7 +16,7 @@ from groundjudge import Verdict
 from groundjudge.lab.labels import LabelError, Labels, read_labels
 from groundjudge.lab.libraries import metrics
 from groundjudge.lab.proportions import Z
-from groundjudge.lab.rate import rate, stratified_rate
+from groundjudge.lab.rate import StratumCounts, rate, stratified_rate
 from groundjudge.lab.sample import LabelSample, draw
 
 TRUTH = {f"c{place}": place % 10 < 7 for place in range(400)}
@@ -50,7 +50,9 @@ def of_random_rows() -> Labels:
 
 
 def test_each_stratum_counts_by_its_size_with_half_a_row_of_each_kind_added() -> None:
-    value, variance = stratified_rate([(90, 90, [(1, 1)] * 8 + [(1, 0)]), (10, 10, [(1, 0)] * 4)])
+    large = StratumCounts(90, 90, [(1, 1)] * 8 + [(1, 0)])
+    small = StratumCounts(10, 10, [(1, 0)] * 4)
+    value, variance = stratified_rate([large, small])
     shares = 8.5 / 10, 0.5 / 5
     assert value == pytest.approx((8 + 81 * shares[0] + 6 * shares[1]) / 100)
     parts = [0.9**2 * shares[0] * 0.15 / 10 * 81 / 89, 0.1**2 * shares[1] * 0.9 / 5 * 6 / 9]
@@ -149,11 +151,13 @@ def test_drawn_rows_that_have_no_label_yet_are_counted() -> None:
 
 
 def test_groups_of_equal_rows_count_as_one_row_each() -> None:
-    of_one = stratified_rate([(400, 100, [(4, 4)] * 30 + [(4, 0)] * 10)])[1]
-    alone = stratified_rate([(100, 100, [(1, 1)] * 30 + [(1, 0)] * 10)])[1]
+    of_one = stratified_rate([StratumCounts(400, 100, [(4, 4)] * 30 + [(4, 0)] * 10)])[1]
+    alone = stratified_rate([StratumCounts(100, 100, [(1, 1)] * 30 + [(1, 0)] * 10)])[1]
     assert sqrt(of_one / alone) == pytest.approx(1, abs=0.03)
-    mixed = stratified_rate([(400, 100, [(4, 3)] * 40)])[1]
-    assert mixed == pytest.approx(stratified_rate([(400, 400, [(1, 1)] * 120 + [(1, 0)] * 40)])[1], rel=0.02)
+    mixed = stratified_rate([StratumCounts(400, 100, [(4, 3)] * 40)])[1]
+    assert mixed == pytest.approx(
+        stratified_rate([StratumCounts(400, 400, [(1, 1)] * 120 + [(1, 0)] * 40)])[1], rel=0.02
+    )
 
 
 def test_groups_are_estimated_as_a_whole() -> None:

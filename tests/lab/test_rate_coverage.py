@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from groundjudge.lab.proportions import Z, wilson
-from groundjudge.lab.rate import Seen, stratified_rate
+from groundjudge.lab.rate import StratumCounts, stratified_rate
 from groundjudge.lab.sample import ENOUGH_LABELS, FAILED, HIGHER, LOWER, PASSED, allocation
 
 ROWS, DRAWS = 2000, 2000
@@ -44,10 +44,10 @@ def draw_once(random: np.random.Generator, rate: float, judge: str, n: int) -> t
     """Whether the interval holds the rate, its width, and the width of that of labels alone."""
     strata = population(random, rate, judge, n)
     counts = allocation({name: rows for name, (rows, _) in strata.items()}, n)
-    seen: list[Seen] = []
+    seen: list[StratumCounts] = []
     for name, (rows, grounded) in strata.items():
         y = random.hypergeometric(grounded, rows - grounded, counts[name])
-        seen.append((rows, rows, [*[(1, 1)] * y, *[(1, 0)] * (counts[name] - y)]))
+        seen.append(StratumCounts(rows, rows, [*[(1, 1)] * y, *[(1, 0)] * (counts[name] - y)]))
     value, variance = stratified_rate(seen)
     half, grounded = Z * sqrt(variance), sum(grounded for _, grounded in strata.values())
     low, high = max(0.0, value - half), min(1.0, value + half)

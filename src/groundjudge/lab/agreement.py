@@ -10,11 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
-from groundjudge.lab.figures import RESAMPLES, Bools, Bootstrap, Drawn, Figure, Floats, Sample, passes_at
+from groundjudge.lab.figures import (
+    CORRELATIONS,
+    RESAMPLES,
+    Bools,
+    Bootstrap,
+    Figure,
+    Floats,
+    Sample,
+    SamplingDesign,
+    passes_at,
+)
 from groundjudge.lab.labels import JudgedRows, LabelledVerdict, Labels, Unscored, find_grounded, join
 from groundjudge.lab.libraries import metrics, np
 from groundjudge.lab.people import People, measure_people
@@ -27,7 +36,7 @@ NO_COMMON_LABEL = "(no label)"
 # The number of bins of equal width of the reliability diagram.
 RELIABILITY_BINS = 10
 
-# The scores of people's and of the judge's label in pseudo-rows (see `figures.smoothed`).
+# The scores of people's and of the judge's label in pseudo-rows (see `figures.add_pseudo_rows`).
 PSEUDO_LABELS: Floats = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
 
 REVERSED = "worse than guessing: are the labels the other way round?"
@@ -36,9 +45,6 @@ NOT_INDEPENDENT = "intervals may be too narrow unless a group (--group) says whi
 
 # The share of the labelled rows above which rows that share their context are worth a note.
 MANY_SAME_CONTEXT = 0.1
-
-# The figures of graded labels.
-CORRELATIONS = ("pearson", "spearman", "kendall")
 
 # What a figure is if the rows without a score were all wrong, and if all were right.
 Bounds: TypeAlias = tuple[Finite | None, Finite | None]
@@ -183,7 +189,21 @@ class Agreement(Frozen):
 
 
 class AgreeOptions(TypedDict, total=False):
-    """The options of `agree`."""
+    """The options of `agree`.
+
+    Attributes:
+        threshold: the lowest score, 0..1, that passes, for all judges or by judge name, in place of whether a
+            row passed in its run.
+        label_threshold: the lowest label that means grounded. Without it graded labels are only
+            compared by correlations.
+        count_unscored: how labelled rows without a score count: "wrong", "right", or "as-run", where "not
+            applicable" passes and an error does not. None: they do not, and `bounds` shows what they could
+            change.
+        worst: how many disagreements to list at most; 5 by default.
+        resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`); 2000 by
+            default.
+        seed: of the bootstrap; 0 by default.
+    """
 
     threshold: Thresholds
     label_threshold: float | None
@@ -199,16 +219,16 @@ def agree(verdicts: Iterable[Verdict], labels: Labels, **options: Unpack[AgreeOp
     Args:
         verdicts: verdicts of any number of judges.
         labels: the human labels.
-        options: as for `measure_agreement`.
+        options: see `AgreeOptions`.
 
     Raises:
         LabelError: `unreadable_label`.
     """
-    return [measure_agreement(joined, **options) for joined in join(verdicts, labels)]
+    return [measure_agreement(judged_rows, **options) for judged_rows in join(verdicts, labels)]
 
 
 def measure_agreement(  # noqa: PLR0913  each option changes the figures
-    joined: JudgedRows,
+    judged_rows: JudgedRows,
     *,
     threshold: Thresholds = None,
     label_threshold: float | None = None,
@@ -217,145 +237,177 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
-    """Measure how well one judge agrees with human labels.
+    """Measure how well one judge, whose verdicts were joined with the labels, agrees with human labels.
 
-    Args:
-        joined: its verdicts joined with the labels.
-        threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
-        label_threshold: the lowest label that means grounded. Without it graded labels are only
-            compared by correlations.
-        count_unscored: how labelled rows without a score count: "wrong", "right", or "as-run", where "not
-            applicable" passes and an error does not. None: they do not, and `bounds` shows what they could
-            change.
-        worst: how many disagreements to list at most.
-        resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`).
-        seed: of the bootstrap.
+    For the options see `AgreeOptions`.
     """
-    threshold = threshold_of(threshold, joined.judge)
+    judge_threshold = threshold_of(threshold, judged_rows.judge)
     bootstrap = Bootstrap(resamples, seed)
-    everything = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-    scored, sample = everything.counting(None), everything.counting(count_unscored)
-    found = bootstrap.figures(sample, Sample.agreement)
-    positive = sample.positive if sample.scores.size else None
+    all_rows = sample_of(judged_rows, threshold=judge_threshold, label_threshold=label_threshold)
+    scored_rows = all_rows.count_unscored(None)
+    sample = all_rows.count_unscored(count_unscored)
+    sample_figures = bootstrap.figures(sample, Sample.agreement)
+    undefined: dict[str, str] = {}
+    for name, figure in sample_figures.items():
+        if figure.value is None:
+            undefined[name] = why_undefined(name, sample)
+    confusion: ConfusionMatrix | None = None
+    base_rate: float | None = None
+    guess: dict[str, float] = {}
+    points = Curves()
+    if sample.positive is not None:
+        confusion = _confusion_matrix(sample.positive, sample.passed)
+        if sample.scores.size:
+            base_rate = float(np.average(sample.positive, weights=sample.weights))
+            guess = figures.constant_guess(sample.positive, sample.weights)
+            points = curves(sample.positive, sample.scores, sample.weights)
+    # Rows that count as wrong are no sign of labels the other way round.
+    figures_of_doubt = {} if count_unscored else sample_figures
+    disagreements = _disagreements(judged_rows.labelled_rows, scored_rows)
     return Agreement(
-        judge=joined.judge,
-        threshold=threshold,
+        judge=judged_rows.judge,
+        threshold=judge_threshold,
         n=sample.scores.size,
         n_groups=sample.n_groups,
-        counts=joined.counts,
-        base_rate=None if positive is None else float(np.average(positive, weights=sample.weights)),
-        guess={} if positive is None else figures.constant_guess(positive, sample.weights),
-        confusion=None if sample.positive is None else _confusion_matrix(sample.positive, sample.passed),
-        figures=found,
-        undefined={
-            name: why_undefined(name, sample) for name, figure in found.items() if figure.value is None
-        },
-        n_unscored=len(joined.unscored_rows),
+        counts=judged_rows.counts,
+        base_rate=base_rate,
+        guess=guess,
+        confusion=confusion,
+        figures=sample_figures,
+        undefined=undefined,
+        n_unscored=len(judged_rows.unscored_rows),
         count_unscored=count_unscored,
-        bounds=_bounds(everything) if joined.unscored_rows else {},
-        # Rows that count as wrong are no sign of labels the other way round.
-        notices=notices_on(sample, {} if count_unscored else found, joined.labels),
-        worst=tuple(_disagreements(joined.labelled_rows, scored)[:worst]),
-        curves=Curves() if positive is None else curves(positive, sample.scores, sample.weights),
-        labels=measure_labels(joined, bootstrap),
-        people=_people(joined, sample, threshold, label_threshold),
-        votes=measure_votes(joined, scored, threshold, bootstrap),
+        bounds=_bounds(all_rows) if judged_rows.unscored_rows else {},
+        notices=notices_on(sample, figures_of_doubt, judged_rows.labels),
+        worst=tuple(disagreements[:worst]),
+        curves=points,
+        labels=measure_labels(judged_rows, bootstrap),
+        people=_people(judged_rows, sample, judge_threshold, label_threshold),
+        votes=measure_votes(judged_rows, scored_rows, judge_threshold, bootstrap),
     )
 
 
 def sample_of(
-    joined: JudgedRows, *, threshold: float | None = None, label_threshold: float | None = None
+    judged_rows: JudgedRows, *, threshold: float | None = None, label_threshold: float | None = None
 ) -> Sample:
-    """Turn the labelled verdicts of a judge into columns; for the arguments see `measure_agreement`.
+    """Turn the labelled verdicts of a judge into columns; for the options see `AgreeOptions`.
 
     Rows without a score come last. If all labels are 0 or 1, they are not grades, and 1 is positive unless a
     label threshold is given.
     """
-    rows = (*joined.labelled_rows, *joined.unscored_rows)
-    labels: Floats = np.array([row.people.number for row in rows], dtype=np.float64)
-    graded = not np.isin(labels, (0, 1)).all()
+    rows = (*judged_rows.labelled_rows, *judged_rows.unscored_rows)
+    verdicts = [row.verdict for row in rows]
+    groups = [row.group for row in rows]
+    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
+    is_graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
-        label_threshold = joined.default_label_threshold
-    if label_threshold is None and not graded:
+        label_threshold = judged_rows.default_label_threshold
+    if label_threshold is None and not is_graded:
         label_threshold = 1.0
     return replace(
-        figures.without_labels([row.verdict for row in rows], [row.group for row in rows], threshold),
+        figures.unlabelled_sample(verdicts, groups, threshold),
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
-        graded=labels if graded else None,
-        drawn=Drawn.of(rows),
+        graded=labels if is_graded else None,
+        design=SamplingDesign.of_rows(rows),
     )
 
 
 def _people(
-    joined: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
+    judged_rows: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
 ) -> People | None:
+    """How far people agree; None for grades that no label threshold divides."""
     if sample.positive is None:
         return None
-    grounded = partial(find_grounded, joined.judge, vocabulary=joined.vocabulary, threshold=label_threshold)
-    passed = {row.case_id: passes_at(threshold, row.verdict) for row in joined.labelled_rows}
-    return measure_people(joined.labels, grounded, passed)
+
+    def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
+        return find_grounded(judged_rows.judge, labels, judged_rows.vocabulary, label_threshold)
+
+    passed = {row.case_id: passes_at(threshold, row.verdict) for row in judged_rows.labelled_rows}
+    return measure_people(judged_rows.labels, find_grounded_cases, passed)
 
 
 def notices_on(
-    sample: Sample, found: Mapping[str, Figure], labels: Labels, *, scores_matter: bool = False
+    sample: Sample, sample_figures: Mapping[str, Figure], labels: Labels, *, scores_matter: bool = False
 ) -> tuple[str, ...]:
     """What makes figures doubtful, in sentences.
 
     Args:
         sample: the rows that they are computed from.
-        found: the figures.
+        sample_figures: the figures.
         labels: all labels, which may be of rows that share their context.
         scores_matter: whether a threshold was fitted to the scores.
     """
+    notices: list[str] = []
+    if figures.is_reversed(sample_figures):
+        notices.append(REVERSED)
+    few_rows = figures.few_rows_notice(sample, scores_matter=scores_matter)
+    if few_rows is not None:
+        notices.append(few_rows)
     n_same = labels.n_same_context
-    shared = f"{n_same} labelled rows share their context with others: {NOT_INDEPENDENT}"
-    reasons = (
-        REVERSED if figures.is_reversed(found) else None,
-        figures.few_rows(sample, scores_matter=scores_matter),
-        shared if n_same > MANY_SAME_CONTEXT * len(labels.by_case) else None,
-    )
-    return tuple(filter(None, reasons))
+    if n_same > MANY_SAME_CONTEXT * len(labels.by_case):
+        notices.append(f"{n_same} labelled rows share their context with others: {NOT_INDEPENDENT}")
+    return tuple(notices)
 
 
-def measure_labels(joined: JudgedRows, bootstrap: Bootstrap) -> LabelAgreement | None:
+def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreement | None:
     """Compare people's labels with the judge's; None if people's labels are not in words."""
-    scores = joined.vocabulary.scores
-    pairs = [(row.people.word or "", row.said or NO_COMMON_LABEL) for row in joined.worded_rows]
-    if not pairs:
+    rows = judged_rows.worded_rows
+    if not rows:
         return None
-    counts, people = Counter(pairs), Counter(word for word, _ in pairs)
-    labels = [name for name in scores if any(name in pair for pair in counts)]
-    columns = [*labels, NO_COMMON_LABEL] if any(said == NO_COMMON_LABEL for _, said in pairs) else labels
-    majority = max(labels, key=people.__getitem__)
-    numbers = np.array([[scores.get(name) for name in pair] for pair in pairs], dtype=np.float64)
-    theirs, judged = np.vstack([numbers, PSEUDO_LABELS]).T
-    scored = ~np.isnan(theirs + judged)
-    same = np.append([word == label for word, label in pairs], np.equal(*PSEUDO_LABELS.T))
+    scores = judged_rows.vocabulary.scores
+    people_labels = [row.human_label.word or "" for row in rows]
+    judge_labels = [row.judge_label or NO_COMMON_LABEL for row in rows]
+    counts = Counter(zip(people_labels, judge_labels, strict=True))
+    counts_of_people = Counter(people_labels)
+    used_labels = {*people_labels, *judge_labels}
+    labels = [name for name in scores if name in used_labels]
+    columns = labels
+    if NO_COMMON_LABEL in judge_labels:
+        columns = [*labels, NO_COMMON_LABEL]
+    matrix: list[tuple[int, ...]] = []
+    for label in labels:
+        matrix.append(tuple(counts[label, column] for column in columns))
+    majority = max(labels, key=lambda label: counts_of_people[label])
+
+    # "Not applicable", and votes without a common label, have no score: NaN.
+    people_numbers: Floats = np.array([scores.get(label) for label in people_labels], dtype=np.float64)
+    judge_numbers: Floats = np.array([scores.get(label) for label in judge_labels], dtype=np.float64)
+    people_scores = np.append(people_numbers, PSEUDO_LABELS[:, 0])
+    judge_scores = np.append(judge_numbers, PSEUDO_LABELS[:, 1])
+    is_scored = ~np.isnan(people_scores + judge_scores)
+    is_same_label = [first == second for first, second in zip(people_labels, judge_labels, strict=True)]
+    is_same = np.append(is_same_label, PSEUDO_LABELS[:, 0] == PSEUDO_LABELS[:, 1])
 
     def statistics(weights: Floats) -> dict[str, Floats]:
-        kappa = figures.weighted_kappa(weights[:, scored], theirs[scored], judged[scored])
-        return {"same": figures.weighted_mean(weights, same), "weighted_kappa": kappa}
+        same = figures.weighted_mean(weights, is_same)
+        kappa = figures.weighted_kappa(
+            weights[:, is_scored], people_scores[is_scored], judge_scores[is_scored]
+        )
+        return {"same": same, "weighted_kappa": kappa}
 
-    groups = np.array([row.group for row in joined.worded_rows])
+    groups = np.array([row.group for row in rows])
     prior = np.full(len(PSEUDO_LABELS), figures.group_weight(groups))
+    draws = bootstrap.draws(statistics, groups, prior, SamplingDesign.of_rows(rows))
+    label_figures = figures.figures_of(draws, groups)
     return LabelAgreement(
         labels=tuple(labels),
         scores=tuple(scores[name] for name in labels),
         columns=tuple(columns),
-        counts=tuple(tuple(counts[name, column] for column in columns) for name in labels),
-        n=len(pairs),
-        n_scored=int(scored[: len(pairs)].sum()),
+        counts=tuple(matrix),
+        n=len(rows),
+        n_scored=int(is_scored[: len(rows)].sum()),
+        same=label_figures["same"],
         majority=majority,
-        majority_share=people[majority] / len(pairs),
-        **figures.figures_of(
-            bootstrap.draws(statistics, groups, prior, Drawn.of(joined.worded_rows)), groups
-        ),
+        majority_share=counts_of_people[majority] / len(rows),
+        weighted_kappa=label_figures["weighted_kappa"],
     )
 
 
 def threshold_of(threshold: Thresholds, judge: str) -> float | None:
     """Look up the threshold of one judge; None: whether a row passed in its run counts."""
-    return threshold.get(judge) if isinstance(threshold, Mapping) else threshold
+    if isinstance(threshold, Mapping):
+        return threshold.get(judge)
+    return threshold
 
 
 def why_undefined(name: str, sample: Sample) -> str:
@@ -366,9 +418,11 @@ def why_undefined(name: str, sample: Sample) -> str:
         return "the labels are not graded" if sample.graded is None else "scores or labels do not vary"
     if sample.positive is None:
         return "the labels are graded, and no label threshold says which of them mean grounded"
-    if name == "precision" or (name == "precision_not_grounded" and sample.passed.all()):
-        return f"{'everything' if sample.passed.any() else 'nothing'} passed"
-    return f"every label is {'positive' if sample.positive.all() else 'negative'}"
+    if name == "precision_not_grounded" and sample.passed.all():
+        return "everything passed"
+    if name == "precision":
+        return "everything passed" if sample.passed.any() else "nothing passed"
+    return "every label is positive" if sample.positive.all() else "every label is negative"
 
 
 def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Curves:
@@ -383,45 +437,61 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
     if positive.any() and not positive.all():
         false_rates, true_rates, _ = metrics.roc_curve(positive, scores, sample_weight=weights)
         roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
-    weights = np.ones_like(scores) if weights is None else weights
+    if weights is None:
+        weights = np.ones_like(scores)
+    # A score of 1 belongs to the highest bin.
     bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
-    bins = tuple(
-        ReliabilityBin(
-            mean_score=float(np.average(scores[rows], weights=weights[rows])),
-            share_grounded=float(np.average(positive[rows], weights=weights[rows])),
-            n=int(rows.sum()),
+    bins: list[ReliabilityBin] = []
+    for number in np.unique(bin_of_row):
+        is_in_bin = bin_of_row == number
+        reliability_bin = ReliabilityBin(
+            mean_score=float(np.average(scores[is_in_bin], weights=weights[is_in_bin])),
+            share_grounded=float(np.average(positive[is_in_bin], weights=weights[is_in_bin])),
+            n=int(is_in_bin.sum()),
         )
-        for rows in (bin_of_row == number for number in np.unique(bin_of_row))
-    )
-    return Curves(roc=roc, bins=bins)
+        bins.append(reliability_bin)
+    return Curves(roc=roc, bins=tuple(bins))
 
 
 def _bounds(sample: Sample) -> dict[str, Bounds]:
     """The figures if the rows without a score were all wrong, and if all were right."""
-    wrong, right = (sample.counting(how).values(Sample.agreement) for how in ("wrong", "right"))
-    return {name: (figures.defined(wrong[name]), figures.defined(right[name])) for name in wrong}
+    if_wrong = sample.count_unscored("wrong").values(Sample.agreement)
+    if_right = sample.count_unscored("right").values(Sample.agreement)
+    bounds: dict[str, Bounds] = {}
+    for name, figure_if_wrong in if_wrong.items():
+        bounds[name] = (figures.none_if_nan(figure_if_wrong), figures.none_if_nan(if_right[name]))
+    return bounds
 
 
 def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
     counts = figures.confusion_cells(positive, passed).sum(axis=0).astype(int).tolist()
-    return ConfusionMatrix.model_validate(dict(zip(ConfusionMatrix.model_fields, counts, strict=True)))
+    true_positives, false_positives, false_negatives, true_negatives = counts
+    return ConfusionMatrix(
+        true_positives=true_positives,
+        false_positives=false_positives,
+        false_negatives=false_negatives,
+        true_negatives=true_negatives,
+    )
 
 
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disagreement]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
     gaps, disagree = _gaps(sample)
-    places = sorted(np.flatnonzero(disagree).tolist(), key=lambda place: (-gaps[place], rows[place].case_id))
-    return [
-        Disagreement(
+    places = np.flatnonzero(disagree).tolist()
+    places.sort(key=lambda place: (-gaps[place], rows[place].case_id))
+    disagreements: list[Disagreement] = []
+    for place in places:
+        human_label = rows[place].human_label
+        disagreement = Disagreement(
             case_id=rows[place].case_id,
             score=float(sample.scores[place]),
             passed=bool(sample.passed[place]),
-            label=rows[place].people.number or 0.0,
-            word=rows[place].people.word,
+            label=human_label.number or 0.0,
+            word=human_label.word,
             reason=rows[place].verdict.explanation,
         )
-        for place in places
-    ]
+        disagreements.append(disagreement)
+    return disagreements
 
 
 def _gaps(sample: Sample) -> tuple[Floats, Bools]:

@@ -19,17 +19,17 @@ from groundjudge.lab.labels import JudgedRows, LabelError
 from groundjudge.lab.libraries import NDArray, distributions, np, selection
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, round_score
 
+# The figures that a threshold can be fitted to maximise; precision is not maximised, but reached.
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa", "precision"]
-"""The figures that a threshold can be fitted to maximise; precision is not maximised, but reached."""
 
+# The share of the samples in which a bound may be above the true share.
 ONE_SIDED = 0.05
-"""The share of the samples in which a bound may be above the true share."""
 
+# Digits of the hash that stands for a row that a threshold was fitted on.
 HASH_DIGITS = 12
-"""Digits of the hash that stands for a row that a threshold was fitted on."""
 
+# The indices of the rows to fit on, and of those to test on.
 Split: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
-"""The indices of the rows to fit on, and of those to test on."""
 
 
 class Calibration(Frozen):
@@ -97,11 +97,12 @@ class Calibration(Frozen):
         return figures.is_reversed(self.as_run)
 
 
+# The content of a file of calibrations.
 CALIBRATIONS = TypeAdapter(tuple[Calibration, ...])
 
 
 def calibrate(  # noqa: PLR0913  each option changes the threshold or the figures
-    joined: JudgedRows,
+    judged_rows: JudgedRows,
     *,
     by: Criterion = "balanced_accuracy",
     at_least: float | None = None,
@@ -115,13 +116,13 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     Splits are stratified by label and never divide a group (scikit-learn's StratifiedGroupKFold).
 
     Args:
-        joined: the judge's verdicts joined with labels.
+        judged_rows: the judge's verdicts joined with labels.
         by: the figure to maximise; with "precision" the lowest threshold is taken that reaches `at_least`.
         at_least: the precision that is wanted, 0..1; needed for it, and for no other figure.
         folds: the number of folds for cross-validation, 2 or more; None: fit on one half of the
             rows and test on the other.
         label_threshold: the lowest label that means grounded, needed for graded labels.
-        resamples: how many bootstrap resamples to draw for the intervals (see `figures.intervals`).
+        resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`).
         seed: of the split and of the bootstrap.
 
     Raises:
@@ -130,67 +131,98 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
             `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
             allow for a split in which every part has rows of both classes.
     """
-    if any(one.verdict.votes for one in joined.labelled_rows):
-        message = (
-            f"{joined.judge}: these verdicts come from votes, and a threshold applies to each vote, not to "
-            "their mean: calibrate with the verdicts of a single judge"
-        )
-        raise LabelError("bad_option", message, joined.judge)
-    if (by == "precision") != (at_least is not None):
-        needs, only = "precision needs `at_least`, from 0 to 1", "`at_least` is for precision only"
-        message = needs if by == "precision" else only
-        raise LabelError("bad_option", message, "at_least")
+    _check_options(judged_rows, by, at_least)
     bootstrap = Bootstrap(resamples, seed)
-    sample = sample_of(joined, label_threshold=label_threshold).counting(None)
-    if (positive := sample.positive) is None:
+    sample = sample_of(judged_rows, label_threshold=label_threshold).count_unscored(None)
+    positive = sample.positive
+    if positive is None:
         message = "the labels are graded; give a label threshold to say which of them mean grounded"
-        raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
-    parts = splits(sample, positive, joined.judge, folds, seed)
-    thresholds = [
-        fit_threshold(sample.scores[train], positive[train], by, sample.weights[train], at_least=at_least)
-        for train, _ in parts
-    ]
-    all_rows = np.arange(positive.size)
-    train, test = (all_rows, all_rows) if folds else parts[0]
-    learnt = sample.rows(train)
-
-    def threshold_of(weights: Floats) -> dict[str, Floats]:
-        return {"threshold": fit_thresholds(learnt.scores, positive[train], by, weights, at_least)}
-
-    draws = bootstrap.draws(threshold_of, learnt.groups, np.empty(0), learnt.drawn)
-    threshold = fit_threshold(learnt.scores, positive[train], by, learnt.weights, at_least=at_least)
-    fitted = replace(learnt, passed=figures.reaches(learnt.scores, threshold))
-    as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
-    before, after, gain = figures.resample_pair(as_run, tested, Sample.agreement, bootstrap)
-    guess = figures.constant_guess(positive[test], tested.weights)
-    as_run_figures = figures.figures_of(before, as_run.groups)
+        raise LabelError("bad_option", f"{judged_rows.judge}: {message}", judged_rows.judge)
+    parts = splits(sample, positive, judged_rows.judge, folds, seed)
+    thresholds: list[float] = []
+    for train, _ in parts:
+        threshold_of_part = fit_threshold(
+            sample.scores[train], positive[train], by, sample.weights[train], at_least=at_least
+        )
+        thresholds.append(threshold_of_part)
+    if folds:
+        # The threshold is fitted on all rows; those of the folds show how well this works.
+        fit_rows = np.arange(positive.size)
+        test_rows = fit_rows
+    else:
+        fit_rows, test_rows = parts[0]
+    fit_sample = sample.select(fit_rows)
+    fit_positive = positive[fit_rows]
+    threshold = fit_threshold(fit_sample.scores, fit_positive, by, fit_sample.weights, at_least=at_least)
+    fitted = replace(fit_sample, passed=figures.reaches(fit_sample.scores, threshold))
+    as_run = sample.select(test_rows)
+    tested = _apply_thresholds(sample, parts, thresholds).select(test_rows)
+    as_run_draws, tested_draws, gain = figures.resample_pair(as_run, tested, Sample.agreement, bootstrap)
+    as_run_figures = figures.figures_of(as_run_draws, as_run.groups)
+    guess = figures.constant_guess(positive[test_rows], tested.weights)
+    bound: float | None = None
+    if at_least is not None:
+        # Whoever passes every row has the share of grounded rows as precision.
+        guess["precision"] = _share_grounded(tested)
+        bound = _bound(tested.select(tested.passed))
+    fitted_rows = [_row_hash(judged_rows.labelled_rows[place].verdict) for place in fit_rows.tolist()]
     return Calibration(
-        judge=joined.judge,
+        judge=judged_rows.judge,
         threshold=threshold,
         by=by,
         folds=folds,
         seed=seed,
         thresholds=tuple(thresholds),
-        n_fitted=train.size,
-        n_tested=test.size,
+        n_fitted=fit_rows.size,
+        n_tested=test_rows.size,
         fitted=bootstrap.figures(fitted, Sample.agreement),
-        tested=figures.figures_of(after, tested.groups),
+        tested=figures.figures_of(tested_draws, tested.groups),
         as_run=as_run_figures,
         gain=figures.percentile_figures(gain),
-        guess=guess if at_least is None else {**guess, "precision": _share(tested)},
-        signatures=_signatures(row.verdict for row in joined.labelled_rows),
-        interval=figures.percentile_figures(draws)["threshold"],
-        fitted_rows=tuple(_row_hash(joined.labelled_rows[place].verdict) for place in train.tolist()),
-        n_unscored=len(joined.unscored_rows),
-        notices=notices_on(learnt, as_run_figures, joined.labels, scores_matter=True),
+        guess=guess,
+        signatures=_signatures(row.verdict for row in judged_rows.labelled_rows),
+        interval=_threshold_figure(fit_sample, fit_positive, by, at_least, bootstrap),
+        fitted_rows=tuple(fitted_rows),
+        n_unscored=len(judged_rows.unscored_rows),
+        notices=notices_on(fit_sample, as_run_figures, judged_rows.labels, scores_matter=True),
         at_least=at_least,
         n_passed=int(tested.passed.sum()),
-        bound=None if at_least is None else _bound(tested.rows(tested.passed)),
+        bound=bound,
     )
 
 
-def _share(sample: Sample) -> float:
-    """The share of grounded rows."""
+def _check_options(judged_rows: JudgedRows, by: Criterion, at_least: float | None) -> None:
+    """Refuse what no threshold can be fitted to.
+
+    Raises:
+        LabelError: `bad_option`.
+    """
+    if any(row.verdict.votes for row in judged_rows.labelled_rows):
+        message = (
+            f"{judged_rows.judge}: these verdicts come from votes, and a threshold applies to each vote, not "
+            "to their mean: calibrate with the verdicts of a single judge"
+        )
+        raise LabelError("bad_option", message, judged_rows.judge)
+    if by == "precision" and at_least is None:
+        raise LabelError("bad_option", "precision needs `at_least`, from 0 to 1", "at_least")
+    if by != "precision" and at_least is not None:
+        raise LabelError("bad_option", "`at_least` is for precision only", "at_least")
+
+
+def _threshold_figure(
+    sample: Sample, positive: Bools, by: Criterion, at_least: float | None, bootstrap: Bootstrap
+) -> Figure:
+    """The threshold fitted to the rows, with the middle 95 % of those fitted to resamples of them."""
+
+    def statistics(weights: Floats) -> dict[str, Floats]:
+        return {"threshold": fit_thresholds(sample.scores, positive, by, weights, at_least)}
+
+    no_pseudo_rows = np.empty(0)
+    draws = bootstrap.draws(statistics, sample.groups, no_pseudo_rows, sample.design)
+    return figures.percentile_figures(draws)["threshold"]
+
+
+def _share_grounded(sample: Sample) -> float:
     return float(np.average(np.asarray(sample.positive), weights=sample.weights))
 
 
@@ -198,13 +230,18 @@ def _bound(sample: Sample) -> float:
     """The lower bound of the share of grounded rows, from as many as their weights are worth (Kish, 1965)."""
     if not sample.weights.size:
         return 0.0
-    n = float(sample.weights.sum() ** 2 / (sample.weights**2).sum())
-    return lower_bound(_share(sample) * n, n)
+    effective = float(sample.weights.sum() ** 2 / (sample.weights**2).sum())
+    return lower_bound(_share_grounded(sample) * effective, effective)
 
 
 def lower_bound(events: float, n: float) -> float:
-    """The one-sided exact 95 % lower bound of a share; 0 without observations."""
-    return float(distributions.beta.ppf(ONE_SIDED, events, n - events + 1)) if events else 0.0
+    """The one-sided exact 95 % lower bound of a share; 0 without observations.
+
+    It is Clopper and Pearson's (1934), as a quantile of the beta distribution.
+    """
+    if not events:
+        return 0.0
+    return float(distributions.beta.ppf(ONE_SIDED, events, n - events + 1))
 
 
 def fit_threshold(
@@ -230,11 +267,15 @@ def fit_threshold(
     Raises:
         LabelError: `no_threshold`: none reaches `at_least`.
     """
-    weights = np.ones_like(scores) if weights is None else weights
-    (threshold,) = fit_thresholds(scores, positive, by, weights[None, :], at_least).tolist()
+    if weights is None:
+        weights = np.ones_like(scores)
+    single_copy = weights[None, :]
+    (threshold,) = fit_thresholds(scores, positive, by, single_copy, at_least).tolist()
     if isnan(threshold):
-        highest = f"the highest is {_reached(scores, positive, by, weights[None, :])[1].max():.3f}"
-        message = f"no threshold reaches a {by} of {at_least} with these labels: {highest}"
+        _, values = _candidates(scores, positive, by, single_copy)
+        message = (
+            f"no threshold reaches a {by} of {at_least} with these labels: the highest is {values.max():.3f}"
+        )
         raise LabelError("no_threshold", message)
     return float(threshold)
 
@@ -254,16 +295,28 @@ def fit_thresholds(
     Returns:
         An array of the shape (copies,); NaN where no threshold reaches `at_least`.
     """
-    levels, found = _reached(scores, positive, by, weights)
-    wanted = found.max(axis=1, keepdims=True) if at_least is None else at_least
-    is_best = found >= wanted - 10**-DIGITS_COMPARED
-    count = is_best.cumsum(axis=1)
-    chosen = (count[:, -1:] + 1) // 2 if at_least is None else 1
-    thresholds = np.array([_between([0.0, *levels, 1.0], place) for place in range(found.shape[1])])
-    return np.where(is_best.any(axis=1), thresholds[(count == chosen).argmax(axis=1)], nan)
+    levels, values = _candidates(scores, positive, by, weights)
+    n_candidates = values.shape[1]
+    thresholds = np.array([_threshold_at(levels, place) for place in range(n_candidates)])
+    limit: Floats | float
+    if at_least is None:
+        limit = values.max(axis=1, keepdims=True)
+    else:
+        limit = at_least
+    is_suitable = values >= limit - 10**-DIGITS_COMPARED
+    # How many candidates up to each one are suitable.
+    n_suitable = is_suitable.cumsum(axis=1)
+    place_among_suitable: NDArray[Any] | int
+    if at_least is None:
+        place_among_suitable = (n_suitable[:, -1:] + 1) // 2
+    else:
+        place_among_suitable = 1
+    # The first place where the count is reached is that of the candidate itself.
+    places = (n_suitable == place_among_suitable).argmax(axis=1)
+    return np.where(is_suitable.any(axis=1), thresholds[places], nan)
 
 
-def _reached(
+def _candidates(
     scores: Floats, positive: Bools, by: Criterion, weights: Floats
 ) -> tuple[Sequence[float], Floats]:
     """The levels of the scores, and a figure for each candidate: a level below which rows fail.
@@ -272,16 +325,26 @@ def _reached(
         The distinct scores, rising, and an array of the shape (copies, candidates), -1 for undefined figures.
         The last candidate fails all rows, which no threshold does if the highest score is 1.
     """
-    levels, level_of_row = np.unique([round_score(score) for score in scores.tolist()], return_inverse=True)
+    rounded_scores = [round_score(score) for score in scores.tolist()]
+    levels, level_of_row = np.unique(rounded_scores, return_inverse=True)
     order = np.argsort(level_of_row, kind="stable")
-    below = np.searchsorted(level_of_row[order], np.arange(levels.size + 1))
-    failing = [
-        np.pad(np.cumsum((weights * kind)[:, order], axis=1), ((0, 0), (1, 0)))[:, below]
-        for kind in (positive, ~positive)
-    ]
-    found = figures.confusion_figures(*(each[:, -1:] - each for each in failing), *failing)[by]
-    candidates = levels.size if levels[-1] == 1 else levels.size + 1
-    return levels.tolist(), np.nan_to_num(found[:, :candidates], nan=-1.0)
+    n_below_level = np.searchsorted(level_of_row[order], np.arange(levels.size + 1))
+    failing_grounded = _sums_of_first((weights * positive)[:, order], n_below_level)
+    failing_others = _sums_of_first((weights * ~positive)[:, order], n_below_level)
+    # The last place has the sum of all rows.
+    passing_grounded = failing_grounded[:, -1:] - failing_grounded
+    passing_others = failing_others[:, -1:] - failing_others
+    values = figures.confusion_figures(passing_grounded, passing_others, failing_grounded, failing_others)[by]
+    n_candidates = levels.size + 1
+    if levels[-1] == 1:
+        n_candidates = levels.size
+    return levels.tolist(), np.nan_to_num(values[:, :n_candidates], nan=-1.0)
+
+
+def _sums_of_first(weights: Floats, numbers: NDArray[Any]) -> Floats:
+    """The sums of the first so many weights of each copy; shape (copies, numbers)."""
+    sums = np.pad(np.cumsum(weights, axis=1), ((0, 0), (1, 0)))
+    return np.asarray(sums[:, numbers])
 
 
 def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> list[Split]:
@@ -291,19 +354,29 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
         LabelError: `too_few_labels` if a class has fewer groups than there are parts, or a part to fit on, or
             a half to test on, has rows of only one class.
     """
-    parts = folds or 2
-    classes = {"positive": positive, "negative": ~positive}
-    n_groups, rarer = min((np.unique(sample.groups[rows]).size, name) for name, rows in classes.items())
-    if n_groups < parts:
-        message = f"{parts} parts need {parts} independent {rarer} rows or more, not {n_groups}"
-        raise LabelError("too_few_labels", f"{judge}: {message}", judge)
-    splitter = selection.StratifiedGroupKFold(n_splits=parts, shuffle=True, random_state=seed)
-    found: list[Split] = list(splitter.split(positive, positive, sample.groups))
-    needing_both = [train for train, _ in found] if folds else found[0]
-    if any(positive[part].all() or not positive[part].any() for part in needing_both):
-        message = f"{judge}: no split of the groups gives every part positive and negative rows"
+    n_parts = folds or 2
+    n_positive = np.unique(sample.groups[positive]).size
+    n_negative = np.unique(sample.groups[~positive]).size
+    rarer_class = "positive" if n_positive < n_negative else "negative"
+    n_rarer = min(n_positive, n_negative)
+    if n_rarer < n_parts:
+        message = (
+            f"{judge}: {n_parts} parts need {n_parts} independent {rarer_class} rows or more, not {n_rarer}"
+        )
         raise LabelError("too_few_labels", message, judge)
-    return found if folds else found[:1]
+    splitter = selection.StratifiedGroupKFold(n_splits=n_parts, shuffle=True, random_state=seed)
+    parts: list[Split] = list(splitter.split(positive, positive, sample.groups))
+    if folds:
+        # A single fold may have rows of one class: all folds together are tested.
+        need_both_classes = [train for train, _ in parts]
+    else:
+        parts = parts[:1]
+        need_both_classes = list(parts[0])
+    for rows in need_both_classes:
+        if positive[rows].all() or not positive[rows].any():
+            message = f"{judge}: no split of the groups gives every part positive and negative rows"
+            raise LabelError("too_few_labels", message, judge)
+    return parts
 
 
 def warn_if_changed(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
@@ -312,12 +385,12 @@ def warn_if_changed(calibration: Calibration, verdicts: Iterable[Verdict]) -> st
     Returns:
         A sentence with the signatures of both; None if all are among those that the threshold was fitted on.
     """
-    now = _signatures(verdict for verdict in verdicts if verdict.judge == calibration.judge)
-    if set(now) <= set(calibration.signatures):
+    signatures = _signatures(verdict for verdict in verdicts if verdict.judge == calibration.judge)
+    if set(signatures) <= set(calibration.signatures):
         return None
     return (
         f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on verdicts of "
-        f"{', '.join(calibration.signatures)}; these are of {', '.join(now)}"
+        f"{', '.join(calibration.signatures)}; these are of {', '.join(signatures)}"
     )
 
 
@@ -327,13 +400,18 @@ def warn_if_reused(calibration: Calibration, verdicts: Iterable[Verdict]) -> str
     Returns:
         A sentence with their number; None if there are none among the verdicts of the calibrated judge.
     """
-    own = [each for each in verdicts if each.judge == calibration.judge and each.score is not None]
-    n_fitted = len({*map(_row_hash, own)} & {*calibration.fitted_rows})
+    n_rows = 0
+    hashes: set[str] = set()
+    for verdict in verdicts:
+        if verdict.judge == calibration.judge and verdict.score is not None:
+            n_rows += 1
+            hashes.add(_row_hash(verdict))
+    n_fitted = len(hashes.intersection(calibration.fitted_rows))
     if not n_fitted:
         return None
     return (
         f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {n_fitted} of these "
-        f'{len(own)} rows, on which it looks too good: quote the column "tested" of `groundjudge calibrate`'
+        f'{n_rows} rows, on which it looks too good: quote the column "tested" of `groundjudge calibrate`'
     )
 
 
@@ -355,11 +433,11 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
         LabelError: `unreadable_calibration`.
     """
     try:
-        found = CALIBRATIONS.validate_json(Path(path).read_bytes())
+        calibrations = CALIBRATIONS.validate_json(Path(path).read_bytes())
     except ValidationError as error:
         message = f"{path} is not a file of thresholds written by `groundjudge calibrate`"
         raise LabelError("unreadable_calibration", message, str(path)) from error
-    return {calibration.judge: calibration for calibration in found}
+    return {calibration.judge: calibration for calibration in calibrations}
 
 
 def _row_hash(verdict: Verdict) -> str:
@@ -368,22 +446,33 @@ def _row_hash(verdict: Verdict) -> str:
 
 
 def _signatures(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    return tuple(sorted({verdict.signature for verdict in verdicts if verdict.score is not None}))
+    """The signatures of the verdicts with a score."""
+    signatures = {verdict.signature for verdict in verdicts if verdict.score is not None}
+    return tuple(sorted(signatures))
 
 
-def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
+def _apply_thresholds(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
     """The sample with each part's test rows judged by the threshold fitted on its other rows."""
     passed = sample.passed.copy()
-    for (_, test), threshold in zip(parts, thresholds, strict=True):
-        passed[test] = figures.reaches(sample.scores[test], threshold)
+    for (_, test_rows), threshold in zip(parts, thresholds, strict=True):
+        passed[test_rows] = figures.reaches(sample.scores[test_rows], threshold)
     return replace(sample, passed=passed)
 
 
-def _between(levels: Sequence[float], place: int) -> float:
-    """A threshold above level `place` and up to the next, with the fewest decimals; 0 for the first."""
+def _threshold_at(levels: Sequence[float], place: int) -> float:
+    """The threshold of a candidate: 0 for the first, which passes everything.
+
+    Any other lies above the level before it and not above its own: it is the number with the fewest decimals
+    near the middle of the two.
+    """
     if place == 0:
         return 0.0
-    low, high = levels[place], levels[place + 1]
+    low = levels[place - 1]
+    # Behind the highest level nothing passes, up to 1.
+    high = levels[place] if place < len(levels) else 1.0
     middle = (low + high) / 2
-    rounded = (round(middle, digits) for digits in range(1, DIGITS_COMPARED + 1))
-    return next((number for number in rounded if low < number <= high), high)
+    for digits in range(1, DIGITS_COMPARED + 1):
+        rounded = round(middle, digits)
+        if low < rounded <= high:
+            return rounded
+    return high

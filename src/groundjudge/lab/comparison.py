@@ -12,12 +12,22 @@ from groundjudge.lab.figures import (
     RESAMPLES,
     Bools,
     Bootstrap,
+    Draws,
     Figure,
+    Floats,
     Sample,
     SampleStatistics,
-    without_labels,
+    unlabelled_sample,
 )
-from groundjudge.lab.labels import JudgedRows, LabelError, Labels, Unscored, join, learn_vocabulary
+from groundjudge.lab.labels import (
+    JudgedRows,
+    LabelError,
+    LabelledVerdict,
+    Labels,
+    Unscored,
+    join,
+    learn_vocabulary,
+)
 from groundjudge.lab.libraries import np
 from groundjudge.lab.proportions import mcnemar
 from groundjudge.runs.verdict_file import latest_verdicts
@@ -46,7 +56,7 @@ class Comparison(Frozen):
         differences: the second minus the first, by name, with paired bootstrap intervals.
         count_unscored: how cases without a score count; None: not at all.
         clear: the names of the differences that are not 0, corrected for their number (see
-            `figures.clear_differences`); none of figures on too few rows (see `figures.few_rows`).
+            `figures.clear_differences`); none of figures on too few rows (see `figures.few_rows_notice`).
         bounds: each difference if the cases without a score were the worst for the second judge, wrong for it
             and right for the first, and if they were the best. A case without a label is wrong if it does
             not pass. None where it is undefined. Without the mean score, which is of cases with a score only.
@@ -91,7 +101,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare the verdicts of two judges case by case (see `figures.paired`).
+    """Compare the verdicts of two judges case by case (see `figures.resample_pair`).
 
     Args:
         first: the verdicts of one judge.
@@ -111,97 +121,166 @@ def compare(  # noqa: PLR0913  each option changes the figures
             `unreadable_label`.
     """
     bootstrap = Bootstrap(resamples, seed)
-    sides = [latest_verdicts(verdicts)[0] for verdicts in (first, second)]
-    judges = [_judge_of(side) for side in sides]
-    labels = labels or Labels({})
-    labels = replace(labels, vocabulary=labels.vocabulary or learn_vocabulary([*sides[0], *sides[1]]))
-    one, other = ({each.case_id: each for each in side if each.case_id} for side in sides)
-    in_both = sorted(one.keys() & other.keys())
-    both = [case_id for case_id in in_both if _same_case(one[case_id], other[case_id])]
-    judged = [[side[case_id] for case_id in both] for side in (one, other)]
-    groups = [labels.group_of(case_id) for case_id in both]
-    one_side, other_side = (
-        without_labels(side, groups, threshold) for side, threshold in zip(judged, thresholds, strict=True)
-    )
-    shared, labelled = _labelled([join(side, labels) for side in judged], thresholds, label_threshold)
-    if labelled:
-        one_side, other_side = (
-            replace(side, positive=_called_grounded(both, shared, own))
-            for side, own in zip((one_side, other_side), labelled, strict=True)
-        )
-    cases, scored_by_both = (
-        _Sides.of(one_side, other_side, how).outcomes_alone() for how in (count_unscored, None)
-    )
-    parts: list[tuple[_Sides, SampleStatistics]] = [(cases, Sample.pass_rate)]
-    if labelled:
-        parts.append((_Sides.of(*labelled, count_unscored), Sample.agreement))
-    compared = [(scored_by_both, Sample.mean_score), *parts]
-    draws = [figures.resample_pair(*side.counted, statistics, bootstrap) for side, statistics in compared]
-    values, others, changes = (
-        {name: each for tables in draws for name, each in tables[place].items()} for place in range(3)
-    )
-    on_enough_rows = {
-        name: each
-        for (side, _), tables in zip(compared, draws, strict=True)
-        if not figures.few_rows(side.counted[0])
-        for name, each in tables[2].items()
-    }
-    changed = {*in_both} - {*both}
-    scored = [
-        {id_ for id_, each in side.items() if each.score is not None} - changed for side in (one, other)
+    first_verdicts, _ = latest_verdicts(first)
+    second_verdicts, _ = latest_verdicts(second)
+    first_judge = _judge_of(first_verdicts)
+    second_judge = _judge_of(second_verdicts)
+    if labels is None:
+        labels = Labels({})
+    if labels.vocabulary is None:
+        vocabulary = learn_vocabulary([*first_verdicts, *second_verdicts])
+        labels = replace(labels, vocabulary=vocabulary)
+    matched = _MatchedCases.of(first_verdicts, second_verdicts)
+    labelled_cases = _labelled_cases(matched.sides, labels, thresholds, label_threshold)
+    all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
+    cases = _SamplePair.of(*all_cases, count_unscored).without_labels()
+    scored_by_both = _SamplePair.of(*all_cases, None).without_labels()
+    resampled = [
+        scored_by_both.resample(Sample.mean_score, bootstrap),
+        cases.resample(Sample.pass_rate, bootstrap),
     ]
-    right = parts[-1][0].outcomes()
+    bounds = cases.bounds(Sample.pass_rate)
+    labelled = cases
+    if labelled_cases is not None:
+        labelled = _SamplePair.of(*labelled_cases.samples, count_unscored)
+        resampled.append(labelled.resample(Sample.agreement, bootstrap))
+        bounds |= labelled.bounds(Sample.agreement)
+    resampled_on_enough_rows = [pair for pair in resampled if not pair.has_few_rows]
+    counts_of_right = labelled.count_right()
+    n_groups = cases.counted[0].n_groups
     return Comparison(
-        first=judges[0],
-        second=judges[1],
+        first=first_judge,
+        second=second_judge,
         n=cases.n,
-        n_labelled=parts[-1][0].n if labelled else 0,
+        n_labelled=0 if labelled_cases is None else labelled.n,
         n_unscored=cases.n - scored_by_both.n,
-        n_first_only=len(scored[0] - scored[1]),
-        n_second_only=len(scored[1] - scored[0]),
-        n_neither=len({*one, *other} - changed.union(*scored)),
-        n_changed=len(changed),
-        n_groups=cases.counted[0].n_groups,
+        n_first_only=len(matched.first_scored - matched.second_scored),
+        n_second_only=len(matched.second_scored - matched.first_scored),
+        n_neither=matched.n_neither_scored,
+        n_changed=len(matched.changed_ids),
+        n_groups=n_groups,
         same_outcome=cases.same_outcome,
-        values={
-            name: (figures.defined(float(values[name][0])), figures.defined(float(others[name][0])))
-            for name in changes
-        },
-        differences=figures.percentile_figures(changes),
+        values=_values(resampled),
+        differences=figures.percentile_figures(_differences(resampled)),
         count_unscored=count_unscored,
-        clear=tuple(figures.clear_differences(on_enough_rows)),
-        bounds={name: each for side, statistics in parts for name, each in side.bounds(statistics).items()},
-        n_first_right=right[True, False],
-        n_second_right=right[False, True],
-        p=mcnemar(right.elements()) if cases.counted[0].n_groups == cases.n else None,
-        notices=notices_on(parts[-1][0].counted[0], {}, labels),
+        clear=tuple(figures.clear_differences(_differences(resampled_on_enough_rows))),
+        bounds=bounds,
+        n_first_right=counts_of_right[True, False],
+        n_second_right=counts_of_right[False, True],
+        # The test takes cases as independent.
+        p=mcnemar(counts_of_right.elements()) if n_groups == cases.n else None,
+        notices=notices_on(labelled.counted[0], {}, labels),
     )
 
 
 @dataclass(frozen=True)
-class _Sides:
+class _MatchedCases:
+    """The verdicts of two judges, matched by the ids of their cases.
+
+    Attributes:
+        sides: the verdicts of either on the cases that both judged, in one order.
+        changed_ids: the cases whose content differs between the two; they are not in `sides`.
+        first_scored: the cases that the first gave a score, without the changed ones.
+        second_scored: those that the second did.
+        n_neither_scored: how many cases neither did.
+    """
+
+    sides: tuple[Sequence[Verdict], Sequence[Verdict]]
+    changed_ids: frozenset[str]
+    first_scored: frozenset[str]
+    second_scored: frozenset[str]
+    n_neither_scored: int
+
+    @classmethod
+    def of(cls, first_verdicts: Iterable[Verdict], second_verdicts: Iterable[Verdict]) -> _MatchedCases:
+        """Match verdicts; those without a case id are left out."""
+        first_by_case = {verdict.case_id: verdict for verdict in first_verdicts if verdict.case_id}
+        second_by_case = {verdict.case_id: verdict for verdict in second_verdicts if verdict.case_id}
+        first_side: list[Verdict] = []
+        second_side: list[Verdict] = []
+        changed_ids: set[str] = set()
+        for case_id in sorted(first_by_case.keys() & second_by_case.keys()):
+            first, second = first_by_case[case_id], second_by_case[case_id]
+            # A verdict without a key, such as that of an unreadable row, does not know its case's content.
+            if first.key and second.key and first.case_hash != second.case_hash:
+                changed_ids.add(case_id)
+            else:
+                first_side.append(first)
+                second_side.append(second)
+        first_scored = {case_id for case_id, verdict in first_by_case.items() if verdict.score is not None}
+        second_scored = {case_id for case_id, verdict in second_by_case.items() if verdict.score is not None}
+        all_ids = first_by_case.keys() | second_by_case.keys()
+        return cls(
+            sides=(first_side, second_side),
+            changed_ids=frozenset(changed_ids),
+            first_scored=frozenset(first_scored - changed_ids),
+            second_scored=frozenset(second_scored - changed_ids),
+            n_neither_scored=len(all_ids - changed_ids - first_scored - second_scored),
+        )
+
+
+@dataclass(frozen=True)
+class _ResampledPair:
+    """Figures of two judges on the same rows.
+
+    Attributes:
+        first: those of the first judge.
+        second: those of the second.
+        differences: the second's minus the first's.
+        has_few_rows: whether a notice says that the rows are too few for the intervals.
+    """
+
+    first: Draws
+    second: Draws
+    differences: Draws
+    has_few_rows: bool
+
+
+def _values(resampled: Iterable[_ResampledPair]) -> dict[str, tuple[float | None, float | None]]:
+    """The figures of the first and of the second judge, by name."""
+    values: dict[str, tuple[float | None, float | None]] = {}
+    for pair in resampled:
+        for name, first_draws in pair.first.items():
+            first_value = figures.none_if_nan(float(first_draws[0]))
+            second_value = figures.none_if_nan(float(pair.second[name][0]))
+            values[name] = (first_value, second_value)
+    return values
+
+
+def _differences(resampled: Iterable[_ResampledPair]) -> dict[str, Floats]:
+    """The differences of all figures, by name."""
+    differences: dict[str, Floats] = {}
+    for pair in resampled:
+        differences.update(pair.differences)
+    return differences
+
+
+@dataclass(frozen=True)
+class _SamplePair:
     """Two judges on the same cases, and how cases without a score count.
 
     Attributes:
-        given: the sample of either, with the cases without a score.
+        all_cases: the sample of either, with the cases without a score.
         counted: the same as they count.
     """
 
-    given: tuple[Sample, Sample]
+    all_cases: tuple[Sample, Sample]
     counted: tuple[Sample, Sample]
 
     @classmethod
-    def of(cls, first: Sample, second: Sample, count_unscored: Unscored | None) -> _Sides:
+    def of(cls, first: Sample, second: Sample, rule: Unscored | None) -> _SamplePair:
         """Count the cases without a score, or leave out those that either judge did not score."""
-        if count_unscored:
-            return cls((first, second), (first.counting(count_unscored), second.counting(count_unscored)))
-        scored = first.is_scored & second.is_scored
-        return cls((first, second), (first.rows(scored), second.rows(scored)))
+        if rule:
+            counted = (first.count_unscored(rule), second.count_unscored(rule))
+        else:
+            is_scored = first.is_scored & second.is_scored
+            counted = (first.select(is_scored), second.select(is_scored))
+        return cls((first, second), counted)
 
-    def outcomes_alone(self) -> _Sides:
+    def without_labels(self) -> _SamplePair:
         """The same, where labels have said how cases count and are not needed any more."""
-        first, second = (replace(side, positive=None) for side in self.counted)
-        return replace(self, counted=(first, second))
+        first, second = self.counted
+        return replace(self, counted=(replace(first, positive=None), replace(second, positive=None)))
 
     @property
     def n(self) -> int:
@@ -211,78 +290,137 @@ class _Sides:
     @property
     def same_outcome(self) -> float | None:
         """The share of the cases that passed with both or with neither; None without cases."""
-        one, other = self.counted
-        return float((one.passed == other.passed).mean()) if self.n else None
+        if not self.n:
+            return None
+        first, second = self.counted
+        return float((first.passed == second.passed).mean())
 
-    def outcomes(self) -> Counter[tuple[bool, bool]]:
-        """How often either judge is right."""
-        return Counter(figures.outcomes(*self.counted) if self.counted[0].positive is not None else ())
+    def count_right(self) -> Counter[tuple[bool, bool]]:
+        """How often either judge is right, as pairs of whether the first and the second are."""
+        first, second = self.counted
+        if first.positive is None:
+            return Counter()
+        return Counter(figures.rows_right(first, second))
+
+    def resample(self, statistics: SampleStatistics, bootstrap: Bootstrap) -> _ResampledPair:
+        """Compute figures of the cases that count, and resample them."""
+        first, second = self.counted
+        first_draws, second_draws, differences = figures.resample_pair(first, second, statistics, bootstrap)
+        has_few_rows = figures.few_rows_notice(first) is not None
+        return _ResampledPair(first_draws, second_draws, differences, has_few_rows)
 
     def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
         """Each difference if the cases without a score were the worst and the best for the second judge."""
-        if all(side.is_scored.all() for side in self.given):
+        first, second = self.all_cases
+        if first.is_scored.all() and second.is_scored.all():
             return {}
-        wrong, right = (
-            [side.counting(how).values(statistics) for side in self.given] for how in ("wrong", "right")
-        )
-        ends = [(wrong[1][name] - right[0][name], right[1][name] - wrong[0][name]) for name in wrong[0]]
-        defined = ((figures.defined(low), figures.defined(high)) for low, high in ends)
-        return dict(zip(wrong[0], defined, strict=True))
+        first_if_wrong = first.count_unscored("wrong").values(statistics)
+        second_if_wrong = second.count_unscored("wrong").values(statistics)
+        first_if_right = first.count_unscored("right").values(statistics)
+        second_if_right = second.count_unscored("right").values(statistics)
+        bounds: dict[str, Bounds] = {}
+        for name in first_if_wrong:
+            lowest = second_if_wrong[name] - first_if_right[name]
+            highest = second_if_right[name] - first_if_wrong[name]
+            bounds[name] = (figures.none_if_nan(lowest), figures.none_if_nan(highest))
+        return bounds
 
 
-def _labelled(
-    joined: Iterable[Sequence[JudgedRows]],
-    thresholds: Iterable[float | None],
+@dataclass(frozen=True)
+class _LabelledCases:
+    """The cases with a label for both judges.
+
+    Attributes:
+        ids: of the cases.
+        samples: the sample of either judge.
+    """
+
+    ids: Sequence[str]
+    samples: tuple[Sample, Sample]
+
+
+def _labelled_cases(
+    sides: tuple[Sequence[Verdict], Sequence[Verdict]],
+    labels: Labels,
+    thresholds: tuple[float | None, float | None],
     label_threshold: float | None,
-) -> tuple[Sequence[str], tuple[Sample, Sample] | None]:
-    """The ids of the cases with a label for both judges, and their samples; None without such cases.
+) -> _LabelledCases | None:
+    """Find the cases with a label for both judges; None without such cases.
 
     Where each judge has labels of its own, one may lack some.
 
     Args:
-        joined: for each side its verdicts joined with the labels; nothing without verdicts.
+        sides: for each side its verdicts.
+        labels: people's.
         thresholds: for each side the lowest score that passes; None: as in its run.
         label_threshold: the lowest label that means grounded.
     """
-    sides = [one for side in joined for one in side]
-    rows = [{row.case_id: row for row in (*side.labelled_rows, *side.unscored_rows)} for side in sides]
-    shared = [case_id for case_id in rows[0] if case_id in rows[1]] if rows else []
-    if not shared:
-        return (), None
-    first, second = (
-        sample_of(
-            replace(side, labelled_rows=tuple(own[case_id] for case_id in shared), unscored_rows=()),
-            threshold=threshold,
-            label_threshold=label_threshold,
-        )
-        for side, own, threshold in zip(sides, rows, thresholds, strict=True)
-    )
-    return shared, (first, second)
+    first_joined = join(sides[0], labels)
+    second_joined = join(sides[1], labels)
+    # Nothing is joined without verdicts.
+    if not first_joined or not second_joined:
+        return None
+    first_rows = _rows_by_case(first_joined[0])
+    second_rows = _rows_by_case(second_joined[0])
+    ids = [case_id for case_id in first_rows if case_id in second_rows]
+    if not ids:
+        return None
+    first_judged = _select_cases(first_joined[0], first_rows, ids)
+    second_judged = _select_cases(second_joined[0], second_rows, ids)
+    first_sample = sample_of(first_judged, threshold=thresholds[0], label_threshold=label_threshold)
+    second_sample = sample_of(second_judged, threshold=thresholds[1], label_threshold=label_threshold)
+    return _LabelledCases(ids, (first_sample, second_sample))
 
 
-def _called_grounded(case_ids: Sequence[str], labelled: Sequence[str], sample: Sample) -> Bools | None:
+def _rows_by_case(judged_rows: JudgedRows) -> dict[str, LabelledVerdict]:
+    return {row.case_id: row for row in (*judged_rows.labelled_rows, *judged_rows.unscored_rows)}
+
+
+def _select_cases(
+    judged_rows: JudgedRows, rows: Mapping[str, LabelledVerdict], case_ids: Iterable[str]
+) -> JudgedRows:
+    """The rows of some cases in their order, whether they have a score or not."""
+    labelled_rows = tuple(rows[case_id] for case_id in case_ids)
+    return replace(judged_rows, labelled_rows=labelled_rows, unscored_rows=())
+
+
+def _all_cases(
+    sides: tuple[Sequence[Verdict], Sequence[Verdict]],
+    labels: Labels,
+    thresholds: tuple[float | None, float | None],
+    labelled_cases: _LabelledCases | None,
+) -> tuple[Sample, Sample]:
+    """The samples of either judge on the cases of both, labelled or not."""
+    case_ids = [verdict.case_id or "" for verdict in sides[0]]
+    groups = [labels.group_of(case_id) for case_id in case_ids]
+    first = unlabelled_sample(sides[0], groups, thresholds[0])
+    second = unlabelled_sample(sides[1], groups, thresholds[1])
+    if labelled_cases is None:
+        return first, second
+    first_labelled, second_labelled = labelled_cases.samples
+    first = replace(first, positive=_label_cases(case_ids, labelled_cases.ids, first_labelled))
+    second = replace(second, positive=_label_cases(case_ids, labelled_cases.ids, second_labelled))
+    return first, second
+
+
+def _label_cases(case_ids: Sequence[str], labelled_ids: Sequence[str], sample: Sample) -> Bools | None:
     """Whether the label calls each case grounded, which one without a label is taken to be.
 
     Args:
         case_ids: of the cases.
-        labelled: the ids of those with a label.
+        labelled_ids: the ids of those with a label.
         sample: of these.
     """
     if sample.positive is None:
         return None
-    called = dict(zip(labelled, sample.positive.tolist(), strict=True))
-    return np.array([called.get(case_id, True) for case_id in case_ids], dtype=np.bool_)
+    label_by_case = dict(zip(labelled_ids, sample.positive.tolist(), strict=True))
+    return np.array([label_by_case.get(case_id, True) for case_id in case_ids], dtype=np.bool_)
 
 
 def _judge_of(verdicts: Sequence[Verdict]) -> str:
     judges = sorted({verdict.judge for verdict in verdicts})
     if len(judges) != 1:
-        found = ", ".join(judges) or "none"
-        message = f"compare takes the verdicts of one judge on each side, not of {found}"
+        names = ", ".join(judges) or "none"
+        message = f"compare takes the verdicts of one judge on each side, not of {names}"
         raise LabelError("bad_option", message)
     return judges[0]
-
-
-def _same_case(first: Verdict, second: Verdict) -> bool:
-    """Whether two verdicts under one id are on the same content, as far as their keys say."""
-    return first.case_hash == second.case_hash or not (first.key and second.key)

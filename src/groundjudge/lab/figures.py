@@ -9,16 +9,15 @@ counts once, and the resamples of the bootstrap are thousands of others. That is
 scikit-learn's, which would take minutes; the tests compare them with it.
 
 A plain bootstrap draws from the rows that there are, so that a judge that made no mistake among forty rows
-never makes one in any resample: its intervals are too narrow, or have no width at all. Here `smoothed` adds
-pseudo-rows in which every kind of mistake occurs, and `Bootstrap` gives all of them random weights.
+never makes one in any resample: its intervals are too narrow, or have no width at all. Here `add_pseudo_rows`
+adds rows in which every kind of mistake occurs, and `Bootstrap` gives all of them random weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain, product
+from itertools import product
 from math import isnan, nan
 from typing import Any, TypeAlias
 
@@ -56,6 +55,9 @@ WILSON: Mapping[str, float] = {
     "weighted_kappa": -1.0,
 }
 
+# The figures of graded labels.
+CORRELATIONS = ("pearson", "spearman", "kendall")
+
 # What a guess gets in figures that show whether scores and labels run in opposite directions.
 GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
 
@@ -91,8 +93,8 @@ class Figure(Frozen):
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """How rows of a drawn sample count (see `analysis.sample`).
+class SamplingDesign:
+    """How rows of a drawn sample count (see `lab.sample`).
 
     Attributes:
         weights: how much each row counts: one over its probability, scaled to 1 on average; shape (rows,).
@@ -103,40 +105,49 @@ class Drawn:
     strata: NDArray[Any]
 
     @classmethod
-    def of(cls, rows: Iterable[LabelledVerdict]) -> Drawn | None:
-        """The rows of a drawn sample; None if they are of none."""
-        drawn = [row.drawn for row in rows if row.drawn]
-        weights = np.array([weight for _, weight in drawn], dtype=np.float64)
-        return cls(weights / weights.mean(), np.array([name for name, _ in drawn])) if drawn else None
+    def of_rows(cls, rows: Iterable[LabelledVerdict]) -> SamplingDesign | None:
+        """The design of the rows of a drawn sample; None if they are of none."""
+        drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
+        if not drawn_rows:
+            return None
+        weights = np.array([drawn_row.weight for drawn_row in drawn_rows], dtype=np.float64)
+        strata = np.array([drawn_row.stratum for drawn_row in drawn_rows])
+        return cls(weights / weights.mean(), strata)
 
-    def __getitem__(self, chosen: NDArray[Any]) -> Drawn:
-        weights = self.weights[chosen]
-        return Drawn(weights / (weights.mean() if weights.size else 1.0), self.strata[chosen])
+    def select(self, rows: NDArray[Any]) -> SamplingDesign:
+        """The design of some of the rows, by a boolean mask or by an array of indices."""
+        weights = self.weights[rows]
+        if weights.size:
+            weights = weights / weights.mean()
+        return SamplingDesign(weights, self.strata[rows])
 
-    def resampled(self, weights: Floats) -> Floats:
+    def reweight(self, random_weights: Floats) -> Floats:
         """Random weights of the rows, among which each stratum keeps its part; shape (copies, rows)."""
         stratum_of_row = np.unique(self.strata, return_inverse=True)[1]
-        members = np.eye(stratum_of_row.max() + 1)[stratum_of_row]
-        weights = weights * self.weights
-        return np.asarray(weights * ((self.weights @ members) / (weights @ members))[:, stratum_of_row])
+        # Which stratum each row is in, as 1.0 among zeros; shape (rows, strata).
+        membership = np.eye(stratum_of_row.max() + 1)[stratum_of_row]
+        weights = random_weights * self.weights
+        weight_of_stratum = self.weights @ membership
+        correction = weight_of_stratum / (weights @ membership)
+        return np.asarray(weights * correction[:, stratum_of_row])
 
 
 @dataclass(frozen=True)
 class Sample:
     """Labelled verdicts as columns; all arrays have the shape (rows,).
 
-    In a sample that `smoothed` made, `scores`, `passed` and `positive` go on with the pseudo-rows, which have
-    no group and no grade.
+    In a sample that `add_pseudo_rows` made, `scores`, `passed` and `positive` go on with the pseudo-rows,
+    which have no group and no grade.
 
     Attributes:
         scores: the scores that decide, 0..1: the judge's headline scores, or those of the weakest parts. NaN
-            for a row without a score; `counting` replaces these.
+            for a row without a score; `count_unscored` replaces these.
         passed: whether the judge calls the response grounded.
         groups: the group of each row: rows with the same group are not independent.
         positive: whether the label does; None without labels, and for graded labels without a label
             threshold.
         graded: the labels if they are graded, otherwise None.
-        drawn: how rows of a drawn sample count; None: all the same.
+        design: how rows of a drawn sample count; None: all the same.
         prior: how much each pseudo-row weighs, shape (pseudo-rows,).
     """
 
@@ -145,13 +156,15 @@ class Sample:
     groups: NDArray[Any]
     positive: Bools | None = None
     graded: Floats | None = None
-    drawn: Drawn | None = None
+    design: SamplingDesign | None = None
     prior: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def weights(self) -> Floats:
         """How much each row counts, 1 on average; shape (rows,)."""
-        return np.ones(self.groups.size) if self.drawn is None else self.drawn.weights
+        if self.design is None:
+            return np.ones(self.groups.size)
+        return self.design.weights
 
     @property
     def n_groups(self) -> int:
@@ -163,37 +176,46 @@ class Sample:
         """Which rows have a score; shape (rows,)."""
         return ~np.isnan(self.scores)
 
-    def rows(self, chosen: NDArray[Any]) -> Sample:
+    def select(self, rows: NDArray[Any]) -> Sample:
         """Select rows by a boolean mask or by an array of indices."""
-        columns: dict[str, Any] = {
-            name: None if values is None else values[chosen]
-            for name, values in vars(self).items()
-            if name != "prior"
-        }
-        return Sample(**columns)
+        return Sample(
+            scores=self.scores[rows],
+            passed=self.passed[rows],
+            groups=self.groups[rows],
+            positive=None if self.positive is None else self.positive[rows],
+            graded=None if self.graded is None else self.graded[rows],
+            design=None if self.design is None else self.design.select(rows),
+        )
 
-    def counting(self, unscored: Unscored | None) -> Sample:
+    def count_unscored(self, rule: Unscored | None) -> Sample:
         """Leave out rows without a score, for None, or give them the score and outcome that they count with.
 
         Without labels, "wrong" is the score 0, not passed, and "right" the score 1, passed.
         """
-        if unscored is None:
-            return self.rows(self.is_scored)
-        right = np.ones_like(self.passed) if self.positive is None else self.positive
-        best = right.astype(np.float64) if self.graded is None else _rescaled(self.graded)
-        as_run = self.passed.astype(np.float64)
-        counted = {"wrong": (1 - best, ~right), "right": (best, right), "as-run": (as_run, self.passed)}
-        scores, passed = counted[unscored]
+        if rule is None:
+            return self.select(self.is_scored)
+        right_outcomes = self.positive
+        if right_outcomes is None:
+            right_outcomes = np.ones_like(self.passed)
+        right_scores = right_outcomes.astype(np.float64)
+        if self.graded is not None:
+            right_scores = _rescaled(self.graded)
+        scores_and_outcomes = {
+            "wrong": (1 - right_scores, ~right_outcomes),
+            "right": (right_scores, right_outcomes),
+            "as-run": (self.passed.astype(np.float64), self.passed),
+        }
+        scores, outcomes = scores_and_outcomes[rule]
         return replace(
             self,
             scores=np.where(self.is_scored, self.scores, scores),
-            passed=np.where(self.is_scored, self.passed, passed),
+            passed=np.where(self.is_scored, self.passed, outcomes),
         )
 
     def mean_score(self, weights: Floats) -> dict[str, Floats]:
         """Compute the mean of the scores; undefined without rows."""
-        n = self.groups.size
-        return {"mean_score": weighted_mean(weights[:, :n], self.scores[:n])}
+        n_rows = self.groups.size
+        return {"mean_score": weighted_mean(weights[:, :n_rows], self.scores[:n_rows])}
 
     def pass_rate(self, weights: Floats) -> dict[str, Floats]:
         """Compute the share of rows that passed; undefined without rows."""
@@ -210,15 +232,21 @@ class Sample:
         did not), F1 either of these, and correlations scores and grades that are not constant.
         """
         undefined = np.full(len(weights), nan)
-        cells, roc_auc = np.full((4, len(weights)), nan), undefined
-        if self.positive is not None:
+        if self.positive is None:
+            cells = np.full((4, len(weights)), nan)
+            roc_auc = undefined
+        else:
             cells = (weights @ confusion_cells(self.positive, self.passed)).T
             roc_auc = _roc_auc(weights, self.positive, self.scores)
-        correlations: Mapping[str, Floats] = dict.fromkeys(("pearson", "spearman", "kendall"), undefined)
-        n = self.groups.size
-        if self.graded is not None and n:
-            correlations = _correlations(weights[:, :n], self.scores[:n], self.graded)
-        return {**confusion_figures(*cells), "roc_auc": roc_auc, **correlations}
+        figures = confusion_figures(*cells)
+        figures["roc_auc"] = roc_auc
+        # Pseudo-rows have no grade, so that correlations are of the rows alone.
+        n_rows = self.groups.size
+        if self.graded is None or n_rows == 0:
+            figures |= dict.fromkeys(CORRELATIONS, undefined)
+        else:
+            figures |= _correlations(weights[:, :n_rows], self.scores[:n_rows], self.graded)
+        return figures
 
     def accuracy(self, weights: Floats) -> dict[str, Floats]:
         """Compute the share of rows that passed or not as their label says; undefined without rows."""
@@ -226,25 +254,27 @@ class Sample:
 
     def values(self, statistics: SampleStatistics) -> dict[str, float]:
         """Compute figures in which every row counts once; NaN where one is undefined."""
-        found = statistics(self, self.weights[None, :])
-        return {name: float(value[0]) for name, value in found.items()}
+        figures = statistics(self, self.weights[None, :])
+        return {name: float(value[0]) for name, value in figures.items()}
 
 
 # Computes figures of a sample; see `Statistics`.
 SampleStatistics: TypeAlias = Callable[[Sample, Floats], Mapping[str, Floats]]
 
 
-def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold: float | None) -> Sample:
-    """Turn verdicts with a score into columns.
+def unlabelled_sample(verdicts: Sequence[Verdict], groups: Sequence[str], threshold: float | None) -> Sample:
+    """Turn verdicts into columns.
 
     Args:
-        verdicts: all with a score.
+        verdicts: those without a score have NaN in its place.
         groups: the group of each.
         threshold: the lowest score, 0..1, that passes; None: whether a row passed in its run counts.
     """
+    scores = [deciding_score(verdict) for verdict in verdicts]
+    passed = [passes_at(threshold, verdict) for verdict in verdicts]
     return Sample(
-        scores=np.array([deciding_score(verdict) for verdict in verdicts], dtype=np.float64),
-        passed=np.array([passes_at(threshold, verdict) for verdict in verdicts], dtype=np.bool_),
+        scores=np.array(scores, dtype=np.float64),
+        passed=np.array(passed, dtype=np.bool_),
         groups=np.asarray(groups),
     )
 
@@ -252,7 +282,9 @@ def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold
 def passes_at(threshold: float | None, verdict: Verdict | Vote) -> bool:
     """Whether a verdict or vote passes: with a threshold by its deciding score, with None as in its run."""
     score = deciding_score(verdict)
-    return bool(verdict.passed) if threshold is None or score is None else passes(score, threshold)
+    if threshold is None or score is None:
+        return bool(verdict.passed)
+    return passes(score, threshold)
 
 
 def reaches(values: Floats, threshold: float) -> Bools:
@@ -272,7 +304,8 @@ def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, 
         weights: how much each row counts, shape (rows,); None: all the same.
     """
     share = float(np.average(positive, weights=weights))
-    f1, f1_not_grounded = 2 * share / (1 + share), 2 * (1 - share) / (2 - share)
+    f1 = 2 * share / (1 + share)
+    f1_not_grounded = 2 * (1 - share) / (2 - share)
     return {
         "accuracy": max(share, 1 - share),
         "balanced_accuracy": 0.5,
@@ -297,7 +330,11 @@ class Bootstrap:
     seed: int = 0
 
     def draws(
-        self, statistics: Statistics, groups: NDArray[Any], prior: Floats, drawn: Drawn | None = None
+        self,
+        statistics: Statistics,
+        groups: NDArray[Any],
+        prior: Floats,
+        design: SamplingDesign | None = None,
     ) -> Draws:
         """Compute figures, and resample them; a single group is not resampled.
 
@@ -305,65 +342,88 @@ class Bootstrap:
             statistics: computes the figures from the weights of rows and pseudo-rows.
             groups: the group of each row, shape (rows,).
             prior: how much each pseudo-row weighs, shape (pseudo-rows,).
-            drawn: how the rows of a drawn sample count; None: all the same.
+            design: how the rows of a drawn sample count; None: all the same.
         """
-        once = np.concatenate([drawn.weights if drawn else np.ones(groups.size), np.zeros(prior.size)])
-        batches = [*map(statistics, chain([once[None, :]], self._weights(groups, prior, drawn)))]
+        row_weights = np.ones(groups.size) if design is None else design.weights
+        # The figures themselves are those of the rows alone: pseudo-rows weigh nothing.
+        weights = np.concatenate([row_weights, np.zeros(prior.size)])
+        batches = [statistics(weights[None, :])]
+        for random_weights in self._random_weights(groups, prior, design):
+            batches.append(statistics(random_weights))
         return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+
+    def draws_of_sample(self, sample: Sample, statistics: SampleStatistics) -> Draws:
+        """Compute figures of a sample with pseudo-rows, and resample them."""
+
+        def statistics_of_sample(weights: Floats) -> Mapping[str, Floats]:
+            return statistics(sample, weights)
+
+        return self.draws(statistics_of_sample, sample.groups, sample.prior, sample.design)
 
     def figures(self, sample: Sample, statistics: SampleStatistics) -> dict[str, Figure]:
         """Compute the figures of a sample, with their intervals."""
-        (sample,) = smoothed(sample)
-        draws = self.draws(partial(statistics, sample), sample.groups, sample.prior, sample.drawn)
-        return figures_of(draws, sample.groups)
+        (sample,) = add_pseudo_rows(sample)
+        return figures_of(self.draws_of_sample(sample, statistics), sample.groups)
 
-    def _weights(self, groups: NDArray[Any], prior: Floats, drawn: Drawn | None) -> Iterator[Floats]:
+    def _random_weights(
+        self, groups: NDArray[Any], prior: Floats, design: SamplingDesign | None = None
+    ) -> Iterator[Floats]:
         """How much rows and pseudo-rows weigh, in batches of the shape (resamples, rows + pseudo-rows)."""
         names, group_of_row = np.unique(groups, return_inverse=True)
         n_groups = names.size
         if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
             return
         generator = np.random.default_rng(self.seed)
-        batch = max(1, MAX_WEIGHTS // group_of_row.size)
-        for start in range(0, self.resamples, batch):
-            size = min(batch, self.resamples - start)
+        batch_size = max(1, MAX_WEIGHTS // group_of_row.size)
+        for start in range(0, self.resamples, batch_size):
+            size = min(batch_size, self.resamples - start)
             weights = generator.exponential(size=(size, n_groups))[:, group_of_row]
-            weights = drawn.resampled(weights) if drawn else weights
+            if design is not None:
+                weights = design.reweight(weights)
             # Gamma-distributed weights of shape 1 (which is the exponential) and 1/2 make shares beta-
             # distributed: those of either class as in Jeffreys' interval.
-            pseudo = generator.gamma(PSEUDO_ROWS / max(1, prior.size), size=(size, prior.size))
-            yield np.hstack([weights, pseudo * prior])
+            shape = PSEUDO_ROWS / max(1, prior.size)
+            pseudo_weights = generator.gamma(shape, size=(size, prior.size)) * prior
+            yield np.hstack([weights, pseudo_weights])
 
 
-def smoothed(*samples: Sample) -> list[Sample]:
+def add_pseudo_rows(*samples: Sample) -> list[Sample]:
     """Add pseudo-rows to samples of the same rows: one for each way in which label and outcomes can differ.
 
     Together they are `PSEUDO_ROWS` rows. Where rows come in groups, a pseudo-row is as heavy as what an
     average row's group has of the class, since all of these may be wrong together.
     """
-    groups, labels = samples[0].groups, samples[0].positive
-    classes = np.ones_like(samples[0].passed) if labels is None else labels
-    rows = np.array([*product((False, True), repeat=1 + len(samples))])
-    if labels is None:
-        rows = rows[rows[:, 0]]
-    weights = [group_weight(groups[classes == each]) for each in (False, True)]
-    prior = np.array([weights[int(each)] for each in rows[:, 0]])
-    return [
-        replace(
+    groups = samples[0].groups
+    labels = samples[0].positive
+    # Each pseudo-row has a label, and an outcome for each of the samples.
+    pseudo_rows = np.array([*product((False, True), repeat=1 + len(samples))])
+    is_grounded = labels
+    if is_grounded is None:
+        is_grounded = np.ones_like(samples[0].passed)
+        pseudo_rows = pseudo_rows[pseudo_rows[:, 0]]
+    pseudo_labels = pseudo_rows[:, 0]
+    weight_grounded = group_weight(groups[is_grounded])
+    weight_not_grounded = group_weight(groups[~is_grounded])
+    prior = np.where(pseudo_labels, weight_grounded, weight_not_grounded)
+    extended_samples: list[Sample] = []
+    for sample, pseudo_outcomes in zip(samples, pseudo_rows[:, 1:].T, strict=True):
+        extended = replace(
             sample,
-            scores=np.concatenate([sample.scores, outcomes.astype(np.float64)]),
-            passed=np.concatenate([sample.passed, outcomes]),
-            positive=None if labels is None else np.concatenate([labels, rows[:, 0]]),
+            scores=np.concatenate([sample.scores, pseudo_outcomes.astype(np.float64)]),
+            passed=np.concatenate([sample.passed, pseudo_outcomes]),
+            positive=None if labels is None else np.concatenate([labels, pseudo_labels]),
             prior=prior,
         )
-        for sample, outcomes in zip(samples, rows[:, 1:].T, strict=True)
-    ]
+        extended_samples.append(extended)
+    return extended_samples
 
 
 def group_weight(groups: NDArray[Any]) -> float:
     """The size of an average row's group, 1 for independent rows: rows per effective row (Kish, 1965)."""
     sizes = np.unique(groups, return_counts=True)[1]
-    return float((sizes**2).sum() / sizes.sum()) if sizes.size else 1.0
+    if not sizes.size:
+        return 1.0
+    return float((sizes**2).sum() / sizes.sum())
 
 
 def resample_pair(
@@ -383,17 +443,19 @@ def resample_pair(
     Returns:
         The first judge's figures, the second's, and the second's minus the first's.
     """
-    before, after = (
-        bootstrap.draws(partial(statistics, side), side.groups, side.prior, side.drawn)
-        for side in smoothed(first, second)
-    )
-    return before, after, {name: after[name] - before[name] for name in before}
+    first, second = add_pseudo_rows(first, second)
+    # Both begin with the same seed, and so have the same random weights.
+    draws_of_first = bootstrap.draws_of_sample(first, statistics)
+    draws_of_second = bootstrap.draws_of_sample(second, statistics)
+    differences = {name: draws_of_second[name] - draws_of_first[name] for name in draws_of_first}
+    return draws_of_first, draws_of_second, differences
 
 
-def outcomes(first: Sample, second: Sample) -> list[tuple[bool, bool]]:
+def rows_right(first: Sample, second: Sample) -> list[tuple[bool, bool]]:
     """Whether the first and the second judge are right, row by row, by the labels of the first sample."""
-    sides = ((side.passed == first.positive).tolist() for side in (first, second))
-    return [*zip(*sides, strict=True)]
+    first_right = (first.passed == first.positive).tolist()
+    second_right = (second.passed == first.positive).tolist()
+    return list(zip(first_right, second_right, strict=True))
 
 
 def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
@@ -407,16 +469,19 @@ def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
         draws: the figures.
         groups: the group of each row that they were computed from, shape (rows,).
     """
-    n = groups.size, np.unique(groups).size
-    return {
-        name: _figure(values, partial(_wilson, lowest=WILSON[name], n=n) if name in WILSON else _percentiles)
-        for name, values in draws.items()
-    }
+    n_groups = np.unique(groups).size
+    figures: dict[str, Figure] = {}
+    for name, values in draws.items():
+        if name in WILSON:
+            figures[name] = _wilson_figure(values, WILSON[name], groups.size, n_groups)
+        else:
+            figures[name] = _percentile_figure(values)
+    return figures
 
 
 def percentile_figures(draws: Draws) -> dict[str, Figure]:
     """Figures with an interval that holds the middle 95 % of the resampled ones, and the figure itself."""
-    return {name: _figure(values, _percentiles) for name, values in draws.items()}
+    return {name: _percentile_figure(values) for name, values in draws.items()}
 
 
 def clear_differences(draws: Draws) -> list[str]:
@@ -427,51 +492,64 @@ def clear_differences(draws: Draws) -> list[str]:
     resamples that must exceed it, which pseudo-rows keep from extremes on few rows, and the interval of the
     difference alone must exclude 0 as well.
     """
-    known = {name: values for name, values in draws.items() if values.size > 1 and not np.isnan(values).any()}
-    if not known:
+    defined_draws: dict[str, Floats] = {}
+    for name, values in draws.items():
+        if values.size > 1 and not np.isnan(values).any():
+            defined_draws[name] = values
+    if not defined_draws:
         return []
-    resampled = np.array([values[1:] for values in known.values()])
-    spread = resampled.std(axis=1)
-    deviations = (
-        np.abs(resampled - resampled.mean(axis=1)[:, None]) / np.where(spread > 0, spread, 1)[:, None]
-    )
-    limit = np.quantile(deviations.max(axis=0), CONFIDENCE)
-    return [
-        name
-        for (name, values), each in zip(known.items(), spread, strict=True)
-        if abs(values[1:].mean()) > limit * each and np.prod(_percentiles(float(values[0]), values[1:])) > 0
-    ]
+    resampled = np.array([values[1:] for values in defined_draws.values()])
+    spreads = resampled.std(axis=1)
+    deviations = np.abs(resampled - resampled.mean(axis=1)[:, None])
+    units = np.where(spreads > 0, spreads, 1)
+    largest_deviations = (deviations / units[:, None]).max(axis=0)
+    limit = np.quantile(largest_deviations, CONFIDENCE)
+    clear_names: list[str] = []
+    for (name, values), spread in zip(defined_draws.items(), spreads, strict=True):
+        if abs(values[1:].mean()) > limit * spread:
+            low, high = _percentiles(float(values[0]), values[1:])
+            if low * high > 0:
+                clear_names.append(name)
+    return clear_names
 
 
-def defined(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """A figure as results hold it: None in place of NaN."""
     return None if isnan(value) else value
 
 
 def is_reversed(figures: Mapping[str, Figure]) -> bool:
     """Whether a judge is clearly worse than guessing, as where the labels are the other way round."""
-    known = ((figures[name].high, guess) for name, guess in GUESS.items() if name in figures)
-    return any(high is not None and high < guess for high, guess in known)
+    for name, guess in GUESS.items():
+        if name not in figures:
+            continue
+        high = figures[name].high
+        if high is not None and high < guess:
+            return True
+    return False
 
 
-def few_rows(sample: Sample, *, scores_matter: bool = False) -> str | None:
+def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | None:
     """The sentence that there are too few independent rows for the intervals; None if there are enough."""
     if sample.n_groups == 1:
-        return f"no intervals: a single {'group' if sample.groups.size > 1 else 'row'}"
-    classes = (
-        {} if sample.positive is None else {"grounded": sample.positive, "not grounded": ~sample.positive}
-    )
-    counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
-    rarer = min(counts, key=counts.__getitem__, default="")
-    needs_more = scores_matter or sample.graded is not None
-    if sample.n_groups < (FEW_WITH_SCORES if needs_more else FEW_GROUPS):
-        few = f"{sample.n_groups} independent rows or groups"
-    elif rarer and counts[rarer] < FEW_IN_CLASS:
-        one_or_more = "row or group" if counts[rarer] == 1 else "rows or groups"
-        few = f"{counts[rarer]} independent {one_or_more} labelled {rarer}"
-    else:
+        single = "group" if sample.groups.size > 1 else "row"
+        return f"no intervals: a single {single}"
+    least_groups = FEW_GROUPS
+    if scores_matter or sample.graded is not None:
+        least_groups = FEW_WITH_SCORES
+    if sample.n_groups < least_groups:
+        return f"only {sample.n_groups} independent rows or groups: intervals may be too narrow"
+    if sample.positive is None:
         return None
-    return f"only {few}: intervals may be too narrow"
+    classes = {"grounded": sample.positive, "not grounded": ~sample.positive}
+    # A class without rows is no reason for a notice: what needs it is undefined.
+    counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
+    rarer_class = min(counts, key=lambda name: counts[name])
+    n_rarer = counts[rarer_class]
+    if n_rarer >= FEW_IN_CLASS:
+        return None
+    rows_or_groups = "row or group" if n_rarer == 1 else "rows or groups"
+    return f"only {n_rarer} independent {rows_or_groups} labelled {rarer_class}: intervals may be too narrow"
 
 
 def weighted_mean(weights: Floats, values: Floats | Bools) -> Floats:
@@ -497,16 +575,17 @@ def confusion_figures(
     All arguments and results are arrays of the shape (matrices,). The figures are those of
     `Sample.agreement`. Kappa is (observed - chance) / (1 - chance) agreement (Cohen, 1960).
     """
-    positives, negatives = true_positives + false_negatives, false_positives + true_negatives
-    passed, not_passed = true_positives + false_positives, false_negatives + true_negatives
+    positives = true_positives + false_negatives
+    negatives = false_positives + true_negatives
+    passed = true_positives + false_positives
+    not_passed = false_negatives + true_negatives
     n = positives + negatives
     both_classes = (positives > 0) & (negatives > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        recall, specificity = true_positives / positives, true_negatives / negatives
-        f1, f1_not_grounded = (
-            2 * true_positives / (passed + positives),
-            2 * true_negatives / (not_passed + negatives),
-        )
+        recall = true_positives / positives
+        specificity = true_negatives / negatives
+        f1 = 2 * true_positives / (passed + positives)
+        f1_not_grounded = 2 * true_negatives / (not_passed + negatives)
         accuracy = (true_positives + true_negatives) / n
         chance = (passed * positives + not_passed * negatives) / n**2
         return {
@@ -536,13 +615,15 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
     Returns:
         An array of the shape (copies,); NaN where people's scores do not vary.
     """
-    scores = people, judge
-    mean, others_mean = (weighted_mean(weights, each) for each in scores)
-    spread, others_spread = (weighted_mean(weights, _centred(weights, each) ** 2) for each in scores)
-    chance = spread + others_spread + (mean - others_mean) ** 2
+    mean_people = weighted_mean(weights, people)
+    mean_judge = weighted_mean(weights, judge)
+    variance_people = weighted_mean(weights, _centred(weights, people) ** 2)
+    variance_judge = weighted_mean(weights, _centred(weights, judge) ** 2)
+    chance = variance_people + variance_judge + (mean_people - mean_judge) ** 2
+    difference = weighted_mean(weights, (people - judge) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        kappa = 1 - weighted_mean(weights, (people - judge) ** 2) / chance
-    return np.asarray(np.where(spread > LEAST_VARIANCE, kappa, nan))
+        kappa = 1 - difference / chance
+    return np.asarray(np.where(variance_people > LEAST_VARIANCE, kappa, nan))
 
 
 def relative_ranks(values: Floats) -> Floats:
@@ -552,24 +633,31 @@ def relative_ranks(values: Floats) -> Floats:
 
 def _roc_auc(weights: Floats, positive: Bools, scores: Floats) -> Floats:
     """ROC AUC as the Mann-Whitney statistic: how often a positive outscores a negative, ties count 1/2."""
-    positives, negatives = weights[:, positive], weights[:, ~positive]
-    won = positives * _below(negatives, scores[~positive], scores[positive])
+    positives = weights[:, positive]
+    negatives = weights[:, ~positive]
+    wins = positives * _weight_below(negatives, scores[~positive], scores[positive])
+    n_pairs = positives.sum(axis=1) * negatives.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(won.sum(axis=1) / (positives.sum(axis=1) * negatives.sum(axis=1)))
+        return np.asarray(wins.sum(axis=1) / n_pairs)
 
 
 def _ranks(weights: Floats, values: Floats) -> Floats:
     """The share of the weighted rows below each row, and half of its ties; shape (copies, rows)."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(_below(weights, values, values) / weights.sum(axis=1)[:, None])
+        return np.asarray(_weight_below(weights, values, values) / weights.sum(axis=1)[:, None])
 
 
 def _rescaled(values: Floats) -> Floats:
     """Values from 0 for the lowest to 1 for the highest; shape as the values, (rows,)."""
-    return np.asarray((values - values.min()) / (np.ptp(values) or 1.0))
+    lowest = values.min()
+    extent = float(np.ptp(values))
+    # Values that are all the same are all 0.
+    if extent == 0:
+        extent = 1.0
+    return np.asarray((values - lowest) / extent)
 
 
-def _below(weights: Floats, values: Floats, points: Floats) -> Floats:
+def _weight_below(weights: Floats, values: Floats, points: Floats) -> Floats:
     """The weight of the values below each point, and half of that of the values equal to it.
 
     Args:
@@ -581,9 +669,11 @@ def _below(weights: Floats, values: Floats, points: Floats) -> Floats:
         An array of the shape (copies, points).
     """
     order = np.argsort(values, kind="stable")
+    # The sum of the weights of the first n sorted values stands at place n; at 0 stands 0.
     sums = np.pad(np.cumsum(weights[:, order], axis=1), ((0, 0), (1, 0)))
-    low, high = (np.searchsorted(values[order], points, side) for side in ("left", "right"))
-    return np.asarray((sums[:, low] + sums[:, high]) / 2)
+    n_below = np.searchsorted(values[order], points, "left")
+    n_up_to = np.searchsorted(values[order], points, "right")
+    return np.asarray((sums[:, n_below] + sums[:, n_up_to]) / 2)
 
 
 def _centred(weights: Floats, values: Floats) -> Floats:
@@ -595,6 +685,7 @@ def _correlations(weights: Floats, scores: Floats, grades: Floats) -> dict[str, 
     """Compute the correlations of scores and grades, both of the shape (rows,)."""
     return {
         "pearson": _correlation(weights, scores, _rescaled(grades)),
+        # Spearman's is the correlation of the ranks.
         "spearman": _correlation(weights, _ranks(weights, scores), _ranks(weights, grades)),
         "kendall": _kendall(weights, scores, grades),
     }
@@ -602,64 +693,99 @@ def _correlations(weights: Floats, scores: Floats, grades: Floats) -> dict[str, 
 
 def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
     """Pearson's correlation, one per copy, of values in 0..1 of the shape (rows,) or (copies, rows)."""
-    one, other = _centred(weights, first), _centred(weights, second)
-    spreads = weighted_mean(weights, one**2), weighted_mean(weights, other**2)
+    first_centred = _centred(weights, first)
+    second_centred = _centred(weights, second)
+    first_variance = weighted_mean(weights, first_centred**2)
+    second_variance = weighted_mean(weights, second_centred**2)
+    covariance = weighted_mean(weights, first_centred * second_centred)
     with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = weighted_mean(weights, one * other) / np.sqrt(spreads[0] * spreads[1])
-    return np.where(np.minimum(*spreads) > LEAST_VARIANCE, correlation, nan)
+        correlation = covariance / np.sqrt(first_variance * second_variance)
+    smaller_variance = np.minimum(first_variance, second_variance)
+    return np.where(smaller_variance > LEAST_VARIANCE, correlation, nan)
 
 
 def _kendall(weights: Floats, first: Floats, second: Floats) -> Floats:
     """Kendall's tau-b (1945), one per copy: concordant minus discordant pairs, by those without ties."""
-    fewer, more = sorted((first, second), key=lambda values: np.unique(values).size)
+    # The loop is over the levels of the column that has fewer of them.
+    fewer, more = first, second
+    if np.unique(second).size < np.unique(first).size:
+        fewer, more = second, first
     total = weights.sum(axis=1)
     excess = np.zeros_like(total)
     for level in np.unique(fewer):
-        here = fewer == level
-        below = 2 * _below(weights[:, here], more[here], more) - weights[:, here].sum(axis=1)[:, None]
-        excess += (weights * np.sign(fewer - level) * below).sum(axis=1)
+        at_level = fewer == level
+        weights_at_level = weights[:, at_level]
+        below_minus_above = (
+            2 * _weight_below(weights_at_level, more[at_level], more) - weights_at_level.sum(axis=1)[:, None]
+        )
+        excess += (weights * np.sign(fewer - level) * below_minus_above).sum(axis=1)
+    n_pairs = total**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        untied = [1 - _tied(weights, values) / total**2 for values in (fewer, more)]
-        tau = excess / total**2 / np.sqrt(untied[0] * untied[1])
-    return np.where(np.minimum(*untied) > LEAST_VARIANCE, tau, nan)
+        untied_in_fewer = 1 - _weight_of_ties(weights, fewer) / n_pairs
+        untied_in_more = 1 - _weight_of_ties(weights, more) / n_pairs
+        tau = excess / n_pairs / np.sqrt(untied_in_fewer * untied_in_more)
+    return np.where(np.minimum(untied_in_fewer, untied_in_more) > LEAST_VARIANCE, tau, nan)
 
 
-def _tied(weights: Floats, values: Floats) -> Floats:
+def _weight_of_ties(weights: Floats, values: Floats) -> Floats:
     """The weight of pairs of rows with one value, each row with itself among them; shape (copies,)."""
     order = np.argsort(values, kind="stable")
     starts = np.unique(values[order], return_index=True)[1]
-    return np.asarray((np.add.reduceat(weights[:, order], starts, axis=1) ** 2).sum(axis=1))
+    weight_of_value = np.add.reduceat(weights[:, order], starts, axis=1)
+    return np.asarray((weight_of_value**2).sum(axis=1))
 
 
-def _figure(values: Floats, interval: Callable[[float, Floats], tuple[float, float]]) -> Figure:
-    """A figure from its value and the resampled ones, by a method for the interval."""
-    value, resampled = float(values[0]), values[1:]
-    if isnan(value):
-        return Figure()
-    resampled = resampled[~np.isnan(resampled)]
-    low, high = interval(value, resampled) if resampled.size > 1 else (value, value)
-    return Figure(value=value, low=low, high=high) if high - low > LEAST_WIDTH else Figure(value=value)
+def _percentile_figure(values: Floats) -> Figure:
+    """A figure from its value and the resampled ones, whose middle 95 % are its interval."""
+    value = float(values[0])
+    resampled = _defined_values(values[1:])
+    # Two values are the least that can be an interval.
+    if isnan(value) or resampled.size <= 1:
+        return Figure(value=none_if_nan(value))
+    low, high = _percentiles(value, resampled)
+    return _figure(value, low, high)
+
+
+def _wilson_figure(values: Floats, lowest: float, n_rows: int, n_groups: int) -> Figure:
+    """A figure from its value and the resampled ones, with Wilson's interval.
+
+    It is the interval of a share of the range from the figure's lowest value to 1.
+
+    Args:
+        values: the figure, and the same among the resamples.
+        lowest: its lowest value.
+        n_rows: the rows that it is of.
+        n_groups: the groups that these are in.
+    """
+    value = float(values[0])
+    resampled = _defined_values(values[1:])
+    if isnan(value) or resampled.size <= 1:
+        return Figure(value=none_if_nan(value))
+    extent = 1 - lowest
+    # Where all rows are right, or all are wrong, nothing shows that those of a group say more than one does.
+    most = n_groups if value in {lowest, 1.0} else n_rows
+    mean = (resampled.mean() - lowest) / extent
+    variance = resampled.var() / extent**2
+    # A beta distribution of a share of n rows and one pseudo-row has this variance.
+    effective = float(mean * (1 - mean) / variance) - 2
+    effective = min(most, max(1.0, effective))
+    low, high = wilson_interval((value - lowest) / extent, effective)
+    return _figure(value, lowest + extent * low, lowest + extent * high)
+
+
+def _defined_values(values: Floats) -> Floats:
+    return values[~np.isnan(values)]
+
+
+def _figure(value: float, low: float, high: float) -> Figure:
+    """A figure with its interval, or without one that has no width."""
+    if high - low > LEAST_WIDTH:
+        return Figure(value=value, low=low, high=high)
+    return Figure(value=value)
 
 
 def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:
-    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    """The ends of the middle 95 % of the resampled values, and of the value itself."""
+    ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    low, high = np.quantile(resampled, ends).tolist()
     return min(low, value), max(high, value)
-
-
-def _wilson(value: float, resampled: Floats, lowest: float, n: tuple[int, int]) -> tuple[float, float]:
-    """The interval of a figure as of a share of the range from its lowest value to 1.
-
-    Args:
-        value: the figure.
-        resampled: the same among the resamples.
-        lowest: its lowest value.
-        n: the rows, and the groups that they are in.
-    """
-    extent, (n_rows, n_groups) = 1 - lowest, n
-    # Where all rows are right, or all are wrong, nothing shows that those of a group say more than one does.
-    most = n_groups if value in {lowest, 1.0} else n_rows
-    mean, variance = (resampled.mean() - lowest) / extent, resampled.var() / extent**2
-    # A beta distribution of a share of n rows and one pseudo-row has this variance.
-    effective = min(most, max(1.0, float(mean * (1 - mean) / variance) - 2))
-    low, high = wilson_interval((value - lowest) / extent, effective)
-    return lowest + extent * low, lowest + extent * high

@@ -6,13 +6,12 @@ What labels in words mean is learnt from the judge's verdicts, or read from its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
-from math import isfinite, nan
+from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeAlias
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import field_of
@@ -33,7 +32,6 @@ VerdictOrVote: TypeAlias = Verdict | Vote
 
 # Words that CSV files use for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-
 
 # How a labelled row without a score counts, an error or "not applicable": as a mistake of the judge, as none,
 # or as it passed in its run, where "not applicable" passes and an error does not.
@@ -79,9 +77,26 @@ class LabelVocabulary:
     scores: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     threshold: float | None = None
 
-    def named(self, text: str) -> str | None:
+    def find_label(self, text: str) -> str | None:
         """The label that a text is, compared as a judge's replies are; None if it is not one."""
-        return {fold_label(name): name for name in self.scores}.get(fold_label(text))
+        folded_text = fold_label(text)
+        label: str | None = None
+        for name in self.scores:
+            if fold_label(name) == folded_text:
+                label = name
+        return label
+
+
+class DrawnRow(NamedTuple):
+    """How a row of a drawn sample counts.
+
+    Attributes:
+        stratum: the name of the stratum that it was drawn from.
+        weight: one over the probability with which it was drawn.
+    """
+
+    stratum: str
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ class Labels:
         n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
         samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
         annotators: what each person said, by case; empty if labels do not say whose they are.
-        drawn: the stratum and the weight of each case of a drawn sample (see `sample.weighted`).
+        drawn_rows: how each case of a drawn sample counts (see `sample.weight_labels`).
     """
 
     by_case: Mapping[str, Any]
@@ -108,13 +123,14 @@ class Labels:
     n_same_context: int = 0
     samples: Mapping[str, str] = field(default_factory=dict[str, str])
     annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-    drawn: Mapping[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
+    drawn_rows: Mapping[str, DrawnRow] = field(default_factory=dict[str, DrawnRow])
 
     @property
-    def seen(self) -> frozenset[str]:
+    def reviewed_ids(self) -> frozenset[str]:
         """The cases that people have looked at, also those of which they could not tell."""
-        by_name = (given.keys() for given in self.annotators.values())
-        return frozenset(self.by_case.keys() | self.samples.keys()).union(*by_name)
+        case_ids = frozenset(self.by_case.keys() | self.samples.keys())
+        ids_of_people = [labels_of_person.keys() for labels_of_person in self.annotators.values()]
+        return case_ids.union(*ids_of_people)
 
     def group_of(self, case_id: str | None) -> str:
         """The group of a case, which may be its own."""
@@ -145,18 +161,18 @@ class LabelledVerdict:
     """A verdict, and the label of its case.
 
     Attributes:
-        people: the label that people gave; its number may be a value on the judge's own scale converted to
-            0..1.
-        said: the judge's label, if it is a known one; None for a panel whose votes have no common one.
+        human_label: the label that people gave; its number may be a value on the judge's own scale converted
+            to 0..1.
+        judge_label: the judge's label, if it is a known one; None for a panel whose votes have no common one.
         group: rows with the same group are not independent.
-        drawn: the stratum and the weight of a case of a drawn sample; None for any other.
+        drawn_row: how a case of a drawn sample counts; None for any other.
     """
 
     verdict: Verdict
-    people: HumanLabel
-    said: str | None
+    human_label: HumanLabel
+    judge_label: str | None
     group: str
-    drawn: tuple[str, float] | None = None
+    drawn_row: DrawnRow | None = None
 
     @property
     def case_id(self) -> str:
@@ -166,8 +182,9 @@ class LabelledVerdict:
     @property
     def is_in_words(self) -> bool:
         """Whether people gave a label in words, and the judge did or its votes have no common one."""
-        verdict, is_known = self.verdict, self.said is not None
-        return bool(self.people.word) and verdict.status != "error" and (is_known or verdict.label is None)
+        if not self.human_label.word or self.verdict.status == "error":
+            return False
+        return self.judge_label is not None or self.verdict.label is None
 
 
 @dataclass(frozen=True)
@@ -226,67 +243,100 @@ def read_labels(
             `label_conflict` if one person, or nobody in particular, gave a case two labels;
             `unreadable_label` for an unreadable row.
     """
-    given: dict[str, dict[str, Any]] = {}
-    found: dict[str, dict[str, str]] = {"sample": {}, "group": {}}
-    contexts: Counter[int] = Counter()
-    for number, row in enumerate(read_rows(path) if rows is None else rows, 1):
+    labels_by_annotator: dict[str, dict[str, Any]] = {}
+    samples: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    context_counts: Counter[int] = Counter()
+    file_rows = read_rows(path) if rows is None else rows
+    for number, row in enumerate(file_rows, 1):
         if isinstance(row, CaseError):
             raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
-        case_id, label, annotator = id_of(row, number), value_in(row, key), str(row.get("annotator") or "")
-        label = None if isinstance(label, str) and not label.strip() else label
-        before = given.setdefault(annotator, {}).setdefault(case_id, label)
-        if _vote(before) != _vote(label):
+        case_id = id_of(row, number)
+        annotator = str(row.get("annotator") or "")
+        label = value_in(row, key)
+        if isinstance(label, str) and not label.strip():
+            label = None
+        # A case may stand in several rows, if all of them have one label.
+        first_label = labels_by_annotator.setdefault(annotator, {}).setdefault(case_id, label)
+        if _comparable(first_label) != _comparable(label):
             message = (
-                f"{path}: {case_id!r} has two labels, {before!r} and {label!r}: correct one, "
+                f"{path}: {case_id!r} has two labels, {first_label!r} and {label!r}: correct one, "
                 "or say in `annotator` who gave which"
             )
             raise LabelError("label_conflict", message, case_id)
         if label is not None:
-            contexts.update(
-                hash(str(text)) for name, text in row.items() if text and field_of(name) == "context"
-            )
-        for name, where in (("sample", "sample"), ("group", group)):
-            if where and (value := value_in(row, where)) is not None:
-                found[name][case_id] = str(value)
-    by_case = _by_majority(given)
-    has_labels = by_case or found["sample"]
-    for option, wanted, of_rows in (("--label", key, has_labels), ("--group", group, found["group"])):
-        if wanted and not of_rows:
-            raise LabelError("no_labels", f"{path}: no row has a {wanted!r} field ({option})", str(path))
-    people = {name: own for name, own in given.items() if name}
-    shared = 0 if group else sum(count for count in contexts.values() if count > 1)
-    return Labels(by_case, found["group"], n_same_context=shared, samples=found["sample"], annotators=people)
+            context_counts.update(_context_hashes(row))
+        sample = value_in(row, "sample")
+        if sample is not None:
+            samples[case_id] = str(sample)
+        group_name = value_in(row, group) if group else None
+        if group_name is not None:
+            groups[case_id] = str(group_name)
+    by_case = _majority_labels(labels_by_annotator)
+    if key and not (by_case or samples):
+        raise LabelError("no_labels", f"{path}: no row has a {key!r} field (--label)", str(path))
+    if group and not groups:
+        raise LabelError("no_labels", f"{path}: no row has a {group!r} field (--group)", str(path))
+    # Where the caller names groups, a context that rows share is no sign that one is missing.
+    n_same_context = 0
+    if not group:
+        n_same_context = sum(count for count in context_counts.values() if count > 1)
+    # Rows that do not say whose label they have are nobody's: they show nothing of how people agree.
+    labels_by_annotator.pop("", None)
+    return Labels(
+        by_case, groups, n_same_context=n_same_context, samples=samples, annotators=labels_by_annotator
+    )
 
 
-def _by_majority(given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _context_hashes(row: Mapping[str, Any]) -> list[int]:
+    """What stands for each context of a row; contexts may be too long to be kept."""
+    hashes: list[int] = []
+    for name, value in row.items():
+        if value and field_of(name) == "context":
+            hashes.append(hash(str(value)))
+    return hashes
+
+
+def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The label that most people gave to each case, without cases where two are as frequent.
 
     People who could not tell vote for that; rows without a label that nobody's name is on are none.
     """
-    of_case: dict[str, list[Any]] = {}
-    for annotator, own in given.items():
-        for case_id, label in own.items():
+    labels_by_case: dict[str, list[Any]] = {}
+    for annotator, labels_of_person in labels_by_annotator.items():
+        for case_id, label in labels_of_person.items():
             if annotator or label is not None:
-                of_case.setdefault(case_id, []).append(label)
-    found: dict[str, Any] = {}
-    for case_id, labels in of_case.items():
-        (first, count), *others = Counter(map(_vote, labels)).most_common(2)
-        if first is not None and (not others or others[0][1] < count):
-            found[case_id] = next(label for label in labels if _vote(label) == first)
-    return found
+                labels_by_case.setdefault(case_id, []).append(label)
+    majority_labels: dict[str, Any] = {}
+    for case_id, labels in labels_by_case.items():
+        counts = Counter(_comparable(label) for label in labels)
+        most_common = counts.most_common(2)
+        winner, n_winner = most_common[0]
+        is_tie = len(most_common) > 1 and most_common[1][1] == n_winner
+        if winner is None or is_tie:
+            continue
+        for label in labels:
+            if _comparable(label) == winner:
+                majority_labels[case_id] = label
+                break
+    return majority_labels
 
 
-def _vote(label: object) -> object:
+def _comparable(label: object) -> object:
     """What a label is counted as: 1, "1", 1.0 and true are one, and so are spellings of a word."""
     if label is None:
         return None
-    number = _number(label)
+    number = _finite_number(label)
     if number is not None:
         return number
-    return fold_label(label) if isinstance(label, str) else repr(label)
+    if isinstance(label, str):
+        return fold_label(label)
+    return repr(label)
 
 
-def learn_vocabulary(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> LabelVocabulary:
+def learn_vocabulary(
+    verdicts: Sequence[Verdict], further_verdicts: Sequence[Verdict] = ()
+) -> LabelVocabulary:
     """Learn what labels mean from verdicts that bear them.
 
     A panel's labels are those of its votes. A label's score is that of the verdicts with it; where scores
@@ -295,25 +345,28 @@ def learn_vocabulary(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()
 
     Args:
         verdicts: of one judge, or of judges with the same labels.
-        others: further verdicts, for labels that the first ones do not have.
+        further_verdicts: for labels that the first ones do not have.
     """
-    own, more = _outcomes(verdicts), _outcomes(others)
-    known = {fold_label(name): (name, score) for one in (more, own) for name, score in _scores(one).items()}
-    scores = dict(sorted(known.values(), key=_rising))
-    return LabelVocabulary(scores, _threshold(own, scores))
+    outcomes = _outcomes_of(verdicts)
+    names_and_scores: dict[str, tuple[str, float | None]] = {}
+    # What the judge itself means by a label comes last, and counts.
+    for some_outcomes in (_outcomes_of(further_verdicts), outcomes):
+        for name, score in _label_scores(some_outcomes).items():
+            names_and_scores[fold_label(name)] = (name, score)
+    scores = dict(sorted(names_and_scores.values(), key=_rising_score))
+    return LabelVocabulary(scores, _lowest_passing_score(outcomes, scores))
 
 
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
     """The labels that a rubric knows: those of its scale, or the names of its levels; none without any."""
-    levels = {
-        name: None if value in rubric.not_applicable else rubric.scale.score(value)
-        for value, name in rubric.levels.items()
-    }
-    known = dict(rubric.scale.choices) or levels
-    return LabelVocabulary(dict(sorted(known.items(), key=_rising)), rubric.threshold)
+    scores: dict[str, float | None] = dict(rubric.scale.choices)
+    if not scores:
+        for value, name in rubric.levels.items():
+            scores[name] = None if value in rubric.not_applicable else rubric.scale.score(value)
+    return LabelVocabulary(dict(sorted(scores.items(), key=_rising_score)), rubric.threshold)
 
 
-def labels_for(judge: str, labels: Labels, words: LabelVocabulary) -> dict[str, HumanLabel]:
+def labels_for(judge: str, labels: Labels, vocabulary: LabelVocabulary) -> dict[str, HumanLabel]:
     """The labels for one judge by case id.
 
     If any label is one of the judge's in words, all text is read so: "Yes" may be the judge's label for
@@ -322,16 +375,23 @@ def labels_for(judge: str, labels: Labels, words: LabelVocabulary) -> dict[str, 
     Raises:
         LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
     """
-    texts = {case_id: _text(value, judge, words) for case_id, value in labels.by_case.items()}
-    given = [text for text in texts.values() if text]
-    # They are meant as the judge's labels if one of them is, or cannot be anything else.
-    in_words = words.scores and any(words.named(text) or _number(text) is None for text in given)
-    return {
-        case_id: _in_words(texts[case_id], judge, case_id, words)
-        if in_words and texts[case_id]
-        else HumanLabel(label_of(value, judge, case_id))
-        for case_id, value in labels.by_case.items()
-    }
+    texts = {case_id: _label_text(value, judge, vocabulary) for case_id, value in labels.by_case.items()}
+    are_words = _are_words([text for text in texts.values() if text], vocabulary)
+    human_labels: dict[str, HumanLabel] = {}
+    for case_id, value in labels.by_case.items():
+        text = texts[case_id]
+        if are_words and text:
+            human_labels[case_id] = _word_label(text, judge, case_id, vocabulary)
+        else:
+            human_labels[case_id] = HumanLabel(label_of(value, judge, case_id))
+    return human_labels
+
+
+def _are_words(texts: Iterable[str], vocabulary: LabelVocabulary) -> bool:
+    """Whether texts are the judge's labels: one of them is, or cannot be anything else."""
+    if not vocabulary.scores:
+        return False
+    return any(vocabulary.find_label(text) or _finite_number(text) is None for text in texts)
 
 
 def find_grounded(
@@ -350,18 +410,24 @@ def find_grounded(
     Raises:
         LabelError: `unreadable_label`; `bad_option`: labels are grades, and there is no threshold.
     """
-    people = labels_for(judge, labels, vocabulary)
-    numbers = {label.number for label in people.values() if label.number is not None}
+    human_labels = labels_for(judge, labels, vocabulary)
     if threshold is None:
-        threshold = _default_label_threshold(judge, labels, people, vocabulary)
-    if threshold is None and numbers - {0.0, 1.0}:
-        message = "the labels are grades: give `label_threshold`, the lowest grade that means grounded"
-        raise LabelError("bad_option", message, "label_threshold")
-    lowest = 1.0 if threshold is None else threshold
-    return {
-        case_id: None if label == NO_LABEL else label.number is None or label.number >= lowest
-        for case_id, label in people.items()
-    }
+        threshold = _default_label_threshold(judge, labels, human_labels, vocabulary)
+    if threshold is None:
+        numbers = {label.number for label in human_labels.values()}
+        if numbers - {0.0, 1.0, None}:
+            message = "the labels are grades: give `label_threshold`, the lowest grade that means grounded"
+            raise LabelError("bad_option", message, "label_threshold")
+        threshold = 1.0
+    grounded: dict[str, bool | None] = {}
+    for case_id, label in human_labels.items():
+        if label == NO_LABEL:
+            grounded[case_id] = None
+        elif label.number is None:
+            grounded[case_id] = True
+        else:
+            grounded[case_id] = label.number >= threshold
+    return grounded
 
 
 def number_of(value: object, source: str) -> float | None:
@@ -374,10 +440,14 @@ def number_of(value: object, source: str) -> float | None:
     Raises:
         LabelError: `unreadable_label`.
     """
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value is None:
         return None
-    number = _number(value)
-    return _unreadable(value, source) if number is None else number
+    if isinstance(value, str) and not value.strip():
+        return None
+    number = _finite_number(value)
+    if number is None:
+        _refuse_label(value, source)
+    return number
 
 
 def label_of(value: object, judge: str, source: str) -> float | None:
@@ -390,12 +460,20 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     Raises:
         LabelError: `unreadable_label`, also for a value outside the judge's scale.
     """
-    own = value.get(judge) if is_mapping(value) else value
-    rubric = _built_in(judge) if is_mapping(value) and own is not None else None
-    return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
+    if not is_mapping(value):
+        return number_of(value, source)
+    judge_value = value.get(judge)
+    if judge_value is None:
+        return None
+    rubric = _built_in_rubric(judge)
+    if rubric is None:
+        return number_of(judge_value, source)
+    return _score_on_judge_scale(judge_value, rubric, source)
 
 
-def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] = ()) -> list[JudgedRows]:
+def join(
+    verdicts: Iterable[Verdict], labels: Labels, further_verdicts: Iterable[Verdict] = ()
+) -> list[JudgedRows]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
     Verdicts without a judge (rows that could not be read) are left out.
@@ -403,188 +481,270 @@ def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] 
     Args:
         verdicts: of any judges.
         labels: people's labels.
-        others: verdicts of further judges, to learn labels from that these judges did not give.
+        further_verdicts: of further judges, to learn labels from that these judges did not give.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels are of a drawn sample, and
-            do not say how each row counts (see `sample.weighted`).
+            do not say how each row counts (see `sample.weight_labels`).
     """
-    if labels.samples and not labels.drawn:
+    if labels.samples and not labels.drawn_rows:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
-    last = {judge: latest_verdicts(own) for judge, own in group_by_judge(verdicts).items() if judge}
-    everything = [*chain.from_iterable(own for own, _ in last.values()), *others]
-    return [
-        _joined(judge, own, n_repeated, labels, labels.vocabulary or learn_vocabulary(own, everything))
-        for judge, (own, n_repeated) in sorted(last.items())
-    ]
+    last_verdicts: dict[str, list[Verdict]] = {}
+    n_repeated: dict[str, int] = {}
+    for judge, judge_verdicts in group_by_judge(verdicts).items():
+        if judge:
+            last_verdicts[judge], n_repeated[judge] = latest_verdicts(judge_verdicts)
+    all_verdicts: list[Verdict] = []
+    for judge_verdicts in last_verdicts.values():
+        all_verdicts += judge_verdicts
+    all_verdicts += further_verdicts
+    judged_rows: list[JudgedRows] = []
+    for judge in sorted(last_verdicts):
+        vocabulary = labels.vocabulary or learn_vocabulary(last_verdicts[judge], all_verdicts)
+        rows = _join_judge(judge, last_verdicts[judge], n_repeated[judge], labels, vocabulary)
+        judged_rows.append(rows)
+    return judged_rows
 
 
 def group_by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     """Verdicts by the name of their judge, in the order in which judges first appear."""
-    found: dict[str, list[Verdict]] = {}
+    verdicts_by_judge: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        found.setdefault(verdict.judge, []).append(verdict)
-    return found
+        verdicts_by_judge.setdefault(verdict.judge, []).append(verdict)
+    return verdicts_by_judge
 
 
-def _joined(
-    judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: LabelVocabulary
+def _join_judge(
+    judge: str, verdicts: Sequence[Verdict], n_repeated: int, labels: Labels, vocabulary: LabelVocabulary
 ) -> JudgedRows:
-    people = labels_for(judge, labels, words)
-    rows = [
-        LabelledVerdict(
+    """Join the last verdicts of one judge on each case with the labels."""
+    human_labels = labels_for(judge, labels, vocabulary)
+    labelled_rows: list[LabelledVerdict] = []
+    unscored_rows: list[LabelledVerdict] = []
+    worded_rows: list[LabelledVerdict] = []
+    counts = dict.fromkeys(REASONS, 0)
+    for verdict in verdicts:
+        case_id = verdict.case_id or ""
+        row = LabelledVerdict(
             verdict=verdict,
-            people=people.get(verdict.case_id or "", NO_LABEL),
-            said=words.named(verdict.label or ""),
+            human_label=human_labels.get(case_id, NO_LABEL),
+            judge_label=vocabulary.find_label(verdict.label or ""),
             group=labels.group_of(verdict.case_id),
-            drawn=labels.drawn.get(verdict.case_id or ""),
+            drawn_row=labels.drawn_rows.get(case_id),
         )
-        for verdict in last
-    ]
-    excluded = Counter(map(_reason_to_exclude, rows))
-    judged = {verdict.case_id for verdict in last}
-    paired = tuple(row for row in rows if row.is_in_words)
+        reason = _reason_to_exclude(row)
+        if reason is None:
+            labelled_rows.append(row)
+        else:
+            counts[reason] += 1
+        if verdict.score is None and row.human_label.number is not None:
+            unscored_rows.append(row)
+        if row.is_in_words:
+            worded_rows.append(row)
+    # Words are only compared with words: a judge that answers with numbers has none.
+    if not any(row.judge_label for row in worded_rows):
+        worded_rows = []
+    judged_ids = {verdict.case_id for verdict in verdicts}
+    counts["n_unjudged"] = 0
+    for case_id, label in human_labels.items():
+        if label != NO_LABEL and case_id not in judged_ids:
+            counts["n_unjudged"] += 1
+    counts["n_repeated"] = n_repeated
     return JudgedRows(
         judge=judge,
-        labelled_rows=tuple(row for row in rows if not _reason_to_exclude(row)),
-        counts={
-            **{reason: excluded[reason] for reason in REASONS},
-            "n_unjudged": sum(label != NO_LABEL and id_ not in judged for id_, label in people.items()),
-            "n_repeated": n_repeated,
-        },
-        default_label_threshold=_default_label_threshold(judge, labels, people, words),
-        unscored_rows=tuple(
-            row for row in rows if row.verdict.score is None and row.people.number is not None
-        ),
-        worded_rows=paired if any(row.said for row in paired) else (),
-        vocabulary=words,
+        labelled_rows=tuple(labelled_rows),
+        counts=counts,
+        default_label_threshold=_default_label_threshold(judge, labels, human_labels, vocabulary),
+        unscored_rows=tuple(unscored_rows),
+        worded_rows=tuple(worded_rows),
+        vocabulary=vocabulary,
         labels=labels,
     )
 
 
 def _default_label_threshold(
-    judge: str, labels: Labels, people: Mapping[str, HumanLabel], words: LabelVocabulary
+    judge: str, labels: Labels, human_labels: Mapping[str, HumanLabel], vocabulary: LabelVocabulary
 ) -> float | None:
-    """The lowest label, 0..1, that counts as grounded by itself (see `Joined`)."""
-    if any(label.word for label in people.values()):
-        return words.threshold
-    rubric = _built_in(judge) if any(map(is_mapping, labels.by_case.values())) else None
-    return rubric.threshold if rubric else None
+    """The lowest label, 0..1, that counts as grounded by itself (see `JudgedRows`)."""
+    if any(label.word for label in human_labels.values()):
+        return vocabulary.threshold
+    if not any(is_mapping(value) for value in labels.by_case.values()):
+        return None
+    rubric = _built_in_rubric(judge)
+    if rubric is None:
+        return None
+    return rubric.threshold
 
 
-def _reason_to_exclude(row: LabelledVerdict) -> str:
-    """Why a verdict is not compared with a label; "" if it is."""
+def _reason_to_exclude(row: LabelledVerdict) -> str | None:
+    """Why a verdict is not compared with a label; None if it is."""
     if row.verdict.error:
         return "n_error"
     if row.verdict.score is None:
         return "n_not_applicable"
-    if row.people.number is None:
-        return "n_label_not_applicable" if row.people.word else "n_unlabelled"
+    if row.human_label.number is not None:
+        return None
+    if row.human_label.word:
+        return "n_label_not_applicable"
+    return "n_unlabelled"
+
+
+def _label_text(value: object, judge: str, vocabulary: LabelVocabulary) -> str:
+    """An entry of `Labels.by_case` as text, numbers and booleans only if they are labels; "" for others."""
+    judge_value = value.get(judge) if is_mapping(value) else value
+    if isinstance(judge_value, bool | int):
+        return vocabulary.find_label(str(judge_value)) or ""
+    if isinstance(judge_value, str):
+        return judge_value.strip()
     return ""
 
 
-def _text(value: object, judge: str, words: LabelVocabulary) -> str:
-    """An entry of `Labels.by_case` as text, numbers and booleans only if they are labels; "" for others."""
-    own = value.get(judge) if is_mapping(value) else value
-    if isinstance(own, bool | int):
-        return words.named(str(own)) or ""
-    return own.strip() if isinstance(own, str) else ""
-
-
-def _number(value: object) -> float | None:
+def _finite_number(value: object) -> float | None:
     """A boolean, number, word for one of them, or text of a number as a finite number; None if it is not."""
     if isinstance(value, str):
         value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
+    if not isinstance(value, bool | int | float | str):
+        return None
     try:
-        number = float(value) if isinstance(value, bool | int | float | str) else nan
+        number = float(value)
     except (ValueError, OverflowError):  # an integer of hundreds of digits
         return None
     return number if isfinite(number) else None
 
 
-def _in_words(text: str, judge: str, source: str, words: LabelVocabulary) -> HumanLabel:
-    found = words.named(text)
-    if found is None:
+def _word_label(text: str, judge: str, source: str, vocabulary: LabelVocabulary) -> HumanLabel:
+    label = vocabulary.find_label(text)
+    if label is None:
+        known_labels = ", ".join(repr(name) for name in vocabulary.scores)
         message = (
             f"{source}: {text!r} is not among the known labels of {judge}: "
-            f"{', '.join(map(repr, words.scores))}; if it has more, name its prompt file with --judge-file"
+            f"{known_labels}; if it has more, name its prompt file with --judge-file"
         )
         raise LabelError("unreadable_label", message, source)
-    return HumanLabel(words.scores[found], found)
+    return HumanLabel(vocabulary.scores[label], label)
 
 
-def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
+def _score_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
     """A label on the judge's own scale as a score, 0..1; None if it means "nothing to judge"."""
-    parts = list(value.values()) if is_mapping(value) else list(value) if is_list(value) else [value]
-    numbers = [number for part in parts if (number := number_of(part, source)) is not None]
-    if not numbers or len(numbers) < len(parts) or not all(map(rubric.scale.holds, numbers)):
-        _unreadable(value, f"{source}, {rubric.name} (scale {rubric.scale})")
+    parts: list[object] = [value]
+    if is_mapping(value):
+        parts = list(value.values())
+    elif is_list(value):
+        parts = list(value)
+    numbers: list[float] = []
+    for part in parts:
+        number = number_of(part, source)
+        if number is not None:
+            numbers.append(number)
+    has_empty_part = len(numbers) < len(parts)
+    if not numbers or has_empty_part or not all(rubric.scale.holds(number) for number in numbers):
+        _refuse_label(value, f"{source}, {rubric.name} (scale {rubric.scale})")
     if numbers[0] in rubric.not_applicable:
         return None
-    if len(numbers) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
-        _unreadable(value, f"{source}, {rubric.name} (a single value)")
+    has_parts = rubric.format.part_names or rubric.format.parts_are_sentences
+    if len(numbers) > 1 and not has_parts:
+        _refuse_label(value, f"{source}, {rubric.name} (a single value)")
     if rubric.passes == "weakest":
-        return min(map(rubric.scale.score, numbers))
-    reading = Reading(numbers[0], parts=tuple(PartReading("", number) for number in numbers))
-    return rubric.format.score(reading, rubric.scale)
+        return min(rubric.scale.score(number) for number in numbers)
+    part_readings = [PartReading("", number) for number in numbers]
+    return rubric.format.score(Reading(numbers[0], parts=tuple(part_readings)), rubric.scale)
 
 
 @cache
-def _built_in(name: str) -> Rubric | None:
+def _built_in_rubric(judge: str) -> Rubric | None:
     """The rubric of a built-in judge; None for the name of any other judge."""
-    return load_rubric(name) if name in names() else None
+    if judge not in names():
+        return None
+    return load_rubric(judge)
 
 
 def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
     """The value of a key of a row, or of its metadata; None if neither has it."""
     value = row.get(key)
-    if value is None and is_mapping(metadata := row.get("metadata")):
+    if value is not None:
+        return value
+    metadata = row.get("metadata")
+    if is_mapping(metadata):
         return metadata.get(key)
-    return value
+    return None
 
 
-def _unreadable(value: object, source: str) -> NoReturn:
+def _refuse_label(value: object, source: str) -> NoReturn:
     message = f"{source}: the label {value!r} is neither a boolean nor a number on the scale"
     raise LabelError("unreadable_label", message, source)
 
 
-def _rising(named: tuple[str, float | None]) -> tuple[bool, float, str]:
-    name, score = named
+def _rising_score(name_and_score: tuple[str, float | None]) -> tuple[bool, float, str]:
+    """The order of labels: by rising score, then those without one; by name among equals."""
+    name, score = name_and_score
     return score is None, score or 0.0, name
 
 
-def _outcomes(verdicts: Iterable[Verdict]) -> list[VerdictOrVote]:
+def _outcomes_of(verdicts: Iterable[Verdict]) -> list[VerdictOrVote]:
     """The verdicts of single judges, and the votes of panels, without errors."""
-    everything = (one for verdict in verdicts for one in (verdict.votes or (verdict,)))
-    return [one for one in everything if one.status != "error" and one.label not in NOT_LABELS]
+    outcomes: list[VerdictOrVote] = []
+    for verdict in verdicts:
+        votes_or_verdict: tuple[VerdictOrVote, ...] = verdict.votes or (verdict,)
+        for outcome in votes_or_verdict:
+            if outcome.status != "error" and outcome.label not in NOT_LABELS:
+                outcomes.append(outcome)
+    return outcomes
 
 
-def _scores(outcomes: Sequence[VerdictOrVote]) -> Mapping[str, float | None]:
+def _label_scores(outcomes: Sequence[VerdictOrVote]) -> Mapping[str, float | None]:
     """The score of each label; {} if labels have several."""
-    is_weighted = any(isinstance(one, Verdict) and one.label in (one.distribution or ()) for one in outcomes)
-    by_score = {} if is_weighted else _one_each(outcomes, lambda one: one.score)
-    return by_score or _one_each(outcomes, lambda one: one.value)
+    scores: dict[str, float | None] = {}
+    if not any(_is_weighted(outcome) for outcome in outcomes):
+        scores = _single_numbers((outcome, outcome.score) for outcome in outcomes)
+    if not scores:
+        scores = _single_numbers((outcome, outcome.value) for outcome in outcomes)
+    return scores
 
 
-def _one_each(
-    outcomes: Iterable[VerdictOrVote], number: Callable[[VerdictOrVote], float | None]
+def _is_weighted(outcome: VerdictOrVote) -> bool:
+    """Whether the score is weighted by the probabilities of the labels, and so that of no label."""
+    if not isinstance(outcome, Verdict) or not outcome.distribution:
+        return False
+    return outcome.label in outcome.distribution
+
+
+def _single_numbers(
+    outcomes_and_numbers: Iterable[tuple[VerdictOrVote, float | None]],
 ) -> dict[str, float | None]:
     """The number of each label; {} if a label has several, or one outside of 0..1."""
-    found: dict[str, float | None] = {}
-    for one in outcomes:
-        own = None if one.status == "not_applicable" else number(one)
-        if one.label and (found.setdefault(one.label, own) != own or not 0 <= (own or 0) <= 1):
+    numbers: dict[str, float | None] = {}
+    for outcome, outcome_number in outcomes_and_numbers:
+        if not outcome.label:
+            continue
+        number = None if outcome.status == "not_applicable" else outcome_number
+        if numbers.setdefault(outcome.label, number) != number:
             return {}
-    return found
+        if number is not None and not 0 <= number <= 1:
+            return {}
+    return numbers
 
 
-def _threshold(outcomes: Sequence[VerdictOrVote], scores: Mapping[str, float | None]) -> float | None:
+def _lowest_passing_score(
+    outcomes: Sequence[VerdictOrVote], scores: Mapping[str, float | None]
+) -> float | None:
     """The lowest score that passed, if no label's score lies between it and the highest that did not."""
-    decided = [(score, one.passed) for one in outcomes if (score := deciding_score(one)) is not None]
-    passed = [score for score, has_passed in decided if has_passed]
-    failed = [score for score, has_passed in decided if not has_passed]
-    if not passed:
+    passing_scores: list[float] = []
+    failing_scores: list[float] = []
+    for outcome in outcomes:
+        score = deciding_score(outcome)
+        if score is None:
+            continue
+        if outcome.passed:
+            passing_scores.append(score)
+        else:
+            failing_scores.append(score)
+    if not passing_scores:
         return None
-    lowest, highest = min(passed), max(failed, default=-1.0)
-    is_unclear = any(score is not None and highest < score < lowest for score in scores.values())
-    return None if is_unclear or highest >= lowest else lowest
+    lowest_passing = min(passing_scores)
+    highest_failing = max(failing_scores, default=-1.0)
+    if highest_failing >= lowest_passing:
+        return None
+    for label_score in scores.values():
+        if label_score is not None and highest_failing < label_score < lowest_passing:
+            return None  # nobody knows on which side that label is
+    return lowest_passing

@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
+from typing import TypeAlias
 
 from groundjudge.lab.labels import Labels
 from groundjudge.lab.libraries import metrics
 from groundjudge.verdict import Finite, Frozen, Score
+
+# Two opinions on a row, whether each calls it grounded, and how much the pair counts.
+WeightedPair: TypeAlias = tuple[bool, bool, float]
 
 
 class People(Frozen):
@@ -33,58 +37,74 @@ class People(Frozen):
 
 def measure_people(
     labels: Labels,
-    grounded: Callable[[Labels], Mapping[str, bool | None]],
+    find_grounded: Callable[[Labels], Mapping[str, bool | None]],
     passed: Mapping[str, bool | None],
 ) -> People | None:
     """Compare people with each other, and the judge with them, on the rows with two labels; None without any.
 
     Args:
         labels: people's; those of a drawn sample count by their weights.
-        grounded: whether labels call each case grounded.
-        passed: whether the judge does; None for an error.
+        find_grounded: tells of labels whether they call each case grounded.
+        passed: whether each case passed the judge; None for an error.
     """
-    of_case: dict[str, list[bool]] = {}
-    for given in labels.annotators.values():
-        for case_id, label in grounded(replace(labels, by_case=given)).items():
-            if label is not None:
-                of_case.setdefault(case_id, []).append(label)
-    twice = {case_id: found for case_id, found in of_case.items() if len(found) > 1}
-    if not twice:
+    opinions = _opinions_by_case(labels, find_grounded)
+    if not opinions:
         return None
-    weights = {each: labels.drawn[each][1] if labels.drawn else 1.0 for each in twice}
+    weights = dict.fromkeys(opinions, 1.0)
+    if labels.drawn_rows:
+        weights = {case_id: labels.drawn_rows[case_id].weight for case_id in opinions}
     mean_weight = fmean(weights.values())
-    pairs = [
+    pairs_of_people: list[WeightedPair] = []
+    pairs_with_judge: list[WeightedPair] = []
+    for case_id, case_opinions in opinions.items():
+        weight = weights[case_id]
         # Of m people there are m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
-        (*pair, weights[each] / mean_weight / (len(found) - 1))
-        for each, found in twice.items()
-        for pair in combinations(found, 2)
-    ]
-    with_judge = [
-        (label, outcome, weights[each])
-        for each, found in twice.items()
-        if (outcome := passed.get(each)) is not None
-        for label in found
-    ]
+        pair_weight = weight / mean_weight / (len(case_opinions) - 1)
+        for first, second in combinations(case_opinions, 2):
+            pairs_of_people.append((first, second, pair_weight))
+        outcome = passed.get(case_id)
+        if outcome is not None:
+            pairs_with_judge += [(opinion, outcome, weight) for opinion in case_opinions]
+    agreements = [first == second for first, second, _ in pairs_of_people]
+    pair_weights = [weight for _, _, weight in pairs_of_people]
     return People(
-        n=len(twice),
-        same=fmean((one == other for one, other, _ in pairs), [weight for *_, weight in pairs]),
-        kappa=_kappa(pairs),
-        alpha=_alpha(pairs),
-        judge_kappa=_kappa(with_judge),
+        n=len(opinions),
+        same=fmean(agreements, pair_weights),
+        kappa=_cohen_kappa(pairs_of_people),
+        alpha=_krippendorff_alpha(pairs_of_people),
+        judge_kappa=_cohen_kappa(pairs_with_judge),
     )
 
 
-def _kappa(pairs: Sequence[tuple[bool, bool, float]]) -> float | None:
-    one, other, weights = zip(*pairs, strict=True) if pairs else ((), (), ())
-    if not {True, False} <= {*one, *other}:
+def _opinions_by_case(
+    labels: Labels, find_grounded: Callable[[Labels], Mapping[str, bool | None]]
+) -> dict[str, list[bool]]:
+    """Whether each person calls a case grounded, for the cases of which at least two could tell."""
+    opinions: dict[str, list[bool]] = {}
+    for labels_of_person in labels.annotators.values():
+        grounded_cases = find_grounded(replace(labels, by_case=labels_of_person))
+        for case_id, is_grounded in grounded_cases.items():
+            if is_grounded is not None:
+                opinions.setdefault(case_id, []).append(is_grounded)
+    return {case_id: case_opinions for case_id, case_opinions in opinions.items() if len(case_opinions) > 1}
+
+
+def _cohen_kappa(pairs: Sequence[WeightedPair]) -> float | None:
+    firsts = [first for first, _, _ in pairs]
+    seconds = [second for _, second, _ in pairs]
+    weights = [weight for _, _, weight in pairs]
+    # With a single label all agreement is by chance, and kappa is 0 / 0.
+    if not {True, False} <= {*firsts, *seconds}:
         return None
-    return float(metrics.cohen_kappa_score(one, other, sample_weight=weights))
+    return float(metrics.cohen_kappa_score(firsts, seconds, sample_weight=weights))
 
 
-def _alpha(pairs: Sequence[tuple[bool, bool, float]]) -> float | None:
-    """One minus the disagreement that is there by the one that chance would give."""
-    total = 2 * sum(weight for *_, weight in pairs)
-    grounded = sum((one + other) * weight for one, other, weight in pairs)
+def _krippendorff_alpha(pairs: Sequence[WeightedPair]) -> float | None:
+    """One minus the disagreement that is there by the one that chance would give (Krippendorff, 1970)."""
+    total = 2 * sum(weight for _, _, weight in pairs)
+    grounded = sum((first + second) * weight for first, second, weight in pairs)
     by_chance = 2 * grounded * (total - grounded) / (total - 1)
-    apart = 2 * sum(weight for one, other, weight in pairs if one != other)
-    return 1 - apart / by_chance if by_chance else None
+    if not by_chance:
+        return None
+    disagreement = 2 * sum(weight for first, second, weight in pairs if first != second)
+    return 1 - disagreement / by_chance

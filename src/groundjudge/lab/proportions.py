@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from math import sqrt
 
 from groundjudge.verdict import Frozen, Score
@@ -51,27 +50,40 @@ def wilson_interval(share: float, n: float) -> tuple[float, float]:
 
 
 def rate_of(events: Sequence[bool]) -> Rate:
-    """The share of events that are true."""
-    return wilson(sum(events) / len(events), len(events)) if events else Rate(n=0)
+    """The share of events that are true, with its Wilson score interval."""
+    if not events:
+        return Rate(n=0)
+    return wilson(sum(events) / len(events), len(events))
 
 
 def many_to_one(cases: Iterable[tuple[Sequence[bool], bool]]) -> float | None:
-    """The two-sided p of an exact test of many outcomes of a case against one other; None without cases.
+    """The two-sided p of an exact test of many outcomes of a case against a single one; None without cases.
 
-    If they do not differ, any of a case's outcomes is as likely to be the other one. So how many of the
-    others are true is a sum of independent chances, one for each case: the share of its outcomes that are
-    true. With one outcome against one, this is McNemar's test.
+    If the two do not differ, any of a case's outcomes is as likely to be the single one. So how many of the
+    single outcomes are true is a sum of independent chances, one for each case: the share of its outcomes
+    that are true. With one outcome against one, this is McNemar's test.
 
     Args:
-        cases: for each case its outcomes, and the other one.
+        cases: for each case its many outcomes, and the single one.
     """
-    chances, n_true, is_empty = [1.0], 0, True
-    for outcomes, other in cases:
-        share = (sum(outcomes) + other) / (len(outcomes) + 1)
-        pairs = zip([*chances, 0.0], [0.0, *chances], strict=True)
-        chances = [same * (1 - share) + fewer * share for same, fewer in pairs]
-        n_true, is_empty = n_true + other, False
-    return None if is_empty else min(1.0, 2 * min(sum(chances[: n_true + 1]), sum(chances[n_true:])))
+    # chances[n] is the chance that n of the single outcomes are true (the Poisson binomial distribution).
+    chances = [1.0]
+    n_true = 0
+    n_cases = 0
+    for outcomes, single_outcome in cases:
+        n_cases += 1
+        n_true += single_outcome
+        share = (sum(outcomes) + single_outcome) / (len(outcomes) + 1)
+        same_counts = [*chances, 0.0]
+        counts_less_one = [0.0, *chances]
+        chances = []
+        for same, less_one in zip(same_counts, counts_less_one, strict=True):
+            chances.append(same * (1 - share) + less_one * share)
+    if n_cases == 0:
+        return None
+    at_most = sum(chances[: n_true + 1])
+    at_least = sum(chances[n_true:])
+    return min(1.0, 2 * min(at_most, at_least))
 
 
 def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
@@ -80,8 +92,16 @@ def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
     A binomial test on the pairs whose two outcomes differ; 1 if there are none of these.
     """
     counts = Counter(pairs)
-    one, other = counts[True, False], counts[False, True]
-    n = one + other
+    if counts.total() == 0:
+        return None
+    only_first = counts[True, False]
+    only_second = counts[False, True]
+    n = only_first + only_second
     # Binomial coefficients, each from the one before, which takes no time for thousands of pairs either.
-    ways = accumulate(range(min(one, other)), lambda before, k: before * (n - k) // (k + 1), initial=1)
-    return min(1.0, 2 * sum(ways) / 2**n) if counts.total() else None
+    coefficient = 1
+    n_ways = 1
+    for k in range(min(only_first, only_second)):
+        coefficient = coefficient * (n - k) // (k + 1)
+        n_ways += coefficient
+    n_all_ways: int = 2**n
+    return min(1.0, 2 * n_ways / n_all_ways)

@@ -1,8 +1,8 @@
 """How many answers are grounded: the true rate of thousands of verdicts, from a hundred labels.
 
 sample = draw(verdicts, 100)          # the rows that people label
-found = rate(verdicts, labels, sample)
-print(found.rate, found.own)          # the true rate, and what the judge says
+true_rate = rate(verdicts, labels, sample)
+print(true_rate.rate, true_rate.own)  # the true rate, and what the judge says
 
 A judge's own pass rate is not the rate of grounded answers: its mistakes do not cancel out. Labels correct
 it, and the judge makes them go further: rows are drawn by what it said, so a stratum is nearly of one kind.
@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from groundjudge.lab.labels import (
     NO_SAMPLE,
     LabelError,
     Labels,
+    LabelVocabulary,
     find_grounded,
     group_by_judge,
     learn_vocabulary,
@@ -33,17 +33,31 @@ from groundjudge.rubric.rubric import load_rubric, names
 from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
+# Labels that nobody gives: where the search for how many are worth as much ends.
 MOST_LABELS = 10_000_000
-"""Labels that nobody gives: where the search for how many are worth as much ends."""
 
+# Half the width of the interval that `TrueRate.needed` is about.
 HALF_WIDTH = 0.03
-"""Half the width of the interval that `TrueRate.needed` is about."""
 
+# Whether people call each labelled row grounded, by id.
 Grounded: TypeAlias = Mapping[str, bool]
-"""Whether people call each labelled row grounded, by id."""
 
-Seen: TypeAlias = tuple[int, int, Sequence[tuple[int, int]]]
-"""What is known of a stratum (see `stratified_rate`)."""
+# Of each labelled unit how many of its rows are labelled, and how many of these are grounded.
+UnitCounts: TypeAlias = Sequence[tuple[int, int]]
+
+
+class StratumCounts(NamedTuple):
+    """What is known of a stratum.
+
+    Attributes:
+        rows: how many rows it has.
+        units: how many units it has.
+        labelled_units: what people say of those that they labelled.
+    """
+
+    rows: int
+    units: int
+    labelled_units: UnitCounts
 
 
 class OwnRate(Frozen):
@@ -116,48 +130,61 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     """
     if lam is not None and not 0 <= lam <= 1:
         raise LabelError("bad_option", f"`lam` must be 0..1, not {lam}", "lam")
-    of_all = {name: found for name, found in group_by_judge(latest_verdicts(verdicts)[0]).items() if name}
-    name = judge_in(of_all, sample.judge if sample else judge)
-    own = {verdict.case_id or "": verdict for verdict in of_all[name]}
-    labels = _check_origin(labels, sample, own)
-    words = labels.vocabulary or (
-        rubric_vocabulary(load_rubric(name)) if name in names() else learn_vocabulary(of_all[name])
-    )
-    grounded = partial(find_grounded, name, vocabulary=words, threshold=label_threshold)
-    told = dict.fromkeys(labels.seen) | grounded(labels)
-    known = {case_id: label for case_id, label in told.items() if label is not None}
-    if len(known) < LEAST:
+    last_verdicts, _ = latest_verdicts(verdicts)
+    verdicts_by_judge = group_by_judge(last_verdicts)
+    verdicts_by_judge.pop("", None)  # rows that could not be read
+    name = judge_in(verdicts_by_judge, sample.judge if sample else judge)
+    verdict_by_case = {verdict.case_id or "": verdict for verdict in verdicts_by_judge[name]}
+    labels = _check_origin(labels, sample, verdict_by_case)
+    vocabulary = _vocabulary(name, labels, verdicts_by_judge[name])
+
+    def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
+        return find_grounded(name, labels, vocabulary, label_threshold)
+
+    def estimate(grounded: Grounded) -> tuple[float, float]:
+        if sample:
+            return _stratified(sample.strata, grounded)
+        return _corrected(verdict_by_case, lam, grounded)
+
+    # People may have looked at a row and not been able to tell: None.
+    answers: dict[str, bool | None] = dict.fromkeys(labels.reviewed_ids)
+    answers.update(find_grounded_cases(labels))
+    grounded = {case_id: answer for case_id, answer in answers.items() if answer is not None}
+    if len(grounded) < LEAST:
         message = (
-            f"{len(known)} rows have a label that says whether they are grounded: label at least {LEAST}"
+            f"{len(grounded)} rows have a label that says whether they are grounded: label at least {LEAST}"
         )
         raise LabelError("too_few_labels", message, name)
-    weights = {case_id: labels.drawn[case_id][1] if sample else 1.0 for case_id in told}
-    estimate = partial(_stratified, sample.strata) if sample else partial(_corrected, own, lam)
-    value, variance = estimate(known)
-    rows = sample.rows if sample else len(own)
-    left = rows if sample else None  # of random rows nothing is known of how many there could be
+    weights = dict.fromkeys(answers, 1.0)
+    if sample:
+        weights = {case_id: labels.drawn_rows[case_id].weight for case_id in answers}
+    weight_of_unsure = sum(weights[case_id] for case_id in answers.keys() - grounded.keys())
+    lowest_value, _ = estimate(dict.fromkeys(answers, False) | grounded)
+    highest_value, _ = estimate(dict.fromkeys(answers, True) | grounded)
+    value, variance = estimate(grounded)
     low, high = _interval(value, variance, is_wald=sample is not None or lam is not None)
-    passed = {case_id: verdict.passed for case_id, verdict in own.items()}
+    n_rows = sample.rows if sample else len(verdict_by_case)
+    population = sample.rows if sample else None  # random rows may be of any number
+    passed = {case_id: verdict.passed for case_id, verdict in verdict_by_case.items()}
     return TrueRate(
         judge=name,
-        rows=rows,
-        rate=Rate(n=len(known), value=value, low=low, high=high),
-        own=tuple(_own_rates(of_all)),
-        alone=_of_random_rows(value, len(known), left),
-        worth=_worth(value, high - low, left),
-        needed=_needed(variance, len(known), rows),
-        cannot_tell=sum(weights[each] for each in told.keys() - known.keys()) / sum(weights.values()),
-        bounds=(
-            estimate(dict.fromkeys(told, False) | known)[0],
-            estimate(dict.fromkeys(told, True) | known)[0],
-        ),
-        n_unlabelled=len(sample.ids) - len(told) if sample else 0,
-        n_verdicts=len(own),
-        people=measure_people(labels, grounded, passed),
+        rows=n_rows,
+        rate=Rate(n=len(grounded), value=value, low=low, high=high),
+        own=tuple(_own_rates(verdicts_by_judge)),
+        alone=_rate_of_random_rows(value, len(grounded), population),
+        worth=_n_worth(value, high - low, population),
+        needed=_n_needed(variance, len(grounded), n_rows),
+        cannot_tell=weight_of_unsure / sum(weights.values()),
+        bounds=(lowest_value, highest_value),
+        n_unlabelled=len(sample.ids) - len(answers) if sample else 0,
+        n_verdicts=len(verdict_by_case),
+        people=measure_people(labels, find_grounded_cases, passed),
     )
 
 
-def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, Verdict]) -> Labels:
+def _check_origin(
+    labels: Labels, sample: LabelSample | None, verdict_by_case: Mapping[str, Verdict]
+) -> Labels:
     """The labels, once it is certain that they, the sample and the verdicts are of the same rows.
 
     Raises:
@@ -169,93 +196,139 @@ def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, 
         if labels.groups:
             message = "`group`: labels of random rows cannot be in groups: draw these with `label --group`"
             raise LabelError("bad_option", message, "group")
-        if lost := sorted(labels.seen - own.keys()):
-            raise LabelError(
-                "outside_sample", f"there is no verdict on the labelled row {lost[0]!r}", lost[0]
-            )
+        unjudged_ids = labels.reviewed_ids - verdict_by_case.keys()
+        if unjudged_ids:
+            first_id = min(unjudged_ids)
+            message = f"there is no verdict on the labelled row {first_id!r}"
+            raise LabelError("outside_sample", message, first_id)
         return labels
-    if lost := sorted(set(sample.ids) - own.keys()):
-        message = f"the sample was drawn from other verdicts: there is none on {lost[0]!r}"
-        raise LabelError("bad_option", message, lost[0])
+    missing_ids = set(sample.ids) - verdict_by_case.keys()
+    if missing_ids:
+        first_id = min(missing_ids)
+        message = f"the sample was drawn from other verdicts: there is none on {first_id!r}"
+        raise LabelError("bad_option", message, first_id)
     labels = weight_labels(labels, sample)
     for stratum in sample.strata:
-        if labels.seen.isdisjoint(each for unit in stratum.drawn for each in unit):
+        if labels.reviewed_ids.isdisjoint(stratum.ids):
             message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
             raise LabelError("too_few_labels", message, stratum.name)
     return labels
 
 
-def _stratified(strata: Sequence[Stratum], known: Grounded) -> tuple[float, float]:
+def _vocabulary(judge: str, labels: Labels, verdicts: Sequence[Verdict]) -> LabelVocabulary:
+    """What labels in words mean: as the caller says, as a built-in judge has it, or as the verdicts show."""
+    if labels.vocabulary:
+        return labels.vocabulary
+    if judge in names():
+        return rubric_vocabulary(load_rubric(judge))
+    return learn_vocabulary(verdicts)
+
+
+def _stratified(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
     """The rate and its variance from a stratified sample."""
-    seen: list[Seen] = []
+    counts: list[StratumCounts] = []
     for stratum in strata:
-        units = [[known[each] for each in unit if each in known] for unit in stratum.drawn]
-        seen.append((stratum.rows, stratum.units, [(len(unit), sum(unit)) for unit in units if unit]))
-    return stratified_rate(seen)
+        labelled_units: list[tuple[int, int]] = []
+        for unit in stratum.drawn:
+            answers = [grounded[case_id] for case_id in unit if case_id in grounded]
+            if answers:
+                labelled_units.append((len(answers), sum(answers)))
+        counts.append(StratumCounts(stratum.rows, stratum.units, labelled_units))
+    return stratified_rate(counts)
 
 
-def stratified_rate(seen: Sequence[Seen]) -> tuple[float, float]:
-    """A rate and its variance from what was seen of each stratum, and half a row of each kind beside that.
+def stratified_rate(strata: Sequence[StratumCounts]) -> tuple[float, float]:
+    """A rate and its variance from what is known of each stratum, and half a row of each kind beside that.
 
-    Args:
-        seen: for each stratum how many rows and units it has, and for each labelled unit how many rows of it
-            are labelled, and how many of these are grounded.
+    The share in each stratum is (y + 1/2) / (k + 1), and its variance that of a sample of a finite
+    population.
     """
-    value, variance, total = 0.0, 0.0, sum(rows for rows, _, _ in seen)
-    for rows, units, labelled in seen:
-        n, grounded = sum(size for size, _ in labelled), sum(own for _, own in labelled)
-        # Groups say as much as so many rows by themselves; what is added is half of one of each kind.
-        effective = n / _design_effect(labelled) if n else 0.0
-        share = (grounded / n * effective + 0.5) / (effective + 1) if n else 0.5
-        left = (units - len(labelled)) / max(1, units - 1)
-        value += (grounded + (rows - n) * share) / total
-        variance += (rows / total) ** 2 * share * (1 - share) / (effective + 1) * left
+    value = 0.0
+    variance = 0.0
+    total = sum(stratum.rows for stratum in strata)
+    for rows, units, labelled_units in strata:
+        n, n_grounded = _sum_units(labelled_units)
+        effective = 0.0
+        share = 0.5
+        if n:
+            # Groups say as much as so many rows by themselves; what is added is half of one of each kind.
+            effective = n / _design_effect(labelled_units)
+            share = (n_grounded / n * effective + 0.5) / (effective + 1)
+        # What was labelled is certain: only the other units make the rate vary.
+        unlabelled_share = (units - len(labelled_units)) / max(1, units - 1)
+        value += (n_grounded + (rows - n) * share) / total
+        variance += (rows / total) ** 2 * share * (1 - share) / (effective + 1) * unlabelled_share
     return value, variance
 
 
-def _design_effect(labelled: Sequence[tuple[int, int]]) -> float:
-    """How much more groups vary than as many rows by themselves (Kish, 1965); 1 for groups of one row.
+def _design_effect(labelled_units: UnitCounts) -> float:
+    """How much more groups vary than as many rows by themselves (Kish, 1965); 1 for groups of one row."""
+    n, n_grounded = _sum_units(labelled_units)
+    k = len(labelled_units)
+    if k <= 1 or n_grounded in {0, n}:  # no variation to see: as if each group were of one kind
+        return sum(size * size for size, _ in labelled_units) / n
+    share = n_grounded / n
+    squares = sum((unit_grounded - share * size) ** 2 for size, unit_grounded in labelled_units)
+    variance_of_groups = k / (k - 1) * squares / (n * n)
+    return max(1.0, variance_of_groups * (n - 1) / (share * (1 - share)))
 
-    Args:
-        labelled: of each group how many rows are labelled, and how many of them are grounded.
+
+def _sum_units(labelled_units: UnitCounts) -> tuple[int, int]:
+    """How many rows of the units are labelled, and how many of these are grounded."""
+    n = sum(size for size, _ in labelled_units)
+    n_grounded = sum(unit_grounded for _, unit_grounded in labelled_units)
+    return n, n_grounded
+
+
+def _corrected(
+    verdict_by_case: Mapping[str, Verdict], lam: float | None, grounded: Grounded
+) -> tuple[float, float]:
+    """The rate and its variance from a simple random sample: the mean score, corrected by the labels.
+
+    This is prediction-powered inference (Angelopoulos, Duchi and Zrnic, 2023).
     """
-    n, grounded = sum(size for size, _ in labelled), sum(own for _, own in labelled)
-    if not labelled[1:] or grounded in {0, n}:  # no variation to see: as if each group were of one kind
-        return sum(size * size for size, _ in labelled) / n
-    seen, k = grounded / n, len(labelled)
-    between = k / (k - 1) * sum((own - seen * size) ** 2 for size, own in labelled) / (n * n)
-    return max(1.0, between * (n - 1) / (seen * (1 - seen)))
-
-
-def _corrected(own: Mapping[str, Verdict], lam: float | None, known: Grounded) -> tuple[float, float]:
-    """The rate and its variance from a simple random sample: the mean score, corrected by the labels."""
-    scores = {case_id: _prediction(verdict) for case_id, verdict in own.items()}
-    labels, theirs = [float(label) for label in known.values()], [scores[case_id] for case_id in known]
-    others = [score for case_id, score in scores.items() if case_id not in known] or [fmean(theirs)]
-    n, more = len(labels), len(others)
+    predictions = {case_id: _prediction(verdict) for case_id, verdict in verdict_by_case.items()}
+    labels = [float(label) for label in grounded.values()]
+    predictions_of_labelled = [predictions[case_id] for case_id in grounded]
+    predictions_of_others = [score for case_id, score in predictions.items() if case_id not in grounded]
+    if not predictions_of_others:
+        predictions_of_others = [fmean(predictions_of_labelled)]
+    n = len(labels)
+    n_others = len(predictions_of_others)
     if lam is None:
-        varies = pvariance([*theirs, *others]) * (1 + n / more)
-        lam = min(1.0, max(0.0, covariance(labels, theirs) * (n - 1) / n / varies)) if varies else 0.0
-    errors = [label - lam * score for label, score in zip(labels, theirs, strict=True)]
-    least = 0.5 / (n + 1)  # the variance is at least that of half a row that is not as the others
-    spread = max(pvariance(errors), least * (1 - least))
-    value = min(1.0, max(0.0, lam * fmean(others) + fmean(errors)))
-    return value, lam**2 * pvariance(others) / more + spread / n
+        # With this weight of the predictions the variance is least.
+        lam = 0.0
+        all_predictions = [*predictions_of_labelled, *predictions_of_others]
+        spread_of_predictions = pvariance(all_predictions) * (1 + n / n_others)
+        if spread_of_predictions:
+            shared_spread = covariance(labels, predictions_of_labelled) * (n - 1) / n
+            lam = min(1.0, max(0.0, shared_spread / spread_of_predictions))
+    errors: list[float] = []
+    for label, prediction in zip(labels, predictions_of_labelled, strict=True):
+        errors.append(label - lam * prediction)
+    least_share = 0.5 / (n + 1)  # the variance is at least that of half a row that is not as the others
+    spread_of_errors = max(pvariance(errors), least_share * (1 - least_share))
+    value = min(1.0, max(0.0, lam * fmean(predictions_of_others) + fmean(errors)))
+    variance = lam**2 * pvariance(predictions_of_others) / n_others + spread_of_errors / n
+    return value, variance
 
 
 def _prediction(verdict: Verdict) -> float:
     """What the judge predicts of a row: its score; 1 where there is nothing to judge, 0 after an error."""
     score = deciding_score(verdict)
-    return float(bool(verdict.passed)) if score is None else score
+    if score is None:
+        return float(bool(verdict.passed))
+    return score
 
 
-def _own_rates(of_all: Mapping[str, Iterable[Verdict]]) -> Iterable[OwnRate]:
-    for judge, verdicts in sorted(of_all.items()):
-        by_signature: dict[str, list[bool]] = {}
+def _own_rates(verdicts_by_judge: Mapping[str, Iterable[Verdict]]) -> Iterable[OwnRate]:
+    """The pass rate of each judge and version."""
+    for judge, verdicts in sorted(verdicts_by_judge.items()):
+        passed_by_signature: dict[str, list[bool]] = {}
         for verdict in verdicts:
             if verdict.passed is not None:
-                by_signature.setdefault(verdict.signature, []).append(verdict.passed)
-        for signature, passed in sorted(by_signature.items()):
+                passed_by_signature.setdefault(verdict.signature, []).append(verdict.passed)
+        for signature, passed in sorted(passed_by_signature.items()):
             yield OwnRate(judge=judge, signature=signature, passed=rate_of(passed))
 
 
@@ -267,24 +340,35 @@ def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, f
     return wilson_interval(value, value * (1 - value) / variance)
 
 
-def _of_random_rows(value: float, n: int, rows: int | None) -> Rate:
+def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
     """A share with the Wilson interval of n rows drawn at random from so many; None: from any number."""
-    left = 1.0 if rows is None else (rows - n) / max(1, rows - 1)
-    low, high = wilson_interval(value, n / left) if left else (value, value)
+    unlabelled_share = 1.0
+    if population is not None:
+        # The correction for a finite population: who has labelled all rows knows the share.
+        unlabelled_share = (population - n) / max(1, population - 1)
+    low, high = value, value
+    if unlabelled_share:
+        low, high = wilson_interval(value, n / unlabelled_share)
     return Rate(n=n, value=value, low=low, high=high)
 
 
-def _worth(value: float, width: float, rows: int | None) -> int:
+def _n_worth(value: float, width: float, population: int | None) -> int:
     """How many rows drawn at random give an interval that is no wider."""
 
-    def wilsons(n: int) -> float:
-        found = _of_random_rows(value, n, rows)
-        return (found.high or 0.0) - (found.low or 0.0)
+    def negative_width(n: int) -> float:
+        rate_of_n = _rate_of_random_rows(value, n, population)
+        return -((rate_of_n.high or 0.0) - (rate_of_n.low or 0.0))
 
-    return 1 + bisect_left(range(1, rows or MOST_LABELS), -width, key=lambda n: -wilsons(n))
+    # Intervals become narrower with more rows: the negative widths rise, as bisection needs it.
+    numbers = range(1, population or MOST_LABELS)
+    return 1 + bisect_left(numbers, -width, key=negative_width)
 
 
-def _needed(variance: float, n: int, rows: int) -> int:
+def _n_needed(variance: float, n: int, rows: int) -> int:
     """How many labels give ±`HALF_WIDTH`, if the variance falls as 1/n - 1/rows."""
-    per_label = variance / (1 / n - 1 / rows) if n < rows else 0.0
-    return ceil(1 / ((HALF_WIDTH / Z) ** 2 / per_label + 1 / rows)) if per_label else n
+    if n >= rows:
+        return n
+    per_label = variance / (1 / n - 1 / rows)
+    if not per_label:
+        return n
+    return ceil(1 / ((HALF_WIDTH / Z) ** 2 / per_label + 1 / rows))

@@ -13,29 +13,39 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 from statistics import median
+from typing import TypeAlias
 
 from pydantic import ValidationError, model_validator
 
 from groundjudge.errors import first_fault
 from groundjudge.files import replace_file
-from groundjudge.lab.labels import LabelError, Labels, group_by_judge
+from groundjudge.lab.labels import DrawnRow, LabelError, Labels, group_by_judge
 from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.verdict import Frozen, Verdict, deciding_score
 
+# Labels in each stratum at least, unless it has fewer units.
 LEAST = 5
-"""Labels in each stratum at least, unless it has fewer units."""
 
+# With fewer units that did not pass, these are one stratum; otherwise they can be two, by score.
 ENOUGH_TO_SPLIT = 20
-"""With fewer units that did not pass, these are one stratum; otherwise they can be two, by score."""
 
+# With fewer labels, the units that did not pass are one stratum, of which the labels then say more.
 ENOUGH_LABELS = 100
-"""With fewer labels, the units that did not pass are one stratum, of which the labels then say more."""
 
 PASSED, FAILED, NOT_APPLICABLE, ERROR = "passed", "failed", "not applicable", "error"
 LOWER, HIGHER = f"{FAILED}, lower scores", f"{FAILED}, higher scores"
 
+# The strata that share one half of the labels equally.
 JUDGED = frozenset({PASSED, FAILED, LOWER, HIGHER})
-"""The strata that share one half of the labels equally."""
+
+# The stratum of a group is the first of these that one of its rows is in: the worst.
+FROM_WORST = (FAILED, ERROR, PASSED, NOT_APPLICABLE)
+
+# Digits of the hashes that stand for a draw and for the contents of its cases.
+HASH_DIGITS = 16
+
+# What is drawn: the verdicts on one row, or on the rows of one group.
+Unit: TypeAlias = Sequence[Verdict]
 
 
 class Stratum(Frozen):
@@ -59,6 +69,11 @@ class Stratum(Frozen):
             message = f"{self.name}: {len(self.drawn)} drawn of {self.units} units in {self.rows} rows"
             raise ValueError(message)
         return self
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of its drawn rows."""
+        return [case_id for unit in self.drawn for case_id in unit]
 
     @property
     def probability(self) -> float:
@@ -88,21 +103,26 @@ class LabelSample(Frozen):
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the drawn rows as people see them, in an order that tells nothing of the strata."""
-        units = sorted(unit for stratum in self.strata for unit in stratum.drawn)
+        units: list[tuple[str, ...]] = []
+        for stratum in self.strata:
+            units += stratum.drawn
+        units.sort()
         Random(f"{self.seed} order").shuffle(units)  # noqa: S311  no secret
         return tuple(case_id for unit in units for case_id in unit)
 
     @property
     def id(self) -> str:
         """The name of the draw: a hash of the rows, whatever the verdicts say of them."""
-        named = "\0".join((self.judge, self.contents, *self.ids, "", *self.double))
-        return sha256(named.encode()).hexdigest()[:16]
+        text = "\0".join((self.judge, self.contents, *self.ids, "", *self.double))
+        return sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
     @property
     def probabilities(self) -> dict[str, float]:
         """The probability with which each drawn row was drawn, by id."""
-        drawn = ((stratum, case_id) for stratum in self.strata for unit in stratum.drawn for case_id in unit)
-        return {case_id: stratum.probability for stratum, case_id in drawn}
+        probabilities: dict[str, float] = {}
+        for stratum in self.strata:
+            probabilities |= dict.fromkeys(stratum.ids, stratum.probability)
+        return probabilities
 
     @property
     def rows(self) -> int:
@@ -137,47 +157,52 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         LabelError: `bad_option`: several judges and none named, an unknown judge, a case without an id, or
             `n` or `double` that the rows do not allow.
     """
-    by_name = {name: own for name, own in group_by_judge(latest_verdicts(verdicts)[0]).items() if name}
-    name = judge_in(by_name, judge)
-    own = by_name[name]
-    units: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in own:
-        if not verdict.case_id:
-            raise LabelError("bad_option", f"{name}: a verdict has no case id: label rows need ids", name)
-        group = (groups or {}).get(verdict.case_id)
-        units.setdefault(("", verdict.case_id) if group is None else (group, ""), []).append(verdict)
-    strata = _strata([units[key] for key in sorted(units)], n)
+    last_verdicts, _ = latest_verdicts(verdicts)
+    verdicts_by_judge = group_by_judge(last_verdicts)
+    verdicts_by_judge.pop("", None)  # rows that could not be read
+    name = judge_in(verdicts_by_judge, judge)
+    judge_verdicts = verdicts_by_judge[name]
+    units = _units(name, judge_verdicts, groups or {})
+    strata = _strata(units, n)
     sizes = {stratum: len(members) for stratum, members in strata.items()}
     least = sum(min(LEAST, size) for size in sizes.values())
     if not least <= n <= len(units):
-        what = f"{name}: {n} labels cannot be drawn from {len(units)} {'groups' if groups else 'rows'}"
-        raise LabelError(
-            "bad_option", f"{what} in {len(sizes)} strata: give `n` from {least} to {len(units)}", "n"
+        rows_or_groups = "groups" if groups else "rows"
+        message = (
+            f"{name}: {n} labels cannot be drawn from {len(units)} {rows_or_groups} in {len(sizes)} strata: "
+            f"give `n` from {least} to {len(units)}"
         )
+        raise LabelError("bad_option", message, "n")
     random = Random(seed)  # noqa: S311  no secret
     counts = allocation(sizes, n)
-    drawn = [
-        Stratum(
+    drawn_strata: list[Stratum] = []
+    for stratum, members in strata.items():
+        drawn_units: list[tuple[str, ...]] = []
+        for unit in random.sample(members, counts[stratum]):
+            unit_ids = sorted(str(verdict.case_id) for verdict in unit)
+            drawn_units.append(tuple(unit_ids))
+        drawn_stratum = Stratum(
             name=stratum,
-            rows=sum(map(len, members)),
+            rows=sum(len(unit) for unit in members),
             units=len(members),
-            drawn=tuple(tuple(sorted(_ids(unit))) for unit in random.sample(members, counts[stratum])),
+            drawn=tuple(drawn_units),
         )
-        for stratum, members in strata.items()
-    ]
-    ids = sorted(case_id for stratum in drawn for unit in stratum.drawn for case_id in unit)
+        drawn_strata.append(drawn_stratum)
+    ids: list[str] = []
+    for drawn_stratum in drawn_strata:
+        ids += drawn_stratum.ids
+    ids.sort()
     if not 0 <= double <= len(ids):
-        raise LabelError(
-            "bad_option", f"`double`: {double} of {len(ids)} drawn rows cannot be labelled twice", "double"
-        )
-    by_id = {verdict.case_id: verdict for verdict in own}
-    contents = "\0".join(f"{case_id} {by_id[case_id].case_hash}" for case_id in ids)
+        message = f"`double`: {double} of {len(ids)} drawn rows cannot be labelled twice"
+        raise LabelError("bad_option", message, "double")
+    case_hashes = {verdict.case_id: verdict.case_hash for verdict in judge_verdicts}
+    contents = "\0".join(f"{case_id} {case_hashes[case_id]}" for case_id in ids)
     return LabelSample(
         judge=name,
-        signatures=tuple(sorted({verdict.signature for verdict in own})),
+        signatures=tuple(sorted({verdict.signature for verdict in judge_verdicts})),
         seed=seed,
-        contents=sha256(contents.encode()).hexdigest()[:16],
-        strata=tuple(drawn),
+        contents=sha256(contents.encode()).hexdigest()[:HASH_DIGITS],
+        strata=tuple(drawn_strata),
         double=tuple(sorted(random.sample(ids, double))),
     )
 
@@ -191,31 +216,41 @@ def weight_labels(labels: Labels, sample: LabelSample) -> Labels:
     Raises:
         LabelError: `outside_sample`: a label of a row that was not drawn, or of another draw.
     """
-    others = sorted(case_id for case_id, name in labels.samples.items() if name != sample.id)
-    if others := others or sorted(labels.seen - set(sample.ids)):
-        message = f"the label of {others[0]!r} is not of the draw {sample.id}: leave out what was not drawn"
-        raise LabelError("outside_sample", message, others[0])
-    drawn = {
-        case_id: (stratum.name, 1 / stratum.probability)
-        for stratum in sample.strata
-        for unit in stratum.drawn
-        for case_id in unit
-    }
-    units = [unit for stratum in sample.strata for unit in stratum.drawn if len(unit) > 1]
-    groups = {case_id: f"group of {unit[0]}" for unit in units for case_id in unit}
-    return replace(labels, drawn=drawn, groups={**labels.groups, **groups})
+    sample_id = sample.id
+    outside = [case_id for case_id, label_sample in labels.samples.items() if label_sample != sample_id]
+    if not outside:
+        outside = list(labels.reviewed_ids - set(sample.ids))
+    if outside:
+        first = min(outside)
+        message = f"the label of {first!r} is not of the draw {sample_id}: leave out what was not drawn"
+        raise LabelError("outside_sample", message, first)
+    drawn_rows: dict[str, DrawnRow] = {}
+    groups = dict(labels.groups)
+    for stratum in sample.strata:
+        drawn_row = DrawnRow(stratum.name, 1 / stratum.probability)
+        for unit in stratum.drawn:
+            drawn_rows |= dict.fromkeys(unit, drawn_row)
+            # What was drawn as one is not independent, whatever else the labels say of it.
+            if len(unit) > 1:
+                groups |= dict.fromkeys(unit, f"group of {unit[0]}")
+    return replace(labels, drawn_rows=drawn_rows, groups=groups)
 
 
 def allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     """How many units to draw from each stratum (see `draw`), given how many it has."""
-    total, scored = sum(sizes.values()), len(JUDGED & sizes.keys())
-    wanted = {
-        name: n / 2 * size / total + (n / 2 / scored if name in JUDGED else 0) for name, size in sizes.items()
-    }
+    total = sum(sizes.values())
+    n_judged = len(JUDGED & sizes.keys())
+    # What each stratum would get if it were large enough, and labels could be divided.
+    ideal_counts: dict[str, float] = {}
+    for name, size in sizes.items():
+        ideal_counts[name] = n / 2 * size / total
+        if name in JUDGED:
+            ideal_counts[name] += n / 2 / n_judged
     counts = {name: min(size, LEAST) for name, size in sizes.items()}
-    while sum(counts.values()) < n:
-        open_ones = [name for name, size in sizes.items() if counts[name] < size]
-        counts[max(open_ones, key=lambda name: wanted[name] - counts[name])] += 1
+    for _ in range(n - sum(counts.values())):
+        not_exhausted = [name for name, size in sizes.items() if counts[name] < size]
+        furthest_below = max(not_exhausted, key=lambda name: ideal_counts[name] - counts[name])
+        counts[furthest_below] += 1
     return counts
 
 
@@ -225,14 +260,13 @@ def judge_in(verdicts: Mapping[str, Sequence[Verdict]], judge: str | None) -> st
     Raises:
         LabelError: `bad_option`: there are several and none is named, or there is no such one.
     """
-    known = ", ".join(sorted(verdicts)) or "none"
+    judges = ", ".join(sorted(verdicts)) or "none"
     if judge is None and len(verdicts) != 1:
-        raise LabelError("bad_option", f"name the `judge`, one of: {known}", "judge")
+        raise LabelError("bad_option", f"name the `judge`, one of: {judges}", "judge")
     name = judge or next(iter(verdicts))
     if name not in verdicts:
-        raise LabelError(
-            "bad_option", f"`judge`: there is no verdict by {name!r}: it can be {known}", "judge"
-        )
+        message = f"`judge`: there is no verdict by {name!r}: it can be {judges}"
+        raise LabelError("bad_option", message, "judge")
     return name
 
 
@@ -260,40 +294,63 @@ def read_sample(path: str | Path) -> LabelSample:
         raise LabelError("unreadable_sample", message, str(path)) from error
 
 
-def _strata(units: Sequence[Sequence[Verdict]], n: int) -> dict[str, list[Sequence[Verdict]]]:
+def _units(judge: str, verdicts: Iterable[Verdict], groups: Mapping[str, str]) -> list[Unit]:
+    """The units that are drawn, in an order that does not depend on that of the verdicts."""
+    # A group and a row by itself may have one name: their keys differ.
+    members: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        if not verdict.case_id:
+            message = f"{judge}: a verdict has no case id: label rows need ids"
+            raise LabelError("bad_option", message, judge)
+        group = groups.get(verdict.case_id)
+        key = ("", verdict.case_id) if group is None else (group, "")
+        members.setdefault(key, []).append(verdict)
+    return [members[key] for key in sorted(members)]
+
+
+def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
     """The units by stratum, those that did not pass in two halves by score where n labels are enough."""
-    strata: dict[str, list[Sequence[Verdict]]] = {}
+    strata: dict[str, list[Unit]] = {}
     for unit in units:
         strata.setdefault(_stratum(unit), []).append(unit)
-    failed = strata.get(FAILED, ())
-    is_split = len(failed) >= ENOUGH_TO_SPLIT and n >= ENOUGH_LABELS
-    middle = median(map(_lowest, failed)) if is_split else 0.0
-    halves = {
-        LOWER: [unit for unit in failed if _lowest(unit) < middle],
-        HIGHER: [unit for unit in failed if _lowest(unit) >= middle],
-    }
-    if all(halves.values()):
+    failed_units = strata.get(FAILED, [])
+    if len(failed_units) < ENOUGH_TO_SPLIT or n < ENOUGH_LABELS:
+        return strata
+    lowest_scores = [_lowest_score(unit) for unit in failed_units]
+    middle = median(lowest_scores)
+    lower: list[Unit] = []
+    higher: list[Unit] = []
+    for unit, lowest_score in zip(failed_units, lowest_scores, strict=True):
+        if lowest_score < middle:
+            lower.append(unit)
+        else:
+            higher.append(unit)
+    # Where more than half of the units have the lowest score, nothing is below the middle.
+    if lower and higher:
         del strata[FAILED]
-        strata |= halves
+        strata[LOWER] = lower
+        strata[HIGHER] = higher
     return strata
 
 
-def _stratum(unit: Iterable[Verdict]) -> str:
+def _stratum(unit: Unit) -> str:
     """Where a unit belongs: a group, where the worst that the judge said of its rows belongs."""
-    said = {_outcome(verdict) for verdict in unit}
-    return next(name for name in (FAILED, ERROR, PASSED, NOT_APPLICABLE) if name in said)
+    outcomes = {_outcome(verdict) for verdict in unit}
+    return next(outcome for outcome in FROM_WORST if outcome in outcomes)
 
 
 def _outcome(verdict: Verdict) -> str:
-    if verdict.status == "ok":
-        return PASSED if verdict.passed else FAILED
-    return ERROR if verdict.status == "error" else NOT_APPLICABLE
+    if verdict.status == "error":
+        return ERROR
+    if verdict.status == "not_applicable":
+        return NOT_APPLICABLE
+    return PASSED if verdict.passed else FAILED
 
 
-def _lowest(unit: Iterable[Verdict]) -> float:
-    scores = [score for verdict in unit if (score := deciding_score(verdict)) is not None]
+def _lowest_score(unit: Unit) -> float:
+    scores: list[float] = []
+    for verdict in unit:
+        score = deciding_score(verdict)
+        if score is not None:
+            scores.append(score)
     return min(scores, default=0.0)
-
-
-def _ids(unit: Iterable[Verdict]) -> list[str]:
-    return [str(verdict.case_id) for verdict in unit]

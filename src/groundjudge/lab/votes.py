@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any, Literal, TypeAlias
 
 from groundjudge.lab.figures import (
@@ -12,20 +11,23 @@ from groundjudge.lab.figures import (
     Figure,
     Sample,
     figures_of,
-    outcomes,
     passes_at,
     percentile_figures,
     resample_pair,
+    rows_right,
 )
 from groundjudge.lab.labels import JudgedRows
 from groundjudge.lab.libraries import NDArray, np
 from groundjudge.lab.proportions import mcnemar
 from groundjudge.verdict import Frozen, Score, Verdict
 
+# The name of the only member of a panel, which is a judge that is asked several times.
 SINGLE_VOTE = "a single vote"
+
 # The p value from which on a difference counts as noise, after Bonferroni's correction for the members.
 SIGNIFICANT = 0.05
 
+# Digits of the hash of a prompt in the name of a member.
 SHA_DIGITS = 12
 
 # Whose vote it is: the judge's name, the model's, and the hash of the prompt.
@@ -88,6 +90,8 @@ class _Panel:
     Attributes:
         verdicts: those with votes.
         sample: the same as columns.
+        threshold: the lowest score, 0..1, that passes; None: as in the run.
+        bootstrap: how intervals are resampled.
     """
 
     verdicts: Sequence[Verdict]
@@ -96,36 +100,46 @@ class _Panel:
     bootstrap: Bootstrap
 
     def accuracy(self, rows: NDArray[Any]) -> Accuracy:
-        """The panel's accuracy on the chosen rows."""
-        chosen = self.sample.rows(rows)
-        return Accuracy(n=chosen.scores.size, **self.bootstrap.figures(chosen, Sample.accuracy))
+        """The panel's accuracy on some of the rows."""
+        sample = self.sample.select(rows)
+        figures = self.bootstrap.figures(sample, Sample.accuracy)
+        return Accuracy(n=sample.scores.size, accuracy=figures["accuracy"])
 
     def member(self, key: MemberKey, name: str) -> Member:
         """How one member compares with the panel on the rows with a vote of this member."""
-        turns = {row: found[key] for row, found in enumerate(map(_turns, self.verdicts)) if key in found}
-        votes = [self.verdicts[row].votes[turn] for row, turn in turns.items()]
-        passed = np.array([passes_at(self.threshold, vote) for vote in votes], dtype=np.bool_)
-        whole = self.sample.rows(np.array([*turns]))
-        member = replace(whole, passed=passed)
-        _, own, difference = resample_pair(whole, member, Sample.accuracy, self.bootstrap)
-        p = mcnemar(outcomes(whole, member))
+        rows: list[int] = []
+        turns: list[int] = []
+        passed: list[bool] = []
+        for row, verdict in enumerate(self.verdicts):
+            first_turns = _first_turns(verdict)
+            if key in first_turns:
+                turn = first_turns[key]
+                rows.append(row)
+                turns.append(turn)
+                passed.append(passes_at(self.threshold, verdict.votes[turn]))
+        panel = self.sample.select(np.array(rows))
+        member = replace(panel, passed=np.array(passed, dtype=np.bool_))
+        _, member_draws, differences = resample_pair(panel, member, Sample.accuracy, self.bootstrap)
+        p = mcnemar(rows_right(panel, member))
+        # A member that never votes before the panel may have stopped is only asked about doubtful rows.
+        fewest_votes = min(len(verdict.votes) for verdict in self.verdicts)
         return Member(
             name=name,
-            n=passed.size,
-            accuracy=figures_of(own, whole.groups)["accuracy"],
-            difference=percentile_figures(difference)["accuracy"],
+            n=len(rows),
+            accuracy=figures_of(member_draws, panel.groups)["accuracy"],
+            difference=percentile_figures(differences)["accuracy"],
             p=1.0 if p is None else p,
-            is_selected=min(len(one.votes) for one in self.verdicts) <= min(turns.values()),
+            is_selected=fewest_votes <= min(turns),
         )
 
 
 def measure_votes(
-    joined: JudgedRows, sample: Sample, threshold: float | None, bootstrap: Bootstrap
+    judged_rows: JudgedRows, sample: Sample, threshold: float | None, bootstrap: Bootstrap
 ) -> VoteAgreement | None:
     """Compare the votes of a panel with people's labels.
 
     Args:
-        joined: the panel's verdicts joined with labels.
+        judged_rows: the panel's verdicts joined with labels.
         sample: the same as columns.
         threshold: the lowest score, 0..1, that passes; None: as in the run.
         bootstrap: how intervals are resampled.
@@ -133,45 +147,72 @@ def measure_votes(
     Returns:
         None if there are no votes, or the labels do not say which rows are positive.
     """
-    voted = np.array([bool(row.verdict.votes) for row in joined.labelled_rows], dtype=np.bool_)
-    if sample.positive is None or not voted.any():
+    has_votes = np.array([bool(row.verdict.votes) for row in judged_rows.labelled_rows], dtype=np.bool_)
+    if sample.positive is None or not has_votes.any():
         return None
-    verdicts = [row.verdict for row in joined.labelled_rows if row.verdict.votes]
-    panel = _Panel(verdicts, sample.rows(voted), threshold, bootstrap)
-    agreed = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
-    members = tuple(panel.member(key, name) for key, name in _names(verdicts).items())
-    compared = [one for one in members if not one.is_selected] or members
-    best = max(compared, key=lambda one: one.difference.value or 0.0)
-    low, high = best.difference.low or 0.0, best.difference.high or 0.0
-    is_clear = best.p * len(compared) < SIGNIFICANT and (low > 0 or high < 0)
-    direction: Finding = "worse" if low > 0 else "better"
+    verdicts = [row.verdict for row in judged_rows.labelled_rows if row.verdict.votes]
+    panel = _Panel(verdicts, sample.select(has_votes), threshold, bootstrap)
+    is_unanimous = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
+    members = [panel.member(key, name) for key, name in _member_names(verdicts).items()]
+    # Members that are only asked about the harder rows are compared if there are no others.
+    compared_members = [member for member in members if not member.is_selected]
+    if not compared_members:
+        compared_members = members
+    best = max(compared_members, key=lambda member: member.difference.value or 0.0)
     return VoteAgreement(
-        whole=panel.accuracy(np.ones_like(agreed)),
-        unanimous=panel.accuracy(agreed),
-        split=panel.accuracy(~agreed),
-        members=members,
+        whole=panel.accuracy(np.ones_like(is_unanimous)),
+        unanimous=panel.accuracy(is_unanimous),
+        split=panel.accuracy(~is_unanimous),
+        members=tuple(members),
         best=best,
-        finding=direction if is_clear else "no_difference",
+        finding=_finding(best, len(compared_members)),
     )
 
 
-def _names(verdicts: Sequence[Verdict]) -> Mapping[MemberKey, str]:
+def _finding(best: Member, n_compared: int) -> Finding:
+    """How the panel compares with its best member, among so many that were compared."""
+    # Bonferroni's correction.
+    if best.p * n_compared >= SIGNIFICANT:
+        return "no_difference"
+    # The difference is the member's accuracy minus the panel's.
+    if best.difference.low is not None and best.difference.low > 0:
+        return "worse"
+    if best.difference.high is not None and best.difference.high < 0:
+        return "better"
+    return "no_difference"
+
+
+def _member_names(verdicts: Sequence[Verdict]) -> dict[MemberKey, str]:
     """The members in the order of their votes, each with a name of what the others do not share."""
+    # The verdict with the most votes has most members in their order; others may add some.
     longest = max(verdicts, key=lambda verdict: len(verdict.votes))
-    keys = [*dict.fromkeys(key for verdict in (longest, *verdicts) for key in _turns(verdict))]
+    keys: dict[MemberKey, None] = {}
+    for verdict in (longest, *verdicts):
+        keys |= dict.fromkeys(_first_turns(verdict))
     if len(keys) == 1:
-        return {keys[0]: SINGLE_VOTE}
-    judges, models = ({key[place] for key in keys} for place in range(2))
+        return dict.fromkeys(keys, SINGLE_VOTE)
+    judges = {judge for judge, _, _ in keys}
+    models = {model for _, model, _ in keys}
     prompts = {(judge, sha) for judge, _, sha in keys}
-    shown = len(judges) > 1, len(models) > 1, len(prompts) > len(judges)
-    return {key: ", ".join(compress(key, shown)) for key in keys}
+    names: dict[MemberKey, str] = {}
+    for judge, model, sha in keys:
+        differences: list[str] = []
+        if len(judges) > 1:
+            differences.append(judge)
+        if len(models) > 1:
+            differences.append(model)
+        if len(prompts) > len(judges):
+            differences.append(sha)
+        names[judge, model, sha] = ", ".join(differences)
+    return names
 
 
-def _turns(verdict: Verdict) -> dict[MemberKey, int]:
+def _first_turns(verdict: Verdict) -> dict[MemberKey, int]:
     """When each member voted first: further votes may have been asked for because that one was doubtful."""
-    found: dict[MemberKey, int] = {}
+    first_turns: dict[MemberKey, int] = {}
     for turn, vote in enumerate(verdict.votes):
-        if vote.score is not None:
-            sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
-            found.setdefault((vote.judge, vote.model or "?", f"sha:{sha}"), turn)
-    return found
+        if vote.score is None:
+            continue
+        sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
+        first_turns.setdefault((vote.judge, vote.model or "?", f"sha:{sha}"), turn)
+    return first_turns
