@@ -8,23 +8,23 @@ from typing import Any
 from groundjudge.case.case import Case
 from groundjudge.lab.labels import LabelError
 from groundjudge.lab.sample import LabelSample
-from groundjudge.report.template import case_data, filled
+from groundjudge.report.template import case_data, fill_page
 from groundjudge.rubric.rubric import Rubric
 
 CANNOT_TELL = "cannot tell"
 
+# What people answer with grounded or not grounded; a judge's own question has its own labels.
 QUESTION = "Is all that the response claims supported by the documents?"
-"""What people answer with grounded or not grounded; a judge's own question has its own labels."""
 
+# What people choose from, with the key and the label of each.
 GROUNDED_OR_NOT = (
     {"key": "1", "text": "grounded", "label": 1},
     {"key": "0", "text": "not grounded", "label": 0},
     {"key": "2", "text": CANNOT_TELL, "label": None},
 )
-"""What people choose from, with the key and the label of each."""
 
+# The most labels of a judge that have a key: the digits, of which 0 is for "cannot tell".
 MOST_KEYS = 9
-"""The most labels of a judge that have a key."""
 
 
 def labelling_page(
@@ -54,35 +54,49 @@ def labelling_page(
     Raises:
         LabelError: `bad_option`: a drawn case is missing, or the judge has no labels, or too many.
     """
-    by_id = {case.id: case for case in cases}
-    shown = [case_id for case_id in sample.ids if not second or case_id in sample.double]
-    missing = [case_id for case_id in shown if case_id not in by_id]
-    if missing:
-        message = (
-            f"the file of cases has no row {missing[0]!r}, which was drawn: give the file that was judged"
-        )
-        raise LabelError("bad_option", message, missing[0])
-    told_in_short = rubric.prompt.description or rubric.name
-    told = ["".join(pieces[::2]) for role, pieces in rubric.prompt.sections if role == "system"]
+    case_ids = [case_id for case_id in sample.ids if not second or case_id in sample.double]
+    cases_by_id = {case.id: case for case in cases}
+    rows: list[dict[str, Any]] = []
+    for case_id in case_ids:
+        if case_id not in cases_by_id:
+            message = (
+                f"the file of cases has no row {case_id!r}, which was drawn: give the file that was judged"
+            )
+            raise LabelError("bad_option", message, case_id)
+        rows.append(case_data(cases_by_id[case_id]))
+    description = rubric.prompt.description or rubric.name
+    # Every second piece of a section is a placeholder of the case; a judge is told the text between.
+    instructions = ["".join(pieces[::2]) for role, pieces in rubric.prompt.sections if role == "system"]
+    question = QUESTION
+    choices: Sequence[Mapping[str, Any]] = GROUNDED_OR_NOT
+    if own_labels:
+        question = description
+        choices = _judge_choices(rubric)
     data = {
         "sample": sample.id,
         "part": 2 if second else 1,
-        "question": told_in_short if own_labels else QUESTION,
-        "description": told_in_short,
-        "instructions": "\n\n".join(told),
-        "choices": _own_choices(rubric) if own_labels else GROUNDED_OR_NOT,
-        "rows": [case_data(by_id[case_id]) for case_id in shown],
+        "question": question,
+        "description": description,
+        "instructions": "\n\n".join(instructions),
+        "choices": choices,
+        "rows": rows,
     }
-    return filled("label", f"Label {len(shown)} rows", data)
+    return fill_page("label", f"Label {len(rows)} rows", data)
 
 
-def _own_choices(rubric: Rubric) -> Sequence[Mapping[str, Any]]:
-    names = [*rubric.scale.choices] or [*rubric.levels.values()]
+def _judge_choices(rubric: Rubric) -> list[Mapping[str, Any]]:
+    """The labels of a judge as choices, with a key for each."""
+    names = list(rubric.scale.choices)
+    if not names:
+        names = list(rubric.levels.values())
     if not 0 < len(names) <= MOST_KEYS:
-        fault = f"{rubric.name} has {len(names)} labels, and 1 to {MOST_KEYS} can have a key"
-        message = f"{fault}: leave out `own_labels`"
+        message = (
+            f"{rubric.name} has {len(names)} labels, and 1 to {MOST_KEYS} can have a key: "
+            "leave out `own_labels`"
+        )
         raise LabelError("bad_option", message, "own_labels")
-    own = [
-        {"key": str(key), "text": name.replace("_", " "), "label": name} for key, name in enumerate(names, 1)
-    ]
-    return [*own, {"key": "0", "text": CANNOT_TELL, "label": None}]
+    choices: list[Mapping[str, Any]] = []
+    for key, name in enumerate(names, 1):
+        choices.append({"key": str(key), "text": name.replace("_", " "), "label": name})
+    choices.append({"key": "0", "text": CANNOT_TELL, "label": None})
+    return choices

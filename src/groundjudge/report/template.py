@@ -18,20 +18,23 @@ from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.data import is_list
 from groundjudge.verdict import well_formed
 
+# The folder of the templates, style sheets and scripts.
 FOLDER = Path(__file__).parent
-"""The folder of the templates, style sheets and scripts."""
 
-HEAD = 1000
-"""So many bytes at the beginning of a page have its mark."""
-
+# What every page has in its head, within so many bytes from the beginning.
 MARK = b'<meta name="generator" content="groundjudge">'
-"""What every page has in its head."""
+HEAD = 1000
 
+# The fields of a case that are copied as they are; response and context are converted.
 CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
-"""The fields of a case that are copied as they are; response and context are converted."""
+
+# Signs that could end the script element around the data, or a line of a script, as JSON escapes.
+ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
-def filled(name: str, title: str, data: Mapping[str, Any]) -> str:
+def fill_page(name: str, title: str, data: Mapping[str, Any]) -> str:
     """Make a page from its parts, with a policy that allows its own style sheet and script alone.
 
     Args:
@@ -39,23 +42,28 @@ def filled(name: str, title: str, data: Mapping[str, Any]) -> str:
         title: the page's heading.
         data: what the script shows.
     """
-    style = "".join(_read(FOLDER / f"{each}.css") for each in dict.fromkeys(("page", name)))
-    script = _read(FOLDER / f"{name}.js")
+    style = _read_part("page.css")
+    if name != "page":
+        style += _read_part(f"{name}.css")
+    script = _read_part(f"{name}.js")
     policy = (
         f"default-src 'none'; img-src data:; script-src {_csp_hash(script)}; style-src {_csp_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
+    json_text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     values = {
         "policy": policy,
         "title": escape(title),
         "style": style,
-        "body": _read(FOLDER / f"{name}.html"),
-        "data": _embedded(data),
+        "body": _read_part(f"{name}.html"),
+        "data": json_text.translate(ESCAPES),
         "script": script,
     }
     # Split once and joined once: a placeholder inside the data is left as it is.
-    pieces = _read(FOLDER / "shell.html").split("@@")
-    return well_formed("".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces)))
+    pieces = _read_part("shell.html").split("@@")
+    for place in range(1, len(pieces), 2):
+        pieces[place] = values[pieces[place]]
+    return well_formed("".join(pieces))
 
 
 def is_page(path: str | Path) -> bool:
@@ -64,53 +72,52 @@ def is_page(path: str | Path) -> bool:
         return MARK in page.read(HEAD)
 
 
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _read_part(file_name: str) -> str:
+    return (FOLDER / file_name).read_text(encoding="utf-8")
 
 
 def _csp_hash(code: str) -> str:
     """The source expression of an inline style sheet or script in a Content-Security-Policy."""
-    return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
-
-
-def _embedded(data: object) -> str:
-    """JSON without `<`, `>` and `&`, which therefore cannot close the script element around it."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+    digest = b64encode(sha256(code.encode()).digest())
+    return f"'sha256-{digest.decode()}'"
 
 
 def case_data(case: Case) -> dict[str, Any]:
     """The fields of a case as a page shows them."""
-    fields = {
-        "id": case.id,
-        **{name: _displayed(getattr(case, name)) for name in CASE_FIELDS},
-        "response": case.response_text,
-    }
-    if case.context is None:
-        return without_empty(fields)
-    return {**without_empty(fields), "context": [_document(document) for document in case.context]}
+    fields: dict[str, Any] = {"id": case.id}
+    for name in CASE_FIELDS:
+        fields[name] = _field_data(getattr(case, name))
+    fields["response"] = case.response_text
+    fields = without_empty(fields)
+    # An empty context is shown as empty; only one that was not given is left out.
+    if case.context is not None:
+        fields["context"] = [_document_data(document) for document in case.context]
+    return fields
 
 
-def _document(document: Document) -> dict[str, Any]:
-    return without_empty(
-        {"title": document.title, "tool": document.kind == "tool", "content": document.content}
-    )
+def _document_data(document: Document) -> dict[str, Any]:
+    is_tool_result = document.kind == "tool"
+    return without_empty({"title": document.title, "tool": is_tool_result, "content": document.content})
 
 
-def _displayed(value: Any) -> object:  # noqa: ANN401  whatever a field of a case holds
+def _field_data(value: Any) -> object:  # noqa: ANN401  whatever a field of a case holds
     """A field as text or a list of texts; a message as [role, text], with its tool calls in the text."""
     if isinstance(value, Message):
-        calls = [
-            f"→ {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in value.tool_calls
-        ]
-        return [value.role, "\n".join([value.content, *calls]).strip()]
-    return [_displayed(one) for one in value] if is_list(value) else value
+        lines = [value.content]
+        for call in value.tool_calls:
+            arguments = json.dumps(call.arguments, ensure_ascii=False)
+            lines.append(f"→ {call.name}({arguments})")
+        return [value.role, "\n".join(lines).strip()]
+    if is_list(value):
+        return [_field_data(element) for element in value]
+    return value
 
 
 def without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what is empty or false, which keeps a page of thousands of rows small."""
-    return {
-        key: value
-        for key, value in fields.items()
-        if value is not None and value is not False and value not in ("", [], ())
-    }
+    present_fields: dict[str, Any] = {}
+    for name, value in fields.items():
+        if value is None or value is False or value in ("", [], ()):
+            continue
+        present_fields[name] = value
+    return present_fields
