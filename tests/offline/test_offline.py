@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -419,3 +422,28 @@ def test_each_sentence_has_a_label(tmp_path: Path) -> None:
     verdict = own(tmp_path, Scorecard(), LABELS).judge({"response": response, "context": OPENING})
     assert [part.label for part in verdict.parts] == ["yes", "no"]
     assert verdict.score == 0.5
+
+
+REPLY = """
+from groundjudge import load
+
+case = {
+    "agent_name": "Ada",
+    "profile": "Ada keeps the lamp of the lighthouse.",
+    "conversation": [{"role": "assistant", "content": "I keep the lamp."}],
+    "answers": ["The lamp is kept by me."],
+    "response": "I keep the lamp. Nobody else keeps it.",
+}
+print(load("knowledge_hallucination", model="offline").judge(case).reply)
+"""
+
+
+def test_the_reply_is_the_same_in_every_process() -> None:
+    replies: set[str] = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        process = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", REPLY], env=environment, capture_output=True, text=True, check=True
+        )
+        replies.add(process.stdout)
+    assert len(replies) == 1

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from groundjudge.case.case import Case, Message
-from groundjudge.offline.readings import read
+from groundjudge.offline.readings import tokenize_text
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
@@ -76,11 +76,18 @@ _COURTESY_SIGNS = re.compile(
 
 def claims(text: str, sources: PassageIndex, tools: PassageIndex | None = None) -> list[Support]:
     """The sentences of a text as the sources have them; what contradicts a tool result is wrong."""
-    said = [sentence.text for sentence in sentences(text)]
-    found = {each: support(each, sources) for each in dict.fromkeys(said)}  # texts can repeat themselves
-    checked = [support(each, tools) for each in found] if tools else []
-    wrong = {each.sentence: each for each in checked if each.contradictions}
-    return [wrong.get(each) or found[each] for each in said]
+    claim_texts = [sentence.text for sentence in sentences(text)]
+    claims_by_text: dict[str, Support] = {}
+    for claim_text in claim_texts:
+        if claim_text in claims_by_text:  # texts can repeat themselves
+            continue
+        claim = support(claim_text, sources)
+        if tools:
+            by_tools = support(claim_text, tools)
+            if by_tools.contradictions:
+                claim = by_tools
+        claims_by_text[claim_text] = claim
+    return [claims_by_text[claim_text] for claim_text in claim_texts]
 
 
 def states_nothing(sentence: str) -> bool:
@@ -90,7 +97,7 @@ def states_nothing(sentence: str) -> bool:
 
 
 def _asks_or_greets(text: str) -> bool:
-    reading = read(text)
+    reading = tokenize_text(text)
     if any(token.is_number for token in reading.tokens):
         return False
     content = [word.stem for word in reading.words if word.weight == 1]
@@ -104,7 +111,7 @@ def _announces(text: str) -> bool:
 
     A bold line is not taken for a heading: it can be the whole answer.
     """
-    if read(text).negated:
+    if tokenize_text(text).negated:
         return False
     if _LEAD.search(text):
         return not any(map(_tells, _CLAUSE.split(text)))
@@ -113,31 +120,33 @@ def _announces(text: str) -> bool:
 
 def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
     """Whether a clause states something, by its words that do more than announce: in doubt it does."""
-    said = read(_ANNOUNCING_SIGNS.sub(" ", clause))
-    others = [word for word in said.words if word.weight == 1 and word.stem not in ANNOUNCEMENTS]
-    has_number = any(token.is_number for token in said.tokens)
-    if has_number or not others:
-        return bool(others) or (has_number and (most == 0 or not said.words))
+    reading = tokenize_text(_ANNOUNCING_SIGNS.sub(" ", clause))
+    telling_words = [word for word in reading.words if word.weight == 1 and word.stem not in ANNOUNCEMENTS]
+    has_number = any(token.is_number for token in reading.tokens)
+    if has_number or not telling_words:
+        return bool(telling_words) or (has_number and (most == 0 or not reading.words))
     is_announced = most and (_OPENING.match(clause) or _UNFINISHED.search(clause))
-    states = len(others) > most or _STATING.match(clause)
+    states = len(telling_words) > most or _STATING.match(clause)
     return bool(_REASONING.search(clause) or (states and not is_announced))
 
 
-def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:
+def source_texts(case: Case, shown_fields: Collection[str], *, needs_context: bool) -> list[str]:
     """The texts that have to back the response: the first of these that the prompt shows and the case has.
 
     With `needs_context`, an empty context means that nothing backs the response.
     """
     context = [document.content for document in case.context or ()]
-    if "context" in shown and (context or (case.context is not None and needs_context)):
+    if "context" in shown_fields and (context or (case.context is not None and needs_context)):
         return context
     steps = (
         {"reference": [case.reference or ""]},
         {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
         {"query": _texts(case.query), "response": tool_texts(case)},
     )
-    own = ([text for name in shown for text in step.get(name, ()) if text.strip()] for step in steps)
-    return next(filter(None, own), list[str]())
+    texts_by_step = (
+        [text for name in shown_fields for text in step.get(name, ()) if text.strip()] for step in steps
+    )
+    return next(filter(None, texts_by_step), list[str]())
 
 
 def tool_texts(case: Case) -> list[str]:
@@ -162,7 +171,7 @@ def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]
     if value is None or isinstance(value, str):
         return [value] if value else []
     calls = (call.arguments for message in value for call in message.tool_calls)
-    arguments = (json.dumps(each, ensure_ascii=False, default=str) for each in calls)
+    arguments = (json.dumps(argument, ensure_ascii=False, default=str) for argument in calls)
     return [*(message.content for message in value if role in {"", message.role}), *arguments]
 
 
@@ -175,29 +184,31 @@ def reason(claims: Sequence[Support], where: str = "the source") -> str:
     whole = [claim for claim in ranked if claim.signals.whole and claim not in failed]
     partly = [claim for claim in ranked if claim not in failed and claim not in whole]
     counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
-    said = [f"Statements: {len(claims)} ({counts})."]
+    lines = [f"Statements: {len(claims)} ({counts})."]
     if whole:
-        said.append(f"Backed: {_quoted(whole[-1].sentence)} by {_at(whole[-1])}.")
-    for label, some in (("Backed in part", partly), ("Not backed", failed)):
-        said.extend(f"{label}: {_quoted(claim.sentence)}{_why(claim)}." for claim in some[:MOST_CLAIMS])
-    return " ".join(said)
+        lines.append(f"Backed: {_in_quotes(whole[-1].sentence)} by {_at(whole[-1])}.")
+    for label, shown_claims in (("Backed in part", partly), ("Not backed", failed)):
+        lines.extend(
+            f"{label}: {_in_quotes(claim.sentence)}{_why(claim)}." for claim in shown_claims[:MOST_CLAIMS]
+        )
+    return " ".join(lines)
 
 
-def _why(found: Support) -> str:
+def _why(claim: Support) -> str:
     """What contradicts a claim in the passage that is most like it, or else what is missing."""
-    if found.contradictions:
-        return f" ({'; '.join(found.contradictions)}), against {_at(found)}"
-    lacking = ", ".join(word[:LONGEST_WORD] for word in found.missing[:MOST_WORDS])
-    missing = f" (not found: {lacking})" if lacking else ""
-    return f"{missing}, nearest: {_at(found)}" if found.quote else missing
+    if claim.contradictions:
+        return f" ({'; '.join(claim.contradictions)}), against {_at(claim)}"
+    missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing[:MOST_WORDS])
+    missing = f" (not found: {missing_words})" if missing_words else ""
+    return f"{missing}, nearest: {_at(claim)}" if claim.quote else missing
 
 
-def _at(found: Support) -> str:
+def _at(claim: Support) -> str:
     """The quote of a claim and where it is, texts being counted from 1 as in the prompts."""
-    document, start, end = found.passage
-    return f"{_quoted(found.quote)} (text {document + 1}, {start} to {end})"
+    document, start, end = claim.passage
+    return f"{_in_quotes(claim.quote)} (text {document + 1}, {start} to {end})"
 
 
-def _quoted(text: str) -> str:
+def _in_quotes(text: str) -> str:
     text = " ".join(text.split())
     return f"“{text if len(text) <= LONGEST_QUOTE else f'{text[: LONGEST_QUOTE - 1]}…'}”"

@@ -48,62 +48,63 @@ class OfflineModel:
             ModelError: `bad_request`: the judge shows nothing that could back a response.
         """
         rubric = request.rubric
-        shown = frozenset(given.field for given in rubric.inputs)
-        if not shown & SOURCES:
+        # In the prompt's order: texts are numbered in the reason, and the same in every process.
+        shown_fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
+        if SOURCES.isdisjoint(shown_fields):
             message = (
                 f"the offline baseline compares a response with a source, and {rubric.name} shows "
                 f"none of {', '.join(sorted(SOURCES))}: give it a language model"
             )
             raise ModelError("bad_request", message, self.name)
-        return Reply(rubric.format.write_reply(_reading(rubric, request.case, shown), rubric.scale))
+        return Reply(rubric.format.write_reply(_reading(rubric, request.case, shown_fields), rubric.scale))
 
 
-def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:
+def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Reading:
     """What the reply says: the format writes of it what it has a place for."""
     is_graded = set(LEVELS) <= set(rubric.levels.values())
-    sources = index(source_texts(case, shown, needs_context=not is_graded))
-    tools = index(tool_texts(case)) if "context" in shown else None
-    said = claims(case.response_text, sources, tools)
-    stated = [claim for claim in said if not states_nothing(claim.sentence)]
+    sources = index(source_texts(case, shown_fields, needs_context=not is_graded))
+    tools = index(tool_texts(case)) if "context" in shown_fields else None
+    all_claims = claims(case.response_text, sources, tools)
+    real_claims = [claim for claim in all_claims if not states_nothing(claim.sentence)]
     if is_graded:
-        value = next((value for value, label in rubric.levels.items() if label == _level(stated)), None)
+        value = next((value for value, label in rubric.levels.items() if label == _level(real_claims)), None)
     else:
-        value = _value(rubric, stated, in_role="profile" in shown)
-    parts = [_named(name, rubric, case, sources) for name in rubric.format.part_names]
-    parts = parts or [_sentence(rubric, claim) for claim in said]
-    told, level = f"{reason(stated)} {NOTICE}", label_of(value, rubric.levels) or ""
-    return Reading(value, told, tuple(parts), level, label=_label(rubric, value))
+        value = _value(rubric, real_claims, in_role="profile" in shown_fields)
+    parts = [_named_part(name, rubric, case, sources) for name in rubric.format.part_names]
+    parts = parts or [_sentence(rubric, claim) for claim in all_claims]
+    reason_text, level = f"{reason(real_claims)} {NOTICE}", label_of(value, rubric.levels) or ""
+    return Reading(value, reason_text, tuple(parts), level, label=_label(rubric, value))
 
 
-def _level(stated: Sequence[Support]) -> str:
+def _level(claims_made: Sequence[Support]) -> str:
     """The level of groundedness that claims deserve."""
-    if not stated:
+    if not claims_made:
         return "nothing_to_ground"
-    score = _score(stated)
-    if score < UNRELATED and all(claim.signals.covered < FOREIGN for claim in stated):
+    score = _score(claims_made)
+    if score < UNRELATED and all(claim.signals.covered < FOREIGN for claim in claims_made):
         return "ungrounded"
     if score < SUPPORTED:
         return "incorrect"
-    return "grounded" if all(claim.signals.whole for claim in stated) else "incomplete"
+    return "grounded" if all(claim.signals.whole for claim in claims_made) else "incomplete"
 
 
-def _value(rubric: Rubric, stated: Sequence[Support], *, in_role: bool) -> float | None:
+def _value(rubric: Rubric, claims_made: Sequence[Support], *, in_role: bool) -> float | None:
     """The value of the whole response on the judge's scale."""
-    if stated:
+    if claims_made:
         # What contradicts a document is not made good by what agrees with it.
-        wrong = (claim.score for claim in stated if claim.contradictions)
-        return _on(rubric, min(_score(stated, in_role=in_role), *wrong, 1.0))
+        contradicted_scores = (claim.score for claim in claims_made if claim.contradictions)
+        return _on(rubric, min(_score(claims_made, in_role=in_role), *contradicted_scores, 1.0))
     if rubric.not_applicable:
         return rubric.not_applicable[0]
     return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
 
 
-def _score(stated: Sequence[Support], *, in_role: bool = False) -> float:
+def _score(claims_made: Sequence[Support], *, in_role: bool = False) -> float:
     """The geometric mean by length: many claims that hold cannot quite outweigh one that does not.
 
     In a role it is the quadratic mean: moods and manners need no backing, so what is backed counts most.
     """
-    scores, lengths = zip(*((claim.score, claim.length) for claim in stated), strict=True)
+    scores, lengths = zip(*((claim.score, claim.length) for claim in claims_made), strict=True)
     if in_role:
         return math.sqrt(fmean((score**2 for score in scores), lengths))
     return math.exp(fmean(map(math.log, scores), lengths))
@@ -119,15 +120,17 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     return PartReading(claim.sentence, value, f"{reason([claim])} {NOTICE}", quotes, _label(rubric, value))
 
 
-def _named(name: str, rubric: Rubric, case: Case, sources: PassageIndex) -> PartReading:
+def _named_part(name: str, rubric: Rubric, case: Case, sources: PassageIndex) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
         compared, where = claims(case.reference or "", index([case.response_text])), "the returned passage"
     else:
         compared, where = claims(case.response_text, sources), "the reference"
     total = sum(claim.length for claim in compared)
-    found = (claim.length * (claim.signals.whole or claim.score) for claim in compared)
-    return PartReading(name, _on(rubric, sum(found) / (total or 1)), f"{reason(compared, where)} {NOTICE}")
+    weighted_scores = (claim.length * (claim.signals.whole or claim.score) for claim in compared)
+    return PartReading(
+        name, _on(rubric, sum(weighted_scores) / (total or 1)), f"{reason(compared, where)} {NOTICE}"
+    )
 
 
 def _label(rubric: Rubric, value: float | None) -> str:
@@ -138,11 +141,11 @@ def _label(rubric: Rubric, value: float | None) -> str:
 
 def _on(rubric: Rubric, score: float) -> float:
     """The place of a score on the judge's scale, beside the values that mean "nothing to judge"."""
-    scale, taken = rubric.scale, rubric.not_applicable
+    scale, reserved = rubric.scale, rubric.not_applicable
     if scale.choices:
         return scale.choices[scale.nearest(score)] or 0.0
     digits = 0 if scale.integer else max(0, DIGITS - math.floor(math.log10(abs(scale.best - scale.worst))))
     value = round(scale.worst + score * (scale.best - scale.worst), digits)
-    steps = sorted(range(-len(taken) - 1, len(taken) + 2), key=abs)
+    steps = sorted(range(-len(reserved) - 1, len(reserved) + 2), key=abs)
     near = (round(value + step * 10.0**-digits, digits) for step in steps)
-    return next(place for place in near if scale.holds(place) and place not in taken)
+    return next(place for place in near if scale.holds(place) and place not in reserved)

@@ -72,28 +72,28 @@ class Difference(NamedTuple):
 
 
 @lru_cache(MOST_KEPT)
-def read(text: str) -> TokenizedText:
+def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
-    numbers, rest = numbers_at(text), list(text)
+    numbers, signs = numbers_at(text), list(text)
     for _, start, end in numbers:
-        rest[start:end] = " " * (end - start)
-    found = words("".join(rest))
+        signs[start:end] = " " * (end - start)
+    word_list = words("".join(signs))
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
-    for word in found:
+    for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
-    tokens = sorted(_tokens(text, numbers, found), key=lambda token: token.start)
+    tokens = sorted(_tokens(text, numbers, word_list), key=lambda token: token.start)
     keys = {*weights, *(token.key for token in tokens)}
     either = {"1"} if keys & {"one", "一"} else set[str]()  # where 1 may be written as a word
-    return TokenizedText(tokens, found, weights, frozenset(keys | either), frozenset(negated_at(text)))
+    return TokenizedText(tokens, word_list, weights, frozenset(keys | either), frozenset(negated_at(text)))
 
 
-def _tokens(text: str, numbers: Sequence[Number], found: Sequence[Word]) -> Iterator[Token]:
+def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> Iterator[Token]:
     ends = [end.start() for end in CLAUSE.finditer(text)]
     signs = {sign.start(): sign[0] for sign in MEASURE.finditer(text)}
     for value, start, end in numbers:
         yield Token(value, text[start:end], start, bisect_left(ends, start), is_number=True)
-    for stem, weight, word, start in found:
+    for stem, weight, word, start in word_list:
         if is_unspaced(word):
             signs.update(enumerate(word, start))  # each sign once, although neighbouring pairs share it
         elif stem not in ARTICLES:
@@ -103,114 +103,143 @@ def _tokens(text: str, numbers: Sequence[Number], found: Sequence[Word]) -> Iter
         yield Token(sign, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
 
 
-def contradictions(said: TokenizedText, given: TokenizedText) -> tuple[str, ...]:
+def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
-    tokens, theirs = said.tokens, _on_topic(given, said)
-    found = list(_differences(tokens, theirs))
-    turned = [pair for pair in combinations(found, 2) if _is_turned(*pair)]
-    others = [each for each in found if not any(each in pair for pair in turned)]
-    pairs = [each[:2] for each in others if _is_replaced(each, tokens, theirs)]
-    told = [f"{_named(one)} instead of {_named(two)}" for one, two in [*_numbers(tokens, theirs), *pairs]]
-    if _is_exchanged(turned, tokens):
-        told.append(" and ".join(_named(each.mine) for each in turned[0]) + " in each other's place")
-    if _is_related_otherwise(found):
-        told.append("two things are related the other way round")
-    if _denials(said.negated, tokens, theirs) != _denials(given.negated, theirs, tokens):
-        told.append("one denies what the other says")
-    return tuple(told)
+    tokens, passage_tokens = sentence.tokens, _on_topic(passage, sentence)
+    differences = list(_differences(tokens, passage_tokens))
+    swaps = [pair for pair in combinations(differences, 2) if _is_turned(*pair)]
+    single_differences = [
+        difference for difference in differences if not any(difference in pair for pair in swaps)
+    ]
+    pairs = [
+        difference[:2]
+        for difference in single_differences
+        if _is_replaced(difference, tokens, passage_tokens)
+    ]
+    findings = [
+        f"{_in_quotes(first)} instead of {_in_quotes(second)}"
+        for first, second in [*_numbers(tokens, passage_tokens), *pairs]
+    ]
+    if _is_exchanged(swaps, tokens):
+        findings.append(
+            " and ".join(_in_quotes(difference.mine) for difference in swaps[0]) + " in each other's place"
+        )
+    if _is_related_otherwise(differences):
+        findings.append("two things are related the other way round")
+    if _denials(sentence.negated, tokens, passage_tokens) != _denials(
+        passage.negated, passage_tokens, tokens
+    ):
+        findings.append("one denies what the other says")
+    return tuple(findings)
 
 
-def _on_topic(given: TokenizedText, said: TokenizedText) -> list[Token]:
+def _on_topic(passage: TokenizedText, sentence: TokenizedText) -> list[Token]:
     """The clauses of a passage a third of whose content the sentence has."""
-    every = Counter(token.clause for token in given.tokens if token.is_content)
-    shared = Counter(token.clause for token in given.tokens if token.is_content and token.key in said.keys)
-    return [token for token in given.tokens if 3 * shared[token.clause] >= every[token.clause]]
+    content_counts = Counter(token.clause for token in passage.tokens if token.is_content)
+    common_counts = Counter(
+        token.clause for token in passage.tokens if token.is_content and token.key in sentence.keys
+    )
+    return [
+        token for token in passage.tokens if 3 * common_counts[token.clause] >= content_counts[token.clause]
+    ]
 
 
-def _differences(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Difference]:
+def _differences(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> Iterator[Difference]:
     """What the sentence and the passage have between the tokens that they share."""
-    at = there = 0
-    for block in Levenshtein.opcodes(_keys(said), _keys(given)).as_matching_blocks():
-        if block.a > at or block.b > there:
-            yield Difference(said[at : block.a], given[there : block.b], at)
-        at, there = block.a + block.size, block.b + block.size
+    place = passage_place = 0
+    for block in Levenshtein.opcodes(_keys(sentence_tokens), _keys(passage_tokens)).as_matching_blocks():
+        if block.a > place or block.b > passage_place:
+            yield Difference(sentence_tokens[place : block.a], passage_tokens[passage_place : block.b], place)
+        place, passage_place = block.a + block.size, block.b + block.size
 
 
-def _numbers(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Sequence[Sequence[Token]]]:
+def _numbers(
+    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
+) -> Iterator[Sequence[Sequence[Token]]]:
     """Each number that the passage lacks, and the most similar of its own that are as long."""
-    mine, theirs = _keys(said), _keys(given)
-    others = [token for token in given if token.is_number and token.key not in mine]
-    for token in said:
-        alike = [other for other in others if len(other.key) == len(token.key)]
-        if token.is_number and token.key not in theirs and alike:
-            yield [token], [min(alike, key=lambda other: Levenshtein.distance(token.key, other.key))]
+    sentence_keys, passage_keys = _keys(sentence_tokens), _keys(passage_tokens)
+    passage_numbers = [
+        token for token in passage_tokens if token.is_number and token.key not in sentence_keys
+    ]
+    for token in sentence_tokens:
+        similar = [number for number in passage_numbers if len(number.key) == len(token.key)]
+        if token.is_number and token.key not in passage_keys and similar:
+            yield [token], [min(similar, key=lambda number: Levenshtein.distance(token.key, number.key))]
 
 
-def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Token]) -> bool:
+def _is_replaced(
+    change: Difference, sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
+) -> bool:
     """Whether it is another unit, behind a number or a sign such as $, another name or a word from nearby."""
     mine, theirs = ([token for token in side if token.is_content] for side in (change.mine, change.theirs))
     both = [*mine, *theirs]
     if not (mine and theirs) or any(token.is_number for token in both):
         return False
-    is_counted = change.start > 0 and said[change.start - 1].is_number
+    is_counted = change.start > 0 and sentence_tokens[change.start - 1].is_number
     if is_counted or not any(token.text.isalnum() for token in both):
         return len(mine) == len(theirs) or is_unspaced(mine[0].text)
     is_named = all(token.text[0].isupper() for token in both)
-    is_new = len(mine) == len(theirs) and set(_keys(theirs)).isdisjoint(_keys(said))
-    return is_new and (is_named or set(_keys(mine)) <= set(_keys(given)))
+    is_new = len(mine) == len(theirs) and set(_keys(theirs)).isdisjoint(_keys(sentence_tokens))
+    return is_new and (is_named or set(_keys(mine)) <= set(_keys(passage_tokens)))
 
 
-def _is_turned(one: Difference, other: Difference) -> bool:
+def _is_turned(first: Difference, second: Difference) -> bool:
     """Whether each of two things is where the other one is in the passage, which may go on there."""
-    mine, others = _keys(one.mine), _keys(other.mine)
-    is_theirs = _keys(one.theirs)[: len(others)] == others and _keys(other.theirs)[: len(mine)] == mine
-    return bool(mine and others) and is_theirs and mine != others
+    first_keys, second_keys = _keys(first.mine), _keys(second.mine)
+    is_theirs = (
+        _keys(first.theirs)[: len(second_keys)] == second_keys
+        and _keys(second.theirs)[: len(first_keys)] == first_keys
+    )
+    return bool(first_keys and second_keys) and is_theirs and first_keys != second_keys
 
 
-def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
+def _is_exchanged(swaps: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
     """Whether things that changed places make a difference: items of a list, phrases and clauses do not."""
-    if not turned:
+    if not swaps:
         return False
-    one, other = turned[0]
-    first, last = one.mine[0], other.mine[0]
-    between = _keys(tokens[one.start + len(one.mine) : other.start])
-    if JOINING.isdisjoint(between) and first.clause == last.clause:
+    first, second = swaps[0]
+    first_token, last_token = first.mine[0], second.mine[0]
+    between = _keys(tokens[first.start + len(first.mine) : second.start])
+    if JOINING.isdisjoint(between) and first_token.clause == last_token.clause:
         return True
     sizes = Counter(token.clause for token in tokens)
-    if all(sizes[each.mine[0].clause] == len(each.mine) for each in (one, other)):
+    if all(sizes[difference.mine[0].clause] == len(difference.mine) for difference in (first, second)):
         return False  # whole clauses in another order
-    before = _keys(tokens[: one.start])[-1:]
+    before = _keys(tokens[: first.start])[-1:]
     items = [key for key in between if key not in JOINING.union(before)]
     return (
-        len(turned) == 1 and first.is_content and last.is_content and len(items) > last.clause - first.clause
+        len(swaps) == 1
+        and first_token.is_content
+        and last_token.is_content
+        and len(items) > last_token.clause - first_token.clause
     )
 
 
-def _is_related_otherwise(found: Sequence[Difference]) -> bool:
+def _is_related_otherwise(differences: Sequence[Difference]) -> bool:
     """Whether only relating words differ, or a phrase moved and has its own in another order: from A to B."""
-    changed = [token for each in found for token in (*each.mine, *each.theirs)]
+    changed = [token for difference in differences for token in (*difference.mine, *difference.theirs)]
     if not any(token.is_content for token in changed):
         return not RELATING.isdisjoint(_keys(changed))
-    moves = [(_keys(one.mine), _keys(other.theirs)) for one in found for other in found]
+    moves = [(_keys(first.mine), _keys(second.theirs)) for first in differences for second in differences]
     related = [(mine, theirs) for mine, theirs in moves if not RELATING.isdisjoint(mine)]
     return any(mine != theirs and sorted(mine) == sorted(theirs) for mine, theirs in related)
 
 
-def _denials(negated: Collection[int], tokens: Sequence[Token], others: Sequence[Token]) -> int:
+def _denials(negated: Collection[int], tokens: Sequence[Token], other_tokens: Sequence[Token]) -> int:
     """How many negations, by the places where they begin, deny what the other text speaks of."""
-    known = set(_keys(others))
-    behind = (tokens[at : at + SCOPE] for at, token in enumerate(tokens) if token.start in negated)
+    other_keys = set(_keys(other_tokens))
+    scopes = (tokens[at : at + SCOPE] for at, token in enumerate(tokens) if token.start in negated)
     denied = [
-        [each.key for each in some[1:] if each.is_content and each.clause == some[0].clause]
-        for some in behind
+        [token.key for token in scope[1:] if token.is_content and token.clause == scope[0].clause]
+        for scope in scopes
     ]
-    return sum(not known.isdisjoint(keys[:2]) for keys in denied)
+    return sum(not other_keys.isdisjoint(keys[:2]) for keys in denied)
 
 
 def _keys(tokens: Sequence[Token]) -> list[str]:
     return [token.key for token in tokens]
 
 
-def _named(tokens: Sequence[Token]) -> str:
-    joined = ("" if is_unspaced(tokens[0].text) else " ").join(token.text for token in tokens)
-    return f"“{joined[:LONGEST_NAMED]}”"
+def _in_quotes(tokens: Sequence[Token]) -> str:
+    text = ("" if is_unspaced(tokens[0].text) else " ").join(token.text for token in tokens)
+    return f"“{text[:LONGEST_NAMED]}”"

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.readings import TokenizedText, contradictions, read
+from groundjudge.offline.readings import TokenizedText, contradictions, tokenize_text
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import is_unspaced
 
@@ -67,49 +67,49 @@ class Support:
 
 def index(documents: Sequence[str]) -> PassageIndex:
     """Make documents ready for looking sentences up in them."""
-    found = [
-        (Passage(number, *piece.span()), read(piece[0]).keys)
+    pieces = [
+        (Passage(number, *piece.span()), tokenize_text(piece[0]).keys)
         for number, document in enumerate(documents)
         for _, start, end in sentences(document)
         for piece in _PIECE.finditer(document, start, end)
     ]
     pairs = [
-        (Passage(one.document, one.start, two.end), some | more)
-        for (one, some), (two, more) in pairwise(found)
-        if one.document == two.document
+        (Passage(first.document, first.start, second.end), first_keys | second_keys)
+        for (first, first_keys), (second, second_keys) in pairwise(pieces)
+        if first.document == second.document
     ]
     places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, (_, keys) in enumerate([*found, *pairs]):
+    for place, (_, keys) in enumerate([*pieces, *pairs]):
         for key in keys:
             places[key].append(place)
-    return PassageIndex(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places))
+    return PassageIndex(documents, [passage for passage, _ in [*pieces, *pairs]], len(pieces), dict(places))
 
 
 def support(sentence: str, sources: PassageIndex) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
-    said = read(without_citations(sentence))
-    passage, held = _best(said, sources)
-    quote = sources.documents[passage.document][passage.start : passage.end] if held else ""
-    given = read(quote)
-    found = contradictions(said, given) if held >= CLOSE else ()
-    content = [token for token in said.tokens if token.is_content]
-    is_whole = held > 0 and not found and all(token.key in given.keys for token in content)
-    weights = said.weights
+    reading = tokenize_text(without_citations(sentence))
+    passage, share = _best(reading, sources)
+    quote = sources.documents[passage.document][passage.start : passage.end] if share else ""
+    quote_reading = tokenize_text(quote)
+    findings = contradictions(reading, quote_reading) if share >= CLOSE else ()
+    content = [token for token in reading.tokens if token.is_content]
+    is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
+    weights = reading.weights
     covered = sum(weights[key] for key in weights if key in sources.places) / (sum(weights.values()) or 1)
     if is_whole and content and is_unspaced(content[-1].text):
-        covered = held = 1.0  # words that moved made new pairs of signs
-    is_unknown = any(token.is_number and token.key not in sources.places for token in said.tokens)
-    signals = Signals(covered, held, float(is_unknown), float(is_whole), float(bool(found)))
-    missing = tuple(dict.fromkeys(each.text for each in content if each.key not in sources.places))
-    length = 1 + sum(word.weight == 1 for word in said.words)
-    return Support(sentence, length, score(signals), passage, quote, missing, found, signals)
+        covered = share = 1.0  # words that moved made new pairs of signs
+    is_unknown = any(token.is_number and token.key not in sources.places for token in reading.tokens)
+    signals = Signals(covered, share, float(is_unknown), float(is_whole), float(bool(findings)))
+    missing = tuple(dict.fromkeys(token.text for token in content if token.key not in sources.places))
+    length = 1 + sum(word.weight == 1 for word in reading.words)
+    return Support(sentence, length, score(signals), passage, quote, missing, findings, signals)
 
 
 def score(signals: Signals) -> float:
     """The support that signals amount to, 0..1."""
-    fitted = coefficients()
-    weighed = sum(fitted[name] * value for name, value in signals._asdict().items())
-    return 1 / (1 + math.exp(-fitted["intercept"] - weighed))
+    weights = coefficients()
+    weighed = sum(weights[name] * value for name, value in signals._asdict().items())
+    return 1 / (1 + math.exp(-weights["intercept"] - weighed))
 
 
 @cache
@@ -119,15 +119,18 @@ def coefficients() -> Mapping[str, float]:
     return {name: float(value) for name, value in json.loads(text)["coefficients"].items()}
 
 
-def _best(said: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
+def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
-    held: defaultdict[int, float] = defaultdict(float)
-    for key, weight in said.weights.items():
+    weight_of_place: defaultdict[int, float] = defaultdict(float)
+    for key, weight in reading.weights.items():
         for place in sources.places.get(key, ())[:MOST_PLACES]:
-            held[place] += weight
-    if not held:
+            weight_of_place[place] += weight
+    if not weight_of_place:
         return Passage(0, 0, 0), 0.0
-    total = sum(said.weights.values())
-    least = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
-    best = max(held, key=lambda place: (held[place] - least[place >= sources.singles], -place))
-    return sources.passages[best], held[best] / total
+    total = sum(reading.weights.values())
+    least_gain = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
+    best = max(
+        weight_of_place,
+        key=lambda place: (weight_of_place[place] - least_gain[place >= sources.singles], -place),
+    )
+    return sources.passages[best], weight_of_place[best] / total
