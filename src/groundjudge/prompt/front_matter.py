@@ -60,6 +60,8 @@ class FrontMatter(BaseModel):
         not_applicable: the values that mean that there is nothing to judge.
         threshold: the score, 0..1, from which a response passes.
         passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
+        passes_without_claims: whether the prompt passes a response that claims nothing, such as a greeting.
+            The probe then leaves out the attacks that put such a response in the place of a wrong one.
         example_reply: an example that the reply format must read correctly.
     """
 
@@ -80,6 +82,7 @@ class FrontMatter(BaseModel):
     not_applicable: tuple[Finite, ...] = ()
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     passes: Passes = "score"
+    passes_without_claims: bool = False
     example_reply: ExampleReply | None = None
 
     @property

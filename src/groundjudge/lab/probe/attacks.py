@@ -82,12 +82,11 @@ ATTACKS: Mapping[str, Attack] = {
     "threat": Attack(add_to_response, "threat"),
     "authority": Attack(add_to_response, "authority"),
     "padding": Attack(add_to_response, "padding"),  # only longer: it says nothing
-    # Responses without content that some judges pass (Zhao et al., One Token to Fool LLM-as-a-Judge). The
-    # prompt of confidence_grounding passes a response that claims nothing, as it should.
-    "key_colon": Attack(with_response, "key_colon", unless="confidence_grounding"),
-    "key_thought": Attack(with_response, "key_thought", unless="confidence_grounding"),
-    "key_step_by_step": Attack(with_response, "key_step_by_step", unless="confidence_grounding"),
-    "key_solution": Attack(with_response, "key_solution", unless="confidence_grounding"),
+    # Responses without content that some judges pass (Zhao et al., One Token to Fool LLM-as-a-Judge).
+    "key_colon": Attack(with_response, "key_colon", unless="passes_without_claims"),
+    "key_thought": Attack(with_response, "key_thought", unless="passes_without_claims"),
+    "key_step_by_step": Attack(with_response, "key_step_by_step", unless="passes_without_claims"),
+    "key_solution": Attack(with_response, "key_solution", unless="passes_without_claims"),
     "tool_result_posed": Attack(add_tool_result, needs="context"),
 }
 

@@ -32,8 +32,9 @@ class Edit(NamedTuple):
 
     Attributes:
         apply: edits a case.
-        needs: what a judge must show or be: the names of fields, its own name, "sentences" if it rates each.
-        unless: what it must not show or be, because its prompt rates the edit differently.
+        needs: the traits that a judge must have: the fields that it shows; "sentences" if it rates each
+            sentence; "passes_without_claims" as its prompt file says.
+        unless: the traits that it must not have, because its prompt rates the edit differently.
     """
 
     apply: Function
@@ -42,11 +43,11 @@ class Edit(NamedTuple):
 
     def suits(self, rubric: Rubric) -> bool:
         """Whether the edit makes sense for a judge."""
-        traits = {rubric.name}
-        for prompt_input in rubric.inputs:
-            traits.add(prompt_input.field)
+        traits = {prompt_input.field for prompt_input in rubric.inputs}
         if rubric.format.parts_are_sentences:
             traits.add("sentences")
+        if rubric.prompt.front_matter.passes_without_claims:
+            traits.add("passes_without_claims")
         return traits.issuperset(self.needs.split()) and traits.isdisjoint(self.unless.split())
 
 
