@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -180,6 +181,92 @@ def test_metadata_is_kept_whatever_it_holds() -> None:
 
 
 LONE = "a\ud83d."
+
+# --- copies with other values -----------------------------------------------------------------
+
+IMAGE = {"type": "image_url", "image_url": {"url": "u"}}
+IMAGES: dict[str, Any] = {
+    "query": [{"role": "user", "content": [IMAGE]}],
+    "response": [{"role": "assistant", "content": [IMAGE]}],
+    "context": [{"content": [IMAGE]}],
+    "reference": [{"content": [IMAGE]}],
+    "conversation": [{"role": "user", "content": [IMAGE]}],
+}
+
+
+def replaced(case: Case, **changes: Any) -> Case:
+    """The copy that `replace` makes, which is also the one of `model_copy`."""
+    copy = case.replace(**changes)
+    assert copy == case.model_copy(update=changes)
+    assert copy.model_fields_set == case.model_copy(update=changes).model_fields_set
+    return copy
+
+
+@pytest.mark.parametrize("field", IMAGES)
+def test_copy_holds_media_where_its_own_values_do(field: str) -> None:
+    text = Case(query="q", response="r", context="c", reference="g", conversation="t")
+    with_image = replaced(text, **{field: IMAGES[field]})
+    assert (text.is_shown_whole(IMAGES), with_image.is_shown_whole(IMAGES)) == (True, False)
+    assert replaced(with_image, **{field: "x"}).is_shown_whole(IMAGES)
+    assert not replaced(with_image, id="7").is_shown_whole([field])
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        pytest.param({"context": "c"}, Case(query="q", context=["c"], metadata={"a": 1}), id="a text"),
+        pytest.param(
+            {"response": [("assistant", "r")]},
+            Case(query="q", response=[Message(role="assistant", content="r")], metadata={"a": 1}),
+            id="a pair of role and text",
+        ),
+        pytest.param({"id": 7}, Case(query="q", id="7", metadata={"a": 1}), id="a number as id"),
+        pytest.param({"metadata": {"b": {2}}}, Case(query="q", metadata={"b": [2]}), id="metadata"),
+        pytest.param({"query": None, "metadata": None}, Case(), id="nothing"),
+        pytest.param({"answers": ["a", " "]}, Case(query="q", answers="a", metadata={"a": 1}), id="answers"),
+        pytest.param({"profile": LONE}, Case(query="q", profile="a�.", metadata={"a": 1}), id="a surrogate"),
+    ],
+)
+def test_replaced_values_are_read_like_those_of_a_new_case(changes: dict[str, Any], same: Case) -> None:
+    assert replaced(Case(query="q", metadata={"a": 1}), **changes) == same
+
+
+def test_replaced_field_can_be_read_again_and_the_others_stay_as_they_are() -> None:
+    case = Case.from_mapping({"query": 5, "context": [5], "response": "r"})
+    copy = replaced(case, query="q")
+    assert copy.value("query") == "q"
+    assert replaced(case, query=None).value("query") is None
+    with pytest.raises(CaseError, match="context_unreadable"):
+        copy.value("context")
+    with pytest.raises(CaseError, match="field_unreadable"):
+        case.value("query")
+
+
+def test_what_cannot_be_read_and_what_is_no_field_cannot_be_put_in_place() -> None:
+    case = Case(query="q")
+    with pytest.raises(CaseError, match="context_unreadable"):
+        case.replace(context=[5])
+    with pytest.raises(TypeError, match="contxt"):
+        case.replace(contxt="c")  # type: ignore[call-arg]
+    assert case.model_copy() == case.model_copy(deep=True) == case.replace() == case
+
+
+def test_case_is_the_same_when_it_was_pickled() -> None:
+    case = Case.from_mapping({"query": [{"role": "user", "content": [IMAGE]}], "context": [5], "label": 1})
+    again = pickle.loads(pickle.dumps(case))  # noqa: S301  made right here
+    assert again.model_dump() == case.model_dump()
+    assert again.field_names() == case.field_names()
+    assert not again.is_shown_whole(["query"])
+    with pytest.raises(CaseError, match="context_unreadable"):
+        again.value("context")
+
+
+def test_how_a_case_was_read_is_no_part_of_it_as_data() -> None:
+    case = Case.from_mapping({"reference": [{"content": [IMAGE]}], "context": [5]}).without_tool_titles()
+    assert dict(case) == case.model_dump()
+    assert [*Case.model_json_schema()["properties"]] == [*case.model_dump()]
+    assert "unreadable" not in f"{case!r} {case.model_dump_json()}"
+    assert Case(metadata={"case": case}).metadata["case"] == case.model_dump()
 
 
 @pytest.mark.parametrize(

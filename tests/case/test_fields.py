@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, Fields
-from groundjudge.case.paths import FieldPaths, until_found
+from groundjudge.case.paths import FieldPaths, until_found, value_at
 from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import read_rows
@@ -503,6 +503,87 @@ def test_fields_are_found_by_paths(row: dict[str, Any], paths: FieldPaths, field
 def test_a_path_with_two_meanings_is_refused() -> None:
     with pytest.raises(CaseError, match=r"bad_path: the path 'a\.b' leads to two different values"):
         Fields({"query": "a.b"}).in_row({"a.b": "one", "a": {"b": "other"}})
+
+
+NAN = float("nan")
+
+
+class Incomparable:
+    """An object whose comparison raises."""
+
+    def __eq__(self, _: object) -> bool:
+        message = "not comparable"
+        raise RuntimeError(message)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class ComparesItems:
+    """An object whose comparison has an array as its result."""
+
+    def __eq__(self, _: object) -> Any:
+        return np.array([True, False])
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def at_two_keys(first: Any, second: Any) -> dict[str, Any]:
+    """A row where the path `a.b` leads to both values."""
+    return {"a.b": first, "a": {"b": second}}
+
+
+SAME, OTHER = Incomparable(), ComparesItems()
+pandas = pytest.importorskip("pandas")
+ABSENT: dict[str, dict[str, Any]] = {
+    "NaN": {"a": {"b": NAN}},
+    "NaN of NumPy": {"a": {"b": np.float64("nan")}},
+    "NaT": {"a": {"b": pandas.NaT}},
+    "NA": {"a": {"b": pandas.NA}},
+    "NA of another library": {"a": {"b": NAType()}},
+    "NaN at both keys": at_two_keys(NAN, float("nan")),
+    "NaN and a null": at_two_keys(NAN, None),
+    "NaN and NA": at_two_keys(NAN, pandas.NA),
+}
+AGREED: dict[str, tuple[dict[str, Any], Any]] = {
+    "NaN beside a text": (at_two_keys(NAN, "x"), "x"),
+    "a list with NaN": ({"a": {"b": [NAN, 1]}}, [NAN, 1]),
+    "equal lists with NaN": (at_two_keys([NAN, 1], [float("nan"), 1]), [NAN, 1]),
+    "equal mappings with NaN in a list": (at_two_keys({"c": [NAN]}, {"c": [float("nan")]}), {"c": [NAN]}),
+    "an array": ({"a": {"b": np.array(["x", "y"])}}, ["x", "y"]),
+    "equal arrays": (at_two_keys(np.array([1, 2]), np.array([1, 2])), [1, 2]),
+    "an array and a list": (at_two_keys(np.array([1, 2]), [1, 2]), [1, 2]),
+    "equal arrays in lists": (at_two_keys([np.array([1, 2])], [np.array([1, 2])]), [np.array([1, 2])]),
+    "an object that cannot be compared": ({"a": {"b": SAME}}, SAME),
+    "the same object at both keys": (at_two_keys(SAME, SAME), SAME),
+    "an object that compares its items": ({"a": {"b": OTHER}}, OTHER),
+    "the same of these at both keys": (at_two_keys(OTHER, OTHER), OTHER),
+}
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "lists": at_two_keys([NAN, 1], [NAN, 2]),
+    "lists of other lengths": at_two_keys([1], [1, 1]),
+    "mappings": at_two_keys({"c": 1}, {"c": 1, "d": NAN}),
+    "arrays": at_two_keys(np.array([1, 2]), np.array([1, 3])),
+    "a list and a text": at_two_keys(["x"], "x"),
+    "two objects that cannot be compared": at_two_keys(Incomparable(), Incomparable()),
+    "two objects that compare their items": at_two_keys(ComparesItems(), ComparesItems()),
+}
+
+
+@pytest.mark.parametrize("row", ABSENT.values(), ids=ABSENT)
+def test_path_to_what_tables_hold_for_nothing_leads_nowhere(row: dict[str, Any]) -> None:
+    assert value_at(row, "a.b") is None
+    assert Case.of(Fields.of({"query": "a.b"}).in_row(row)).query is None
+
+
+@pytest.mark.parametrize(("row", "value"), AGREED.values(), ids=AGREED)
+def test_path_leads_to_a_value_that_both_keys_give(row: dict[str, Any], value: Any) -> None:
+    assert repr(value_at(row, "a.b")) == repr(value)
+
+
+@pytest.mark.parametrize("row", DIFFERENT.values(), ids=DIFFERENT)
+def test_path_to_different_values_of_any_kind_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(CaseError, match=r"bad_path: the path 'a\.b' leads to two different values"):
+        value_at(row, "a.b")
 
 
 # --- rows of files ------------------------------------------------------------

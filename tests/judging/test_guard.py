@@ -257,6 +257,25 @@ def test_regenerate_may_be_asynchronous_and_return_messages(draft: Any) -> None:
             assert run().reason == "regenerated"
 
 
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.mark.parametrize(
+    ("first", "next_draft", "warned"),
+    [
+        pytest.param("bad one", ["good two", IMAGE], [False, True], id="an image comes"),
+        pytest.param(["bad one", IMAGE], "good two", [True, False], id="an image goes"),
+    ],
+)
+def test_each_draft_is_warned_of_for_what_it_holds_itself(
+    first: Any, next_draft: Any, warned: list[bool]
+) -> None:
+    case = {**CASE, "response": [{"role": "assistant", "content": first}]}
+    outcome = Guard(JUDGE).run(case, always([{"role": "assistant", "content": next_draft}]))
+    warnings = [draft.verdict.warnings for draft in outcome.drafts]
+    assert ["content_not_shown" in of_draft for of_draft in warnings] == warned
+
+
 def test_new_case_has_new_sources() -> None:
     model = ScriptedModel("<S2>1</S2>", "<S2>1</S2>", "<S2>5</S2>")
     answers: Any = iter([Case.of({**CASE, "context": ["a new one"]}), "good"])

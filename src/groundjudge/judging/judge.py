@@ -322,9 +322,11 @@ def case_hash(case: Case, inputs: Collection[Input]) -> str:
     for prompt_input in inputs:
         if prompt_input.is_custom:
             metadata[prompt_input.name] = case.metadata.get(prompt_input.name)
-    visible_case = case.model_copy(update={"metadata": metadata})
     try:
-        content = visible_case.model_dump_json(exclude=None if metadata else {"metadata"})
+        if metadata:
+            content = case.replace(metadata=metadata).model_dump_json()
+        else:
+            content = case.model_dump_json(exclude={"metadata"})
     except ValueError:  # tool calls may be nested deeper than pydantic goes
-        content = repr(visible_case)
+        content = repr(case.replace(metadata=metadata))
     return sha256(content.encode()).hexdigest()[:32]
