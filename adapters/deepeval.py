@@ -24,9 +24,9 @@ from groundjudge.errors import CaseError, GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
 from groundjudge.judging.load import JudgeLike, as_judge
 from groundjudge.judging.panel import Rule, Stop, with_models
-from groundjudge.models.cached import share_calls
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.redaction import RedactedError
+from groundjudge.models.shared import share_calls
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions

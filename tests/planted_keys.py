@@ -164,6 +164,94 @@ class OwnLLM(DeepEvalBaseLLM):
         return "m"
 
 
+class Completing:
+    """An object of a user's that answers, with its key in an attribute."""
+
+    name = "m"
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url
+        self.api_key = key
+
+    def complete(self, request: object) -> str | None:
+        return ask(self.url, self.api_key, request)
+
+
+class OwnClient(openai.OpenAI):
+    """A client of a class that adds a header to each request."""
+
+    @property
+    def default_headers(self) -> Any:
+        return {**super().default_headers, "x-own": KEY}
+
+
+def client_over(url: str, **transport: Any) -> Any:
+    """A client whose transport adds something."""
+    return client(url, http_client=openai.DefaultHttpxClient(**transport))
+
+
+def azure(url: str, make: Any = openai.AzureOpenAI, **credentials: Any) -> Any:
+    endpoint = url.removesuffix("/v1")
+    return make(azure_endpoint=endpoint, api_version="2025-01-01", **credentials, **SETTINGS), "m"
+
+
+async def async_token() -> str:
+    return KEY
+
+
+def with_default_headers(url: str) -> Any:
+    settings: dict[str, Any] = {"api_key": "none", "base_url": url.removesuffix("/v1"), **SETTINGS}
+    return ChatGroq(model="m", default_headers={"x-team": KEY}, **settings)
+
+
+def with_default_query(url: str) -> Any:
+    settings: dict[str, Any] = {"api_key": "none", "base_url": url.removesuffix("/v1"), **SETTINGS}
+    return ChatGroq(model="m", default_query={"tenant": KEY}, **settings)
+
+
+QUOTED = 'live"4f9a81c2\\d7e6<b35a'
+"""A key that JSON and HTML escape."""
+
+HEADERS = ("Authorization", "x-api-key", "api-key", "X-Subscription", "x-team", "HTTP-Referer", "Accept")
+"""Names of headers under which a key can be sent: only its value tells that it is one."""
+
+BY_VALUE: Mapping[str, Callable[[str], Any]] = {
+    **{f"header {name}": functools.partial(client, default_headers={name: f"{KEY}"}) for name in HEADERS},
+    "header with a scheme": lambda url: client(url, default_headers={"x-auth": f"Bearer {KEY}"}),
+    "header Cookie": lambda url: client(url, default_headers={"Cookie": f"theme=dark; session={KEY}"}),
+    "organization": lambda url: client(url, organization=KEY),
+    "project": lambda url: client(url, project=KEY),
+    "any query": lambda url: client(url, default_query={"tenant": KEY}),
+    "any query of a URL": lambda url: own(f"{url}?tenant={quote(KEY, safe='')}"),
+    "header of a transport": lambda url: client_over(url, headers={"x-team": KEY}),
+    "cookie of a transport": lambda url: client_over(url, cookies={"session": KEY}),
+    "query of a transport": lambda url: client_over(url, params={"tenant": KEY}),
+    "header of a class": lambda url: client(url, make=OwnClient),
+    "Azure api_key": lambda url: azure(url, api_key=KEY),
+    "azure_ad_token": lambda url: azure(url, azure_ad_token=KEY),
+    "azure_ad_token_provider": lambda url: azure(url, azure_ad_token_provider=lambda: KEY),
+    "async azure_ad_token_provider": lambda url: azure(
+        url, openai.AsyncAzureOpenAI, azure_ad_token_provider=async_token
+    ),
+    "LangChain default_headers": with_default_headers,
+    "LangChain default_query": with_default_query,
+    "object with complete": lambda url: Completing(url, KEY),
+}
+"""Places where the value alone tells that something is a secret; or a class of the user's."""
+
+CUSTOM_HEADERS = f"x-first: one\nx-team: {KEY}"
+SENT_FROM_ENVIRONMENT = {
+    "OPENAI_CUSTOM_HEADERS": CUSTOM_HEADERS,
+    "OPENAI_ORG_ID": KEY,
+    "OPENAI_PROJECT_ID": KEY,
+}
+"""Variables that the openai client reads itself."""
+
+
+def with_variable(name: str) -> Place:
+    return Place(own, environment=lambda _: {name: SENT_FROM_ENVIRONMENT[name], "OPENAI_API_KEY": "none"})
+
+
 AT_URL = (USER, PASSWORD)
 PLACES: Mapping[str, Place] = {
     "OPENAI_API_KEY": Place(own, environment=lambda _: {"OPENAI_API_KEY": KEY}),
@@ -181,13 +269,20 @@ PLACES: Mapping[str, Place] = {
     "LangChain": Place(groq),
     "LangChain with_retry": Place(lambda url: groq(url).with_retry(stop_after_attempt=1)),
     "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
-    "closure": Place(closure),
-    "partial": Place(lambda url: functools.partial(ask, url, KEY)),
+    # Nobody looks into a function: its key is known where the environment has it too.
+    "closure": Place(closure, environment=lambda _: {"OWN_SERVICE_KEY": KEY}),
+    "partial": Place(
+        lambda url: functools.partial(ask, url, KEY), environment=lambda _: {"OWN_SERVICE_KEY": KEY}
+    ),
     **{
         name: variable(name)
         for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AZURE_OPENAI_AD_TOKEN")
     },
     "proxy": variable("OWN_PROXY", f"http://proxy.example?key={KEY}"),
+    **{name: Place(make) for name, make in BY_VALUE.items()},
+    **{name: with_variable(name) for name in SENT_FROM_ENVIRONMENT},
+    "auth of a transport": Place(lambda url: client_over(url, auth=AT_URL), (PASSWORD,)),
+    "header with quotes": Place(lambda url: client(url, default_headers={"x-team": QUOTED}), (QUOTED,)),
 }
 
 

@@ -49,6 +49,7 @@ class Status:
     type: str | None = None
     retry_after: float | str | None = None
     body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,9 @@ class StandIn:
                 shown = Text(answer) if isinstance(answer, str) else answer
                 return web.json_response(completion(shown))
             case Status():
-                headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
+                headers = dict(answer.headers)
+                if answer.retry_after is not None:
+                    headers["Retry-After"] = str(answer.retry_after)
                 return web.json_response(error_of(answer), status=answer.status, headers=headers)
             case Raw():
                 headers = {"Content-Encoding": answer.encoding}

@@ -54,9 +54,9 @@ def ask_async(model: Model) -> Reply:
 
 
 async def close(model: Any) -> None:
-    """Close an asynchronous client in the loop that used it; other loops use copies."""
-    if type(model._given) is openai.AsyncOpenAI:  # noqa: SLF001
-        await model._given.close()  # noqa: SLF001
+    """Close an asynchronous client in the loop that used it."""
+    if type(model._callers_client) is openai.AsyncOpenAI:  # noqa: SLF001
+        await model._callers_client.close()  # noqa: SLF001
 
 
 both_ways = pytest.mark.parametrize("ask", [ask_sync, ask_async])
@@ -82,21 +82,28 @@ def test_the_library_retries_for_an_object_that_says_nothing_about_retries(ask: 
 def test_wrap_openai_traces_each_call_and_error_in_every_loop(kind: Any) -> None:
     with StandIn([Status(401, "bad key"), "fine"], latency=0.02) as server, LangSmith() as langsmith:
         tracer = langsmith.client()
-        client = wrap_openai(kind(base_url=server.url, api_key="k"), tracing_extra={"client": tracer})
-        model = as_model((client, "m"))
+
+        def traced_model() -> Model:
+            client = wrap_openai(kind(base_url=server.url, api_key="k"), tracing_extra={"client": tracer})
+            return as_model((client, "m"))
+
+        # An AsyncOpenAI serves one loop, here that of all synchronous callers.
+        model_of_sync_callers = traced_model()
 
         async def several() -> None:
+            model = traced_model()
             await asyncio.gather(*(model.acomplete(ASKED) for _ in range(4)))
-            ask_sync(model)
+            ask_sync(model_of_sync_callers)
             await close(model)
 
         with tracing_context(enabled=True, client=tracer, project_name="p"):
             with pytest.raises(ModelError, match="auth"):
-                ask_sync(model)
+                ask_sync(model_of_sync_callers)
             for _ in "12":
                 asyncio.run(several())
-                ask_sync(model)
+                ask_sync(model_of_sync_callers)
         tracer.flush()
+        shared_loop().run(close, model_of_sync_callers)
         runs = langsmith.of_project("p")
     assert len(runs) == len(server.requests) == 13
     assert ["bad key" in traced["error"] for traced in runs if traced.get("error")] == [True]

@@ -23,7 +23,8 @@ import groundjudge
 from groundjudge import ModelError, load
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.redaction import REDACTED, RedactedError, redact
+from groundjudge.models.redaction import RedactedError, redact
+from groundjudge.models.secret_values import REDACTED
 
 KEY = "live-4f9a81c2d7"
 
@@ -148,18 +149,30 @@ def test_the_cause_shows_what_was_raised_without_the_key() -> None:
     assert KEY.encode() not in pickle.dumps(raised.value)
 
 
-def test_an_error_of_a_models_own_is_cleaned_and_stays_the_same() -> None:
-    def asks(_: object, key: str = KEY) -> str:
-        try:
-            raise ValueError(key)  # noqa: TRY301  what a client does
-        except ValueError:
-            raise ModelError("quota", f"no money for {key}", "own") from None
+class OwnError(ModelError):
+    """One with arguments of its own."""
 
-    with pytest.raises(ModelError) as raised:
+    def __init__(self, message: str) -> None:
+        super().__init__("quota", message, "own")
+
+
+def test_an_error_of_a_models_own_is_copied_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OWN_KEY", KEY)
+    own_error = OwnError(f"no money for {KEY}")
+
+    def asks(_: object) -> str:
+        try:
+            raise ValueError(KEY)  # noqa: TRY301  what a client does
+        except ValueError:
+            raise own_error from None
+
+    with pytest.raises(OwnError) as raised:
         load("groundedness", model=asks).judge(ROW)
     assert str(raised.value) == "quota: no money for [redacted]"
     assert raised.value.args == ("quota", "no money for [redacted]", "own")
     assert KEY not in "".join(format_exception(raised.value))
+    assert own_error.message == f"no money for {KEY}", "nobody writes into the user's own object"
+    assert own_error.verdict is None
 
 
 def test_a_reply_keeps_what_the_case_itself_shows() -> None:

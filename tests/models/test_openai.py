@@ -62,8 +62,13 @@ def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
     """A model of the library's own client, and one of each of openai's; no client retries by itself."""
     plain: Any = {"base_url": server.url, "api_key": "k", "max_retries": 0}
     with openai.OpenAI(**plain) as client:
-        clients = [client, openai.AsyncOpenAI(**plain)]
-        yield [model_at(server, max_retries=0), *(OpenAIModel("m", client=each) for each in clients)]
+        async_client = openai.AsyncOpenAI(**plain)
+        yield [
+            model_at(server, max_retries=0),
+            OpenAIModel("m", client=client),
+            OpenAIModel("m", client=async_client),
+        ]
+        shared_loop().run(async_client.close)
 
 
 # What is sent, and what it becomes
@@ -333,24 +338,45 @@ def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
 # Event loops and threads
 
 
+def in_thread_of_a_run(model: OpenAIModel) -> Reply:
+    """The reply in a loop as each run over many cases has one."""
+    run_thread = LoopThread("run")
+    try:
+        return run_thread.run(model.acomplete, request())
+    finally:
+        run_thread.close()
+
+
+async def ask_twice_and_close(model: OpenAIModel) -> Reply:
+    await model.acomplete(request())
+    reply = await model.acomplete(request())
+    client = model._callers_client  # noqa: SLF001
+    if isinstance(client, openai.AsyncOpenAI):
+        await client.close()
+    else:
+        client.close()
+    return reply
+
+
 @pytest.mark.parametrize("kind", ["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"])
 def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> None:
     azure = "Azure" in kind
     with StandIn() as server:
         there = {"azure_endpoint": server.root, "api_version": "2025-01-01"}
-        client = getattr(openai, kind)(api_key="k", **(there if azure else {"base_url": server.url}))
-        model = OpenAIModel("m", client=client)
+        settings = there if azure else {"base_url": server.url}
 
-        async def in_first_loop() -> Reply:
-            reply = await model.acomplete(request())
-            if "Async" in kind:
-                await client.close()  # other loops use copies
-            return reply
+        def make_model() -> OpenAIModel:
+            return OpenAIModel("m", client=getattr(openai, kind)(api_key="k", **settings))
 
-        replies = [asyncio.run(in_first_loop()), ask_sync(model), ask(model), ask(model), ask_sync(model)]
-        if "Async" not in kind:
-            client.close()
-    assert [reply.text for reply in replies] == ["fine"] * 5
+        model = make_model()
+        replies = [ask_sync(model), in_thread_of_a_run(model), ask_sync(model)]
+        # An asynchronous client serves one loop: that of synchronous callers, or one of the caller's.
+        other_model = make_model() if "Async" in kind else model
+        replies += [asyncio.run(ask_twice_and_close(other_model))]
+        if "Async" in kind:
+            shared_loop().run(model._callers_client.close)  # noqa: SLF001
+    assert [reply.text for reply in replies] == ["fine"] * 4
+    assert len(server.requests) == 5
     for seen in server.requests:
         assert seen.path == ("/openai/deployments/m/chat/completions" if azure else "/v1/chat/completions")
         assert seen.query == ({"api-version": "2025-01-01"} if azure else {})
@@ -366,18 +392,52 @@ async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
 
         transport = openai.DefaultAsyncHttpxClient(event_hooks={"request": [hook]})
         async with openai.AsyncOpenAI(base_url=server.url, api_key="k", http_client=transport) as client:
+            before = state_of(client)
             model = OpenAIModel("m", client=client)
-            for _ in range(2):
-                run_thread = LoopThread("run")
-                await asyncio.to_thread(run_thread.run, model.acomplete, request())
-                run_thread.close()
-            assert hooked == [], "the connections of the caller's loop are not for other loops"
             await model.acomplete(request())
             await OpenAIModel("m", client=client).acomplete(request())
             del model
             gc.collect()
             assert len(hooked) == 2
             assert not client.is_closed()
+            assert state_of(client) == before
+
+
+def state_of(client: Any) -> list[dict[str, object]]:
+    """The attributes of what a client's calls go through; its own change with its first call."""
+    completions = client.chat.completions
+    transport: Any = client._client  # noqa: SLF001
+    return [dict(vars(client.chat)), dict(vars(completions)), {"transport": transport}]
+
+
+def test_a_sync_client_is_not_written_into() -> None:
+    with StandIn() as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
+        before = state_of(client)
+        ask_sync(OpenAIModel("m", client=client))
+        assert state_of(client) == before
+
+
+async def test_an_async_client_of_a_loop_that_is_blocked_says_why_it_fails_in_another() -> None:
+    with StandIn() as server:
+        async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as client:
+            model = OpenAIModel("m", client=client)
+            await model.acomplete(request())
+            with pytest.raises(ModelError, match="this one was used in another before"):
+                ask_sync(model)
+
+
+# Nobody closes the connections in the loop that has ended.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_async_client_of_a_loop_that_has_ended_says_why_it_fails_in_another() -> None:
+    with StandIn() as server:
+        client = openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0)
+        model = OpenAIModel("m", client=client)
+        assert ask(model).text == "fine"
+        with pytest.raises(ModelError, match="this one was used in another before"):
+            ask(model)
+        assert ask(model).text == "fine", "the broken connection is dropped"
+        del client, model
+        gc.collect()
 
 
 async def test_sync_client_serves_many_async_calls_concurrently() -> None:

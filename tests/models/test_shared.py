@@ -8,8 +8,8 @@ from typing import Any
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, Reply, load
-from groundjudge.models.cached import KEPT, share_calls
 from groundjudge.models.loop_thread import shared_loop
+from groundjudge.models.shared import MOST_CALLS, share_calls
 from groundjudge.types import Judge, Request
 
 JUDGE: Judge = load("groundedness", model="offline")
@@ -72,8 +72,8 @@ async def test_a_call_in_another_loop_is_not_waited_for() -> None:
 async def test_oldest_unshared_call_is_dropped() -> None:
     model = ScriptedModel("a")
     one, other = share_calls(model)
-    for number in range(KEPT + 1):
+    for number in range(MOST_CALLS + 1):
         await one.acomplete(request(str(number)))
-    assert len(one.calls) == KEPT
+    assert len(one.calls) == MOST_CALLS
     await other.acomplete(request("0"))
-    assert len(model.asked) == KEPT + 2
+    assert len(model.asked) == MOST_CALLS + 2

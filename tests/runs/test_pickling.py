@@ -6,7 +6,6 @@ import copy
 import pickle
 import re
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -150,27 +149,8 @@ class Settings:
 KEY = "live-4f9a81c2d7"
 
 
-def with_a_closure(value: str) -> Callable[[object], str]:
-    settings = {"headers": [{"Authorization": value}]}
-    return lambda _: GOOD + str(settings)[:0]
-
-
-def with_a_default(value: str) -> Any:
-    def ask(_: object, password: str = value) -> str:
-        return GOOD + password[:0]
-
-    return ask
-
-
-def asked_by(token: str, _: object) -> str:
-    return GOOD + token[:0]
-
-
 HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
     # from a key to the function that holds it, and the name in the warning
-    "closure": (with_a_closure, "Authorization"),
-    "default": (with_a_default, "password"),
-    "partial": (lambda key: partial(asked_by, key), "token"),
     "bound method": (lambda key: Settings(api_key=key).ask, "api_key"),
     "object": (lambda key: Settings(settings=SecretStr(key)), "settings"),
     "URL": (lambda key: Settings(endpoint=f"http://me:{key}@host/v1"), "endpoint"),

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from groundjudge.batches.provider import CODES, Batch, without_first
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.models.answer import check_key, model_error, model_errors
-from groundjudge.models.redaction import secrets_of
+from groundjudge.models.secret_values import secrets_of
 from groundjudge.replies.reply import Reply, usage_of
 
 if TYPE_CHECKING:  # results are read without the extra, too

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.redaction import RedactedError, Secrets, of_environment, redact, remove_secrets
+from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms
+from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets, request_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -43,27 +44,30 @@ MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IG
 
 
 def parse_body(answer: object) -> object:
-    """What an endpoint sent or a client returned, as a mapping where that is possible."""
+    """Return what an endpoint sent or a client returned, as a mapping where that is possible."""
     if isinstance(answer, bytes):
         with suppress(ValueError, RecursionError):
             return json.loads(answer)
         return answer.decode(errors="replace")
-    # The class is asked because a mock has every attribute.
-    return cast("Any", answer).model_dump(warnings=False) if hasattr(type(answer), "model_dump") else answer
+    if hasattr(type(answer), "model_dump"):  # the class is asked because a mock has every attribute
+        return cast("Any", answer).model_dump(warnings=False)
+    return answer
 
 
 def no_reply(body: object) -> str:
-    """What is wrong with a response in which there is no reply."""
+    """Return what is wrong with a response in which there is no reply."""
     return f"the response is not a chat completion: {message_of(body)}"
 
 
 def message_of(body: object) -> str:
-    """The message in an endpoint's error body, whichever of the usual shapes the body has."""
+    """Return the message in an endpoint's error body, whichever of the usual shapes the body has."""
     match body:
+        # A list is Google's.
         case {"error": object() as inner} | [{"error": object() as inner}] if inner:
             return message_of(inner)
         case {"message": str(message)} | str(message):
-            return message.strip()[:MAX_MESSAGE_LENGTH] or NO_REASON
+            message = message.strip()[:MAX_MESSAGE_LENGTH]
+            return message or NO_REASON
         case None:
             return NO_REASON
         case _:
@@ -71,7 +75,7 @@ def message_of(body: object) -> str:
 
 
 def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:
-    """The error of a model. Nothing else makes one, so that no message has a key in it.
+    """Return the error of a model. Nothing else makes one, so that no message has a key in it.
 
     Args:
         code: one of the codes of ModelError.
@@ -79,7 +83,7 @@ def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> M
         model: the model's name.
         secrets: the keys and passwords that the model uses; those in the environment are known.
     """
-    return ModelError(code, redact(message, [*secrets, *of_environment()]), model)
+    return ModelError(code, redact(message, [*secrets, *environment_secrets()]), model)
 
 
 @contextmanager
@@ -96,7 +100,7 @@ def model_errors(
 def error_of(
     error: Exception, model: str, who: str, secrets: Secrets = (), remedies: Mapping[str, str] = NO_REMEDIES
 ) -> ModelError:
-    """What a function or any client raised, as a ModelError; of a ModelError only the text changes.
+    """Return a ModelError for what a function or any client raised; of a ModelError only the text changes.
 
     Clients are known by what their exceptions have in common: `status_code`, `code`, `body`, `response`, and
     the names of their classes. So no client needs to be imported.
@@ -108,22 +112,49 @@ def error_of(
         secrets: as for `model_error`.
         remedies: what the user can do about it, by the error's code.
     """
+    secrets = {*secrets}
+    for cause in _causes(error):
+        secrets |= request_secrets(cause)
     if isinstance(error, ModelError):
-        cause = error.__cause__ or error.__context__
-        error.message = redact(error.message, [*secrets, *of_environment()])
-        error.args = (error.code, error.message, error.subject)
-        if cause and not isinstance(cause, RedactedError):
-            error.__cause__ = RedactedError(cause, secrets)
-        return error
+        return _clean_copy(error, secrets)
     code = code_of(error)
-    remedy = f" ({remedies[code]})" if code in remedies else ""
-    found = model_error(code, f"{who}{message_in(error)}{remedy}", model, secrets=secrets)
-    found.__cause__ = RedactedError(error, secrets)
-    found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None) or {})
-    # The openai client counts in a header how often it sent the request again itself.
-    sent: Any = getattr(getattr(error, "request", None), "headers", {})
-    found.retries = int(sent.get("x-stainless-retry-count") or 0)
-    return found
+    message = f"{who}{message_in(error)}"
+    if code in remedies:
+        message += f" ({remedies[code]})"
+    result = model_error(code, message, model, secrets)
+    result.__cause__ = RedactedError(error, secrets)
+    response_headers = getattr(getattr(error, "response", None), "headers", None)
+    if response_headers:
+        result.retry_after = _retry_after(response_headers)
+    result.retries = _client_retries(error)
+    return result
+
+
+def _clean_copy(error: ModelError, secrets: Secrets) -> ModelError:
+    """Return a ModelError that the user's code raised, without secrets; the user's object stays as it is."""
+    # It is not made by `copy`, which calls __init__: a class of the user's may take other arguments.
+    result: ModelError = type(error).__new__(type(error))
+    vars(result).update(vars(error))
+    result.message = redact(error.message, [*secrets, *environment_secrets()])
+    result.args = (error.code, result.message, error.subject)
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, RedactedError):
+        result.__cause__ = cause
+    elif cause:
+        result.__cause__ = RedactedError(cause, secrets)
+    # It is raised while the user's own error is handled, whose text is not clean.
+    result.__suppress_context__ = True
+    return result.with_traceback(error.__traceback__)
+
+
+def _client_retries(error: Exception) -> int:
+    """Return how often the openai client sent a request again itself, which it counts in a header."""
+    headers: Any = None
+    with suppress(RuntimeError):  # httpx raises if an exception has no request
+        headers = getattr(getattr(error, "request", None), "headers", None)
+    if headers is None:
+        return 0
+    return int(headers.get("x-stainless-retry-count") or 0)
 
 
 def check_key(key: object, origin: str, model: str) -> None:
@@ -138,21 +169,35 @@ def check_key(key: object, origin: str, model: str) -> None:
 
 
 def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
-    """The reply without the keys that the endpoint was sent, where the request itself does not show them."""
+    """Return the reply without the secrets that the endpoint was sent, unless the request shows them too."""
     texts = {name: str(getattr(reply, name) or "") for name in ("text", "finish_reason", "model", "refusal")}
-    shown = "\n".join(texts.values())
-    unseen = [secret for secret in secrets if secret in shown and secret not in str(request.messages)]
-    clean: dict[str, Any] = {name: remove_secrets(text, unseen) for name, text in texts.items() if text}
-    return replace(reply, tokens=None, **clean) if unseen else reply
+    reply_text = "\n".join(texts.values())
+    echoes: list[str] = []
+    for secret in secrets:
+        forms = secret_forms(secret)
+        echoes_of_secret = [form for form in forms if form in reply_text]
+        if len(secret) >= SHORTEST_SECRET and echoes_of_secret:
+            request_text = str(request.messages)
+            if not any(form in request_text for form in forms):
+                echoes += echoes_of_secret
+    if not echoes:
+        return reply
+    changes: dict[str, Any] = {"tokens": None}  # the tokens spell the text
+    for name, text in texts.items():
+        if text:
+            changes[name] = remove_secrets(text, echoes)
+    return replace(reply, **changes)
 
 
 def code_of(error: Exception) -> str:
-    """The code of a ModelError for an exception: by its HTTP status, or else by the names of its classes."""
-    if any(kind.__name__ in UNPARSED for each in _causes(error)[:2] for kind in type(each).__mro__):
-        return "server"
-    own = getattr(error, "code", None)
-    status = getattr(error, "status_code", own)
-    if own in QUOTA or getattr(error, "type", None) in QUOTA:
+    """Return the code of a ModelError for an exception: by its status, or by the names of its classes."""
+    causes = _causes(error)
+    for cause in causes[:2]:
+        if any(kind.__name__ in UNPARSED for kind in type(cause).__mro__):
+            return "server"
+    code = getattr(error, "code", None)
+    status = getattr(error, "status_code", code)
+    if code in QUOTA or getattr(error, "type", None) in QUOTA:
         return "quota"
     if status == FORBIDDEN and MODERATED.search(message_in(error)):
         return "bad_request"  # this row is rejected, not the key
@@ -160,38 +205,54 @@ def code_of(error: Exception) -> str:
         return code_of_status(status)
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError | zlib.error):
         return "server"  # the client could not read what the endpoint sent
+    if not _code_by_class(error):
+        return "failed"
     # The openai client calls every error of its transport a timeout; the first cause is what happened.
-    kinds = [kind for kind in map(_kind, _causes(error)) if kind]
-    return kinds[-1] if _kind(error) else "failed"
+    code_of_first = "failed"
+    for cause in causes:
+        code_of_first = _code_by_class(cause) or code_of_first
+    return code_of_first
 
 
 def message_in(error: BaseException) -> str:
-    """What an exception says: the endpoint's own words, or else those of the first cause."""
+    """Return what an exception says: the endpoint's own words, or else those of the first cause."""
     if isinstance(error, RedactedError):
         return error.clean(message_in(error.raised))
-    status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+    status = getattr(error, "status_code", None)
     if isinstance(status, int) and hasattr(error, "body"):
-        return f"{status}: {message_of(body)}"
-    cause = _causes(error)[-1] if _kind(error) else error
-    return f"{type(cause).__name__}: {cause}".removesuffix(": ")
+        return f"{status}: {message_of(error.body)}"
+    if _code_by_class(error):
+        error = _causes(error)[-1]
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
-def _kind(error: BaseException) -> str | None:
+def _code_by_class(error: BaseException) -> str | None:
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
-    return next((code for part, code in KINDS.items() if part in names), None)
+    for part, code in KINDS.items():
+        if part in names:
+            return code
+    return None
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The exception, and what it was raised from, down to the first."""
-    return [error, *(_causes(error.__cause__) if error.__cause__ else ())]
+    """Return the exception and what it was raised from, down to the first."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:  # an exception can be raised from itself
+        causes.append(cause)
+        cause = cause.__cause__
+    return causes
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
+    """Return the seconds that the endpoint asks to wait, which it gives as a number or as a date."""
     for header, units in (("retry-after-ms", 1000), ("retry-after", 1)):
-        said = str(headers.get(header, ""))
+        value = str(headers.get(header, ""))
         with suppress(ValueError, OverflowError):
-            date = email.utils.parsedate_tz(said)
-            seconds = email.utils.mktime_tz(date) - time.time() if date else float(said) / units
+            date = email.utils.parsedate_tz(value)
+            if date:
+                seconds = email.utils.mktime_tz(date) - time.time()
+            else:
+                seconds = float(value) / units
             return max(seconds, 0.0) if math.isfinite(seconds) else None
     return None

@@ -1,4 +1,4 @@
-"""Replies that serve more than one request: from a file, or from another judge that asks the same."""
+"""Replies that serve more than one request, from a file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,7 +23,7 @@ from groundjudge.files import private_opener
 from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.rubric.model import Model, identity_of
+from groundjudge.rubric.model import identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -32,15 +32,10 @@ PATIENCE = 5.0
 
 TABLE = "replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
-IS_OWN = """SELECT (SELECT count(*) FROM sqlite_master WHERE sql IS NOT ?) = 0
+IS_CACHE = """SELECT (SELECT count(*) FROM sqlite_master WHERE sql IS NOT ?) = 0
 AND (SELECT application_id FROM pragma_application_id) = 0
 AND (SELECT user_version FROM pragma_user_version) = 0"""
 """Whether a database has nothing but the one table of a cache, or nothing at all."""
-
-Calls: TypeAlias = "dict[str, tuple[SharedModel, asyncio.Task[Reply]]]"
-
-KEPT = 512
-"""How many calls two models that share them keep; the oldest is dropped first."""
 
 log = logging.getLogger("groundjudge")
 
@@ -72,7 +67,9 @@ class CachedModel:
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
         self.model = model_of(model)
-        self.name, self.path, self.repeat = self.model.name, Path(path), repeat
+        self.name = self.model.name
+        self.path = Path(path)
+        self.repeat = repeat
         self._lock = threading.Lock()
         self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
         if not self.identity:
@@ -82,22 +79,10 @@ class CachedModel:
             )
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         try:
-            file = self.path.resolve()
-            with suppress(FileExistsError):  # SQLite makes the files beside it with the same mode
-                open(file, "xb", opener=private_opener).close()
-            _check_own(file)
-            self._file = sqlite3.connect(
-                file, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-            )
-            weakref.finalize(self, self._file.close)
-            # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
-            # mode does not wait: it fails if another process has the file, and then that one changes it.
-            with suppress(sqlite3.OperationalError):
-                self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("PRAGMA synchronous = NORMAL")
-            self._file.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
+            self._file = _open_cache(self.path.resolve())
         except (sqlite3.Error, OSError) as error:
             raise model_error("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
+        weakref.finalize(self, self._file.close)
 
     @property
     def identity(self) -> str:
@@ -114,19 +99,20 @@ class CachedModel:
         if not identity:
             return await self.model.acomplete(request)
         key = self._key(request, identity)
-        place = id(asyncio.get_running_loop()), key
-        if place in self._in_flight:
+        call_id = id(asyncio.get_running_loop()), key
+        if call_id in self._in_flight:
             # Once: if the first one's reply could not be read, all others are sent.
-            await self._in_flight[place].wait()
-            return await self._found_or_asked(key, request)
-        ended = self._in_flight[place] = asyncio.Event()
+            await self._in_flight[call_id].wait()
+            return await self._look_up_or_ask(key, request)
+        end_of_call = asyncio.Event()
+        self._in_flight[call_id] = end_of_call
         try:
-            return await self._found_or_asked(key, request)
+            return await self._look_up_or_ask(key, request)
         finally:
             # Whoever waits continues when this task waits for something else, which is after its judge has
-            # read the reply and kept it.
-            del self._in_flight[place]
-            ended.set()
+            # read the reply and stored it.
+            del self._in_flight[call_id]
+            end_of_call.set()
 
     def close(self) -> None:
         """Close the file. After that every request goes to the model, with a warning in the log."""
@@ -136,23 +122,33 @@ class CachedModel:
         """Pickle the model and the path, not the open file."""
         return partial(CachedModel, self.model, self.path.absolute(), repeat=self.repeat), ()
 
-    async def _found_or_asked(self, key: str, request: Request) -> Reply:
-        row = None if request.fresh else self._execute("SELECT reply FROM replies WHERE key = ?", key)
-        with suppress(ValidationError):  # what is in the file may be no reply
-            if row:
-                stored = StoredReply.model_validate_json(row[0])
-                return Reply(**dict(stored), usage=Usage(), cached=True)
+    async def _look_up_or_ask(self, key: str, request: Request) -> Reply:
+        if not request.fresh:
+            stored = self._look_up(key)
+            if stored is not None:
+                return stored
         reply = await self.model.acomplete(request)
-        return replace(reply, keep=partial(self._keep, key, reply))
+        return replace(reply, keep=partial(self._store, key, reply))
 
-    def _keep(self, key: str, reply: Reply) -> None:
+    def _look_up(self, key: str) -> Reply | None:
+        row = self._execute("SELECT reply FROM replies WHERE key = ?", key)
+        if row is None:
+            return None
+        try:
+            stored = StoredReply.model_validate_json(row[0])
+        except ValidationError:  # what is in the file may be no reply
+            return None
+        return Reply(**dict(stored), usage=Usage(), cached=True)
+
+    def _store(self, key: str, reply: Reply) -> None:
         text = StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
     def _key(self, request: Request, identity: str) -> str:
         version = 3  # increase it when the meaning of keys changes
-        asked = [[dict(message) for message in request.messages], dict(request.parameters)]
-        parts = [version, identity, *asked, [self.repeat, request.repeat]]
+        messages = [dict(message) for message in request.messages]
+        repeats = [self.repeat, request.repeat]
+        parts = [version, identity, messages, dict(request.parameters), repeats]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
     def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:
@@ -165,17 +161,42 @@ class CachedModel:
             return None
 
 
-def _check_own(path: Path) -> None:
+def _open_cache(path: Path) -> sqlite3.Connection:
+    """Open the file of a cache, or make it.
+
+    Raises:
+        sqlite3.Error, OSError: it cannot be opened, or is of another application.
+    """
+    with suppress(FileExistsError):  # SQLite makes the files beside it with the same mode
+        open(path, "xb", opener=private_opener).close()
+    _check_is_cache(path)
+    file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
+        # mode does not wait: it fails if another process has the file, and then that one changes it.
+        with suppress(sqlite3.OperationalError):
+            file.execute("PRAGMA journal_mode = WAL")
+        file.execute("PRAGMA synchronous = NORMAL")
+        file.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _check_is_cache(path: Path) -> None:
     """Look at a file before it is opened as a cache, without writing to it or beside it.
 
     Raises:
         sqlite3.Error: it is of another application.
     """
-    # Where a log is, somebody may have it open, and a part of it is only there. Else nothing may be made.
-    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    if path.with_name(f"{path.name}-wal").exists():
+        mode = "mode=ro"  # somebody may have it open, and a part of it is only in the log
+    else:
+        mode = "immutable=1"  # SQLite would make files beside it
     with closing(sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True, timeout=PATIENCE)) as file:
-        (is_own,) = file.execute(IS_OWN, [f"CREATE TABLE {TABLE}"]).fetchone()
-    if not is_own or path.stat().st_size == 1:  # which is nothing to SQLite
+        (is_cache,) = file.execute(IS_CACHE, [f"CREATE TABLE {TABLE}"]).fetchone()
+    if not is_cache or path.stat().st_size == 1:  # which is nothing to SQLite
         message = "it holds something else"
         raise sqlite3.DatabaseError(message)
 
@@ -188,60 +209,3 @@ class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", s
     model: str | None
     refusal: str | None
     tokens: tuple[Token, ...] | None
-
-
-def share_calls(model: Model) -> tuple[SharedModel, SharedModel]:
-    """Two models that share the calls of one: each makes only the calls that the other has not made.
-
-    A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that
-    made the call. An error is shared with a model that is waiting for the call, but not kept.
-    """
-    calls: Calls = {}
-    return SharedModel(model, calls), SharedModel(model, calls)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SharedModel:
-    """One of two models that share calls; see `shared`.
-
-    Attributes:
-        model: the underlying model.
-        calls: those that one of the two has made and the other one has not asked for, by the request.
-    """
-
-    model: Model
-    calls: Calls
-
-    @property
-    def name(self) -> str:
-        """The name of the underlying model."""
-        return self.model.name
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Answer with the reply to the other model's call for this request, or make the call.
-
-        A call continues when the one who made it is cancelled: the other may wait for it.
-
-        Raises:
-            ModelError: as for the underlying model.
-        """
-        key = repr((request.messages, request.parameters, request.repeat))
-        maker, call = self.calls.pop(key, (self, None))
-        if call and maker is not self and _can_serve(call):
-            reply = await asyncio.shield(call)
-            return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        call = asyncio.create_task(self.model.acomplete(request))
-        self.calls[key] = self, call
-        if len(self.calls) > KEPT:
-            del self.calls[next(iter(self.calls))]
-        return await asyncio.shield(call)
-
-
-def _can_serve(call: asyncio.Task[Reply]) -> bool:
-    """Whether the call has succeeded, or is made in the running event loop.
-
-    A synchronous judge blocks its caller's loop, and with it a call that runs there.
-    """
-    if call.done():
-        return not (call.cancelled() or call.exception())
-    return call.get_loop() is asyncio.get_running_loop()

@@ -34,7 +34,7 @@ USER = re.compile(r'(?<=://)[^/@\s"]+@')
 
 
 def identity_by_settings(name: str, model: object) -> str:
-    """The identity of a model: its name, and a hash of its settings.
+    """Return the identity of a model: its name, and a hash of its settings.
 
     Settings tell what an installed package does, and what it does with nothing but plain values, classes and
     such objects again. What code of your own does, nobody can tell: it says so itself, by an attribute
@@ -44,39 +44,42 @@ def identity_by_settings(name: str, model: object) -> str:
         "" if the model, or anything in its settings, cannot be told from others.
     """
     try:
-        text = json.dumps(model, default=_told)
+        text = json.dumps(model, default=_describe)
     except (TypeError, ValueError, RecursionError):
         return ""
-    told = json.dumps(json.loads(text, object_hook=_without_secrets), sort_keys=True)
-    return f"{name} {sha256(USER.sub('', told).encode()).hexdigest()[:16]}"
+    settings = json.loads(text, object_hook=_without_secrets)
+    text = USER.sub("", json.dumps(settings, sort_keys=True))
+    return f"{name} {sha256(text.encode()).hexdigest()[:16]}"
 
 
-def own_identity(value: object) -> str:
-    """What an object of the user's says of itself: its attribute `identity`; "" without one."""
-    said = getattr(value, "identity", "")
-    return said if isinstance(said, str) else ""
+def declared_identity(value: object) -> str:
+    """Return what an object of the user's says of itself: its attribute `identity`; "" without one."""
+    identity = getattr(value, "identity", "")
+    return identity if isinstance(identity, str) else ""
 
 
-def sent_by(client: Any) -> dict[str, Any]:  # noqa: ANN401  of any provider, or a part of one
-    """What a provider's client, or that of a part such as `chat.completions`, adds to its requests."""
-    client = client if hasattr(client, SENT[0]) else getattr(client, "_client", client)
-    through = getattr(client, "_client", None)  # the client of HTTP
-    headers = dict[str, object](getattr(through, "headers", None) or {})
-    return {
-        "base_url": str(getattr(client, "base_url", "")),
-        **{name: getattr(client, name, None) for name in SENT},
-        "headers": {name: headers[name] for name in headers.keys() - {"user-agent"}},
-        "params": str(getattr(through, "params", "")),
-    }
+def client_settings(client: Any) -> dict[str, Any]:  # noqa: ANN401  of any provider, or a part of one
+    """Return what a provider's client, or that of a part such as `chat.completions`, adds to its requests."""
+    if not hasattr(client, SENT[0]):
+        client = getattr(client, "_client", client)
+    http_client = getattr(client, "_client", None)
+    headers = dict[str, object](getattr(http_client, "headers", None) or {})
+    headers.pop("user-agent", None)  # it has the version of httpx
+    settings: dict[str, Any] = {"base_url": str(getattr(client, "base_url", ""))}
+    for name in SENT:
+        settings[name] = getattr(client, name, None)
+    settings["headers"] = headers
+    settings["params"] = str(getattr(http_client, "params", ""))
+    return settings
 
 
 def class_of(value: object) -> str:
-    """The name of a value's class and of its module."""
+    """Return the name of a value's class and of its module."""
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def not_pickled(model: str, what: str) -> PicklingError:
-    """The error of a model that cannot be sent to another process: only how to make it can, never a key.
+    """Return the error of a model that cannot be sent to another process: how it can be, and never a key.
 
     Args:
         model: the model's name.
@@ -89,20 +92,21 @@ def not_pickled(model: str, what: str) -> PicklingError:
     )
 
 
-def same(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
-    """A model's copy: itself, so that copying it needs no pickling."""
+def itself(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
+    """Return a model as its own copy, so that copying it needs no pickling."""
     return model
 
 
-def _told(value: Any) -> object:  # noqa: ANN401
-    """What stands for a value that JSON does not have.
+def _describe(value: Any) -> object:  # noqa: ANN401
+    """Return what stands for a value that JSON does not have.
 
     Raises:
         TypeError: it is of no installed package, or has no settings.
     """
     kind = type(cast("object", value))
-    if said := own_identity(value):
-        return said
+    identity = declared_identity(value)
+    if identity:
+        return identity
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, set | frozenset):
@@ -110,16 +114,23 @@ def _told(value: Any) -> object:  # noqa: ANN401
     if hasattr(kind, "get_secret_value"):
         return None
     if hasattr(value, SENT[0]):
-        return {"class": class_of(value), **sent_by(value)}
-    if not INSTALLED.search(getattr(sys.modules.get(kind.__module__), "__file__", None) or ""):
+        return {"class": class_of(value), **client_settings(value)}
+    source = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if source is None or not INSTALLED.search(source):
         raise TypeError(class_of(value))
     settings: dict[str, Any] = {**vars(value)}
-    if declared := cast("dict[str, Any]", getattr(kind, "model_fields", None)):
-        settings |= value.model_extra or {}
-        # What is left out of a dump is made of the other fields, but for a client that was given.
-        made = [name for name in declared if declared[name].exclude and settings[name] is not None]
-        settings |= {name: {"class": class_of(settings[name]), **sent_by(settings[name])} for name in made}
-    return {"class": class_of(value), **{name: settings[name] for name in settings.keys() - UNRELATED}}
+    fields: dict[str, Any] | None = getattr(kind, "model_fields", None)
+    if fields:
+        settings.update(value.model_extra or {})
+        for name, model_field in fields.items():
+            # What is left out of a dump is made of the other fields, but for a client that was passed.
+            if model_field.exclude and settings[name] is not None:
+                settings[name] = {"class": class_of(settings[name]), **client_settings(settings[name])}
+    description: dict[str, Any] = {"class": class_of(value)}
+    for name, setting in settings.items():
+        if name not in UNRELATED:
+            description[name] = setting
+    return description
 
 
 def _without_secrets(settings: dict[str, object]) -> dict[str, object]:

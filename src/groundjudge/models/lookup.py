@@ -16,10 +16,17 @@ from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
 from groundjudge.models.answer import model_error, model_errors, without_echo
-from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same
+from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
-from groundjudge.models.redaction import LENGTH_OF_KEYS, RedactedError, of_environment, secrets_in, secrets_of
-from groundjudge.models.unsupported_parameters import learnt_from, negotiate
+from groundjudge.models.redaction import RedactedError
+from groundjudge.models.secret_values import (
+    LENGTH_OF_KEYS,
+    environment_secrets,
+    provided_tokens,
+    secrets_in,
+    secrets_of,
+)
+from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -79,26 +86,34 @@ class FunctionModel:
     name: str = ""
 
     def __post_init__(self) -> None:
-        default = getattr(self.function, "__name__", type(self.function).__name__)
-        object.__setattr__(self, "name", self.name or default)
+        if not self.name:
+            name = getattr(self.function, "__name__", type(self.function).__name__)
+            object.__setattr__(self, "name", name)
 
     @property
     def identity(self) -> str:
         """What tells this function from others, for a cache: its attribute `identity`, or its object's."""
-        return own_identity(self.function) or own_identity(getattr(self.function, "__self__", None))
+        identity = declared_identity(self.function)
+        return identity or declared_identity(getattr(self.function, "__self__", None))
+
+    @property
+    def _holder(self) -> object:
+        """The object that a method belongs to, or else the function itself, which may be an object."""
+        return getattr(self.function, "__self__", self.function)
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys and passwords among the function's variables, and the keys in the environment."""
-        keys = (value for value in of_environment() if len(value) >= LENGTH_OF_KEYS)
-        return *secrets_of(self.function), *keys
+        """The keys in the environment, and those in attributes of the function's object."""
+        environment_keys = [value for value in environment_secrets() if len(value) >= LENGTH_OF_KEYS]
+        return (*secrets_of(self._holder), *environment_keys)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled. A key among the function's variables or attributes gives a RuntimeWarning."""
-        if held := sorted({name for name, _ in secrets_in(self.function)}):
+        """Return what is pickled. A key in an attribute of the function's object gives a RuntimeWarning."""
+        names = {name for name, _ in secrets_in(self._holder)}
+        if names:
             message = (
                 f"the model {self.name} is pickled with what looks like a key or a password, in "
-                f"{', '.join(held)}: read it from the environment inside the function"
+                f"{', '.join(sorted(names))}: read it from the environment inside the function"
             )
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         return {"function": self.function, "name": self.name}
@@ -110,11 +125,13 @@ class FunctionModel:
             ModelError: the function raised an exception, or its result cannot be read as a reply.
         """
         if "response_format" in request.added_parameters and request.rubric.structured != "always":
-            # It was added for a re-ask, and nobody would notice that it is refused.
-            kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
-            request = replace(request, parameters=kept)
+            # It was added for a re-ask, and nobody would notice that the function does not know it.
+            parameters = dict(request.parameters)
+            del parameters["response_format"]
+            request = replace(request, parameters=parameters)
         with model_errors(self.name, f"the model {self.name} raised ", self.secrets):
-            return without_echo(reply_of(await call_function(self.function, request)), request, self.secrets)
+            answer = await call_function(self.function, request)
+            return without_echo(reply_of(answer), request, self.secrets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +156,7 @@ class LibraryModel:
     def __repr__(self) -> str:
         return f"LibraryModel({self.name!r})"
 
-    __copy__ = __deepcopy__ = same
+    __copy__ = __deepcopy__ = itself
 
     def __reduce__(self) -> tuple[Callable[[], LibraryModel], tuple[()]]:
         """Pickle the name from which LangChain made the llm.
@@ -154,10 +171,16 @@ class LibraryModel:
     @property
     def name(self) -> str:
         """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
-        by_deepeval, by_langchain = (getattr(self.llm, get, str) for get in ("get_model_name", "get_name"))
-        own = (getattr(self.llm, attribute, None) for attribute in ("model_name", "model"))
-        names = (by_deepeval(), *own, by_langchain())
-        return next((name for name in names if isinstance(name, str) and name), type(self.llm).__name__)
+        names: list[object] = [
+            getattr(self.llm, "get_model_name", str)(),  # DeepEval's
+            getattr(self.llm, "model_name", None),
+            getattr(self.llm, "model", None),
+            getattr(self.llm, "get_name", str)(),  # that of LangChain's runnables, which is their class's
+        ]
+        for name in names:
+            if isinstance(name, str) and name:
+                return name
+        return type(self.llm).__name__
 
     @property
     def identity(self) -> str:
@@ -166,16 +189,16 @@ class LibraryModel:
         A runnable that wraps an llm is told by the settings of all that it wraps. One with code of your own
         is told by an attribute `identity` that you give it, or not at all: "".
         """
-        return own_identity(self.llm) or identity_by_settings(self.name, self.llm)
+        return declared_identity(self.llm) or identity_by_settings(self.name, self.llm)
 
     @cached_property
-    def _refused(self) -> dict[str, str]:
+    def _refusals(self) -> dict[str, str]:
         """What its endpoint refuses, as far as it is known."""
-        return learnt_from(self.identity) if self.identity else {}
+        return known_refusals(self.identity) if self.identity else {}
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys and passwords among the llm's settings."""
+        """The keys and passwords among the llm's settings, and what its client sends besides a request."""
         return secrets_of(self.llm)
 
     async def acomplete(self, request: Request) -> Reply:
@@ -186,18 +209,21 @@ class LibraryModel:
                 those of a FunctionModel.
         """
         kind = cast("Any", type(self.llm))
-        is_llm = hasattr(kind, "bind_tools")  # a runnable around an llm has fields of another kind
-        possible: set[str] = kind.model_fields.keys() - self.llm.model_fields_set if is_llm else set()
+        unset_fields = set[str]()
+        if hasattr(kind, "bind_tools"):  # a runnable around an llm has fields of another kind
+            unset_fields = kind.model_fields.keys() - self.llm.model_fields_set
+        secrets = {*self.secrets, *await provided_tokens(self.llm)}
 
         async def send(parameters: dict[str, Any]) -> Reply:
-            settings = {name: parameters[name] for name in possible & parameters.keys()}
+            settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            with model_errors(self.name, f"{self.name}: ", self.secrets):
-                return without_echo(_reply_of(await _asked(llm, request)), request, self.secrets)
+            with model_errors(self.name, f"{self.name}: ", secrets):
+                answer = await _call_llm(llm, request)
+                return without_echo(_reply_of(answer), request, secrets)
 
-        sent = {name: value for name, value in request.parameters.items() if name in possible}
-        return await negotiate(replace(request, parameters=sent), self._refused, self.name, send)
+        parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
+        return await negotiate(replace(request, parameters=parameters), self._refusals, self.name, send)
 
 
 LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name"))
@@ -207,25 +233,28 @@ UNSTREAMED = {"tags": ["nostream"]}
 """The config of LangChain's calls: inside LangGraph, the judge's tokens are no part of the application's."""
 
 
-async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
-    """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
+async def _call_llm(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
+    """Return what the llm's asynchronous method returns, or else its synchronous one, in a thread."""
+    arguments: tuple[object, ...]
     if _has_methods(llm, "ainvoke"):
-        ask, ask_in_thread = llm.ainvoke, llm.invoke
-        given: tuple[object, ...] = [dict(message) for message in request.messages], UNSTREAMED
+        method, sync_method = llm.ainvoke, llm.invoke
+        messages = [dict(message) for message in request.messages]
+        arguments = (messages, UNSTREAMED)
     else:
-        ask, ask_in_thread = llm.a_generate, llm.generate
-        given = ("\n\n".join(message["content"] for message in request.messages),)
+        method, sync_method = llm.a_generate, llm.generate
+        prompt = "\n\n".join(message["content"] for message in request.messages)
+        arguments = (prompt,)
     try:
-        return await ask(*given)
+        return await method(*arguments)
     except RuntimeError as error:  # NotImplementedError is one too
         # An async client may belong to an event loop that has ended. The sync client needs no loop.
         if not isinstance(error, NotImplementedError) and "loop" not in str(error):
             raise
-        return await call_function(ask_in_thread, *given)
+        return await call_function(sync_method, *arguments)
 
 
 def _reply_of(answer: object) -> Reply:
-    """The reply in a message or a string, or in DeepEval's string and cost, which may have token counts."""
+    """Return the reply in a message or a string, or in DeepEval's string and cost, which may have tokens."""
     if not isinstance(answer, tuple):
         return reply_of(answer)
     text, cost = cast("tuple[str, Any]", answer)
@@ -236,54 +265,61 @@ def _reply_of(answer: object) -> Reply:
 def may_trace_itself(model: Model) -> bool:
     """Whether LangChain may trace calls of the model by itself: of its own models, and in functions."""
     inner = getattr(model, "model", model)  # that of a CachedModel
-    is_langchains = isinstance(inner, LibraryModel) and _has_methods(inner.llm, "ainvoke")
-    return is_langchains or isinstance(inner, FunctionModel)
+    if isinstance(inner, LibraryModel):
+        return _has_methods(inner.llm, "ainvoke")
+    return isinstance(inner, FunctionModel)
 
 
 def call_metadata(model: Model) -> dict[str, str]:
-    """What LangChain and LangSmith need to know of a call, for its price for instance."""
-    endpoint = str(getattr(getattr(model, "model", model), "endpoint", ""))
+    """Return what LangChain and LangSmith need to know of a call, for its price for instance."""
+    inner = getattr(model, "model", model)
+    endpoint = str(getattr(inner, "endpoint", ""))
+    metadata = {"ls_model_type": "chat"}
+    if model.name:
+        metadata["ls_model_name"] = model.name
     # Chat completions are OpenAI's interface, whoever offers them.
-    provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else ""
-    told = {"ls_model_type": "chat", "ls_model_name": model.name, "ls_provider": provider}
-    return {name: value for name, value in told.items() if value}
+    if ".azure." in endpoint:
+        metadata["ls_provider"] = "azure"
+    elif "://" in endpoint:
+        metadata["ls_provider"] = "openai"
+    return metadata
 
 
 def model_of(model: ModelLike | None) -> Model:
-    """The argument as a Model; a Model is returned unchanged. `load` also knows the model "offline".
+    """Return the argument as a Model; a Model is returned unchanged. `load` also knows the model "offline".
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
     """
-    given: Any = model
-    if isinstance(given, str):
-        return _named(given)
-    if isinstance(given, Model):
-        return given
-    if any(_has_methods(given, *methods) for methods in LIBRARIES):
-        return LibraryModel(given)
-    if _has_methods(given, "complete"):
-        return FunctionModel(given.complete, given.name)
-    if callable(given):
-        return FunctionModel(given)
-    match given:
+    candidate: Any = model
+    if isinstance(candidate, str):
+        return _model_of_name(candidate)
+    if isinstance(candidate, Model):
+        return candidate
+    if any(_has_methods(candidate, *methods) for methods in LIBRARIES):
+        return LibraryModel(candidate)
+    if _has_methods(candidate, "complete"):
+        return FunctionModel(candidate.complete, candidate.name)
+    if callable(candidate):
+        return FunctionModel(candidate)
+    match candidate:
         case (client, str(name)):
-            return _at_endpoint(name, client=client)
+            return _model_at_endpoint(name, client=client)
         case None:
             raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
         case _:  # code without a type checker can pass anything
-            message = f"{type(given).__name__} cannot be used as a model: a model is {CHOICES}"
-            raise model_error("unknown_model", message, type(given).__name__)
+            message = f"{type(candidate).__name__} cannot be used as a model: a model is {CHOICES}"
+            raise model_error("unknown_model", message, type(candidate).__name__)
 
 
-def _at_endpoint(name: str, client: object = None) -> Model:
+def _model_at_endpoint(name: str, client: object = None) -> Model:
     from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
 
     return OpenAIModel(name, client=client)
 
 
-def _named(name: str) -> Model:
-    """The model of a name: of an endpoint with OpenAI's API, or of LangChain.
+def _model_of_name(name: str) -> Model:
+    """Return the model of a name: of an endpoint with OpenAI's API, or of LangChain.
 
     The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
     refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
@@ -292,40 +328,41 @@ def _named(name: str) -> Model:
         ModelError: `unknown_model`; the message says how the model can be used.
     """
     deployment = name.removeprefix("langchain:").removeprefix("openai:")
-    separator = "/" if "/" in name.partition(":")[0] else ":"
-    prefix, _, model = name.partition(separator)
-    provider = prefix.casefold().replace("-", "_")
-    is_at_gateway = separator == "/" and bool(os.environ.get("OPENAI_BASE_URL"))
-    message = ""
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
-    elif not deployment.strip():
+        raise model_error("unknown_model", message, name)
+    if not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
-    elif model and PROVIDER.fullmatch(provider) and not is_at_gateway:
-        at_gateway = name if separator == "/" else f"openai:{model}"
+        raise model_error("unknown_model", message, name)
+
+    has_slash = "/" in name.partition(":")[0]
+    prefix, _, model = name.partition("/" if has_slash else ":")
+    provider = prefix.casefold().replace("-", "_")
+    is_at_gateway = has_slash and bool(os.environ.get("OPENAI_BASE_URL"))
+    if model and PROVIDER.fullmatch(provider) and not is_at_gateway:
+        at_gateway = name if has_slash else f"openai:{model}"
         message = (
             f"{name!r} is a model of another provider, {prefix}: pass "
             f'"langchain:{provider}:{model}" (pip install langchain and the provider\'s package; some names '
             "are LangChain's own, as google_genai and azure_openai) or, if an endpoint with OpenAI's API "
             f'serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
         )
-    if message:
         raise model_error("unknown_model", message, name)
     if name.startswith("langchain:"):
-        return _from_langchain(name.removeprefix("langchain:"))
-    return _at_endpoint(deployment)
+        return _model_from_langchain(name.removeprefix("langchain:"))
+    return _model_at_endpoint(deployment)
 
 
-def _from_langchain(name: str) -> LibraryModel:
-    """The chat model that LangChain's `init_chat_model` makes of "provider:model".
+def _model_from_langchain(name: str) -> LibraryModel:
+    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model".
 
     Raises:
         ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes
             no model of that name, for want of a key for instance.
     """
     try:
-        make = import_module("langchain.chat_models").init_chat_model
-        return LibraryModel(make(name), partial(_from_langchain, name))
+        llm = import_module("langchain.chat_models").init_chat_model(name)
+        return LibraryModel(llm, partial(_model_from_langchain, name))
     except Exception as error:  # noqa: BLE001  each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"

@@ -13,7 +13,7 @@ import os
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, Token, copy_context
 from threading import Lock, Thread, current_thread
 from typing import Any, ParamSpec, TypeVar
 
@@ -35,7 +35,7 @@ class LoopThread:
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         # A daemon thread: a call that hangs must not keep the program from ending.
-        self._thread = Thread(target=self._live, name=f"{NAME}{name}", daemon=True)
+        self._thread = Thread(target=self._run_loop, name=f"{NAME}{name}", daemon=True)
         self._is_closing = False
 
     def run(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -54,14 +54,25 @@ class LoopThread:
             )
             raise RuntimeError(message)
 
-        async def work() -> T:
-            return await function(*args, **kwargs)
-
-        future = asyncio.run_coroutine_threadsafe(work(), self._started())
+        future = self._submit(function, *args, **kwargs)
         try:
             return future.result()
         finally:
             future.cancel()
+
+    async def run_from_loop(
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Await in this loop what an asynchronous function returns, from another loop or from this one."""
+        if current_thread() is self._thread:
+            return await function(*args, **kwargs)
+        return await asyncio.wrap_future(self._submit(function, *args, **kwargs))
+
+    def _submit(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        async def work() -> T:
+            return await function(*args, **kwargs)
+
+        return asyncio.run_coroutine_threadsafe(work(), self._started_loop())
 
     def close(self, timeout: float | None = None) -> None:
         """Cancel what is running, close the clients of the loop and end the thread.
@@ -70,12 +81,12 @@ class LoopThread:
             timeout: the seconds to wait for that; None to wait until it is done.
         """
         self._is_closing = True
-        if self._loop:
+        if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout)
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def _started_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -84,8 +95,8 @@ class LoopThread:
                 self._thread.start()
             return self._loop
 
-    def _live(self) -> None:
-        with asyncio.Runner(loop_factory=self._started) as runner:
+    def _run_loop(self) -> None:
+        with asyncio.Runner(loop_factory=self._started_loop) as runner:
             loop = runner.get_loop()
             while not self._is_closing:
                 # These two end a loop; they are raised again where the result is awaited.
@@ -98,12 +109,12 @@ _SHARED: dict[int, LoopThread] = {}
 
 
 def shared_loop() -> LoopThread:
-    """The loop thread that serves the synchronous callers of this process."""
+    """Return the loop thread that serves the synchronous callers of this process."""
     process = os.getpid()
     if process not in _SHARED:
-        kept = _SHARED.setdefault(process, LoopThread("loop"))
+        loop_thread = _SHARED.setdefault(process, LoopThread("loop"))
         # The end of the program waits 5 seconds for it; in a fork, which has no such thread, not at all.
-        atexit.register(kept.close, 5.0)
+        atexit.register(loop_thread.close, 5.0)
     return _SHARED[process]
 
 
@@ -113,13 +124,15 @@ def is_in_loop_thread() -> bool:
 
 
 async def call_function(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
-    """What a function returns: an async one is awaited, a sync one runs in a thread."""
-    called_too = getattr(function, "__call__", None)  # noqa: B004  of an object, which can be async
-    if any(map(inspect.iscoroutinefunction, (function, called_too))):
+    """Return what a function returns: an async one is awaited, a sync one runs in a thread."""
+    method = getattr(function, "__call__", None)  # noqa: B004  of an object, which can be async
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method):
         answer = function(*args, **kwargs)
     else:
         answer = await asyncio.wrap_future(ThreadPerCall().submit(function, *args, **kwargs))
-    return await answer if inspect.isawaitable(answer) else answer
+    if inspect.isawaitable(answer):  # a function can return a coroutine without being marked as asynchronous
+        answer = await answer
+    return answer
 
 
 class ThreadPerCall(ThreadPoolExecutor):
@@ -149,8 +162,10 @@ class ThreadPerCall(ThreadPoolExecutor):
 @contextmanager
 def enter_context(context: Context) -> Generator[None]:
     """Set the variables of a context in the present one. `Context.run` would run a whole function in it."""
-    changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
-    tokens = [(variable, variable.set(value)) for variable, value in changed.items()]
+    tokens: list[tuple[ContextVar[Any], Token[Any]]] = []
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            tokens.append((variable, variable.set(value)))
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ import os
 import re
 import weakref
 import zlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
@@ -22,12 +22,34 @@ from openai.resources.chat import Completions
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import check_key, model_error, model_errors, no_reply, parse_body, without_echo
-from groundjudge.models.identity import identity_by_settings, not_pickled, own_identity, same, sent_by
-from groundjudge.models.loop_thread import call_function, is_in_loop_thread
+from groundjudge.models.answer import (
+    check_key,
+    error_of,
+    model_error,
+    model_errors,
+    no_reply,
+    parse_body,
+    without_echo,
+)
+from groundjudge.models.identity import (
+    client_settings,
+    declared_identity,
+    identity_by_settings,
+    itself,
+    not_pickled,
+)
+from groundjudge.models.loop_thread import call_function, is_in_loop_thread, shared_loop
 from groundjudge.models.pacing import wait_or_raise
-from groundjudge.models.redaction import RedactedError, of_endpoint, redact, secrets_of
-from groundjudge.models.unsupported_parameters import learnt_from, negotiate
+from groundjudge.models.redaction import RedactedError, redact
+from groundjudge.models.secret_values import (
+    SHORTEST_SECRET,
+    environment_header_secrets,
+    provided_tokens,
+    secrets_of,
+    secrets_sent_by,
+    url_secrets,
+)
+from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
 
@@ -62,6 +84,12 @@ REMEDIES = {
 }
 """What the user can do about an error, by its code."""
 
+ANOTHER_LOOP = (
+    "an AsyncOpenAI works in one event loop, and this one was used in another before: make one for each "
+    "loop, or pass an OpenAI, or the model's name"
+)
+"""What the user can do about an error of a client that was used in several event loops."""
+
 
 class OpenAIModel:
     """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or a server of your own.
@@ -87,9 +115,9 @@ class OpenAIModel:
             `max_retries` does its own retrying, and only a response of status 200 without a completion,
             which it takes for a success, is sent again here, as often: use max_retries=0 to let a run slow
             down at the first rate limit. How often it retried is known for errors only.
-            A sync client answers async calls in threads. An AsyncOpenAI is used as it is in the first event
-            loop that calls it; other loops and sync calls use copies with the same settings and wrappers but
-            another transport: proxies and certificates set on its http_client do not apply to them.
+            A sync client answers async calls in threads. An AsyncOpenAI is called in the event loop of the
+            caller, or for sync callers in the one that serves them all. Its connections belong to the loop
+            in which they were made, so it should serve one of these only. A client is never changed.
         base_url: the endpoint's URL, up to and including /v1.
         api_key: the key.
         max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
@@ -112,26 +140,28 @@ class OpenAIModel:
         max_retries: int = 2,
         timeout: float = 60.0,
     ) -> None:
-        self.name, self._base_url, self._api_key, self._given = name, base_url, api_key, client
+        self.name = name
+        self._base_url = base_url
+        self._api_key = api_key
+        self._callers_client = client
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._per_loop = PerLoop()
         self._is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
+        if client is None:
+            return
         completions: Any = getattr(getattr(client, "chat", None), "completions", None)
-        if client is not None and not callable(getattr(completions, "create", None)):
+        if not callable(getattr(completions, "create", None)):
             message = f"client must have a method chat.completions.create: {type(client).__name__} has none"
             raise self._error("unknown_model", message)
-        if client is not None and (base_url or api_key):
+        if base_url or api_key:
             message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
             raise self._error("unknown_model", message)
         check_key(getattr(client, "api_key", None), "the client's api_key", name)
-        # A client may serve several models.
-        if _is_async(client) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
-            completions._post = PostPerLoop(self._given)  # noqa: SLF001
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
 
-    __copy__ = __deepcopy__ = same
+    __copy__ = __deepcopy__ = itself
 
     def __reduce__(self) -> tuple[Callable[[], OpenAIModel], tuple[()]]:
         """Pickle the name, the URL, the retries and the timeout.
@@ -139,13 +169,12 @@ class OpenAIModel:
         Raises:
             PicklingError: there is a client, a key, or a URL with a password or a key.
         """
-        secrets = {
-            "a client": self._given,
-            "an api_key": self._api_key,
-            "a password in its base_url": any(secrets_of(self._base_url)),
-        }
-        for what in filter(secrets.get, secrets):
-            raise not_pickled(self.name, what)
+        if self._callers_client:
+            raise not_pickled(self.name, "a client")
+        if self._api_key:
+            raise not_pickled(self.name, "an api_key")
+        if secrets_of(self._base_url):
+            raise not_pickled(self.name, "a password in its base_url")
         return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
 
     @property
@@ -160,19 +189,27 @@ class OpenAIModel:
         They tell the model from others, for a cache; "" if a client of another package does not say.
         """
         if not self._is_openai:
-            return own_identity(self._given)
-        sent = sent_by(self._given) if self._given else {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
-        return identity_by_settings(f"{self.endpoint} {self.name}", sent)
+            return declared_identity(self._callers_client)
+        if self._callers_client:
+            settings = client_settings(self._callers_client)
+        else:
+            settings = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
+        return identity_by_settings(f"{self.endpoint} {self.name}", settings)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and user names that the endpoint is sent; no text of the library shows them."""
-        key = self._key if self._given is None else getattr(self._given, "api_key", None)
-        return (*self._secrets_of_client, *of_endpoint(self._url, key if isinstance(key, str) else ""))
+        """The keys, passwords and other values that only the endpoint may see; no text shows them."""
+        client = self._callers_client
+        if client is None:
+            return _endpoint_secrets(self.name, self._url, self._key, *environment_header_secrets())
+        secrets = set[str](self._secrets_of_client)
+        if self._is_openai:
+            secrets |= secrets_sent_by(client)  # anew: its key may be made for each request
+        return _without_names(secrets, self.name, self._url)
 
     @cached_property
     def _secrets_of_client(self) -> tuple[str, ...]:
-        return secrets_of(self._given)
+        return secrets_of(self._callers_client)
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -180,13 +217,15 @@ class OpenAIModel:
         Raises:
             ModelError: the endpoint returned no reply; the codes are those of an endpoint.
         """
-        sent = {"model": self.name, "messages": [dict(message) for message in request.messages]}
+        messages = [dict(message) for message in request.messages]
 
         async def send(parameters: dict[str, Any]) -> Reply:
-            return await self._retried({**parameters, **sent}, is_paced=request.paced)
+            body = {**parameters, "model": self.name, "messages": messages}
+            return await self._send_with_retries(body, is_paced=request.paced)
 
-        reply = await negotiate(request, learnt_from(f"{self._url} {self.name}"), self._who, send)
-        return without_echo(reply, request, self.secrets)
+        refusals = known_refusals(f"{self._url} {self.name}")
+        reply = await negotiate(request, refusals, self._who, send)
+        return without_echo(reply, request, await self._secrets_after_call())
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -194,10 +233,10 @@ class OpenAIModel:
         Raises:
             ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
         """
-        if self._given is None:
-            return self._built(openai.OpenAI)
-        if isinstance(self._given, openai.OpenAI):
-            return self._given
+        if self._callers_client is None:
+            return self._make_client(openai.OpenAI)
+        if isinstance(self._callers_client, openai.OpenAI):
+            return self._callers_client
         message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
         raise self._error("no_batches", message)
 
@@ -214,10 +253,10 @@ class OpenAIModel:
 
     @property
     def _url(self) -> str:
-        if self._given is None:
+        if self._callers_client is None:
             return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-        url = str(getattr(self._given, "base_url", ""))
-        return url if "://" in url else type(self._given).__qualname__
+        url = str(getattr(self._callers_client, "base_url", ""))
+        return url if "://" in url else type(self._callers_client).__qualname__
 
     @property
     def _who(self) -> str:
@@ -225,36 +264,61 @@ class OpenAIModel:
         host = re.sub(r"^\S*://(\S*@)?|[/?#].*", "", self._url)
         return f"{self.name} at {host}"
 
-    async def _retried(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
-        """The reply to a body, which is sent again after transient errors."""
+    async def _secrets_after_call(self) -> Collection[str]:
+        """Return the secrets with the tokens that a client made for the call."""
+        if self._callers_client is None:
+            return self.secrets
+        return {*self.secrets, *await provided_tokens(self._callers_client)}
+
+    async def _send_with_retries(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
+        """Return the reply to a body, which is sent again after transient errors."""
         retries = 0
         while True:
             try:
-                with self.errors():
-                    reply = self._reply(parse_body(await self._send(body)))
-                    return replace(reply, retries=retries) if retries else reply
+                reply = await self._attempt(body)
             except ModelError as error:
                 error.retries += retries
                 await wait_or_raise(error, retries, self._most_retries(error), paced=is_paced)
-            retries += 1
+                retries += 1
+            else:
+                return replace(reply, retries=retries) if retries else reply
+
+    async def _attempt(self, body: dict[str, Any]) -> Reply:
+        try:
+            answer = parse_body(await self._send(body))
+            return self._find_reply(answer)
+        except Exception as error:  # noqa: BLE001  clients raise exceptions of any kind
+            remedies: Mapping[str, str] = REMEDIES
+            if _is_async(self._callers_client) and _is_about_loops(error):
+                remedies = {"connection": ANOTHER_LOOP, "timeout": ANOTHER_LOOP, "failed": ANOTHER_LOOP}
+            secrets = await self._secrets_after_call()
+            raise error_of(error, self.name, f"{self._who}: ", secrets, remedies)  # noqa: B904  it has a cause
 
     def _most_retries(self, error: ModelError) -> int:
-        """How often a request is sent again after a transient error."""
-        own = getattr(self._given, "max_retries", None)
-        if not isinstance(own, int):
+        """Return how often a request is sent again after a transient error."""
+        client_retries = getattr(self._callers_client, "max_retries", None)
+        if not isinstance(client_retries, int):
             return int(self._options["max_retries"])
         # A client retries by itself, but not after a response of status 200 that is not a completion.
         raised = getattr(error.__cause__, "raised", None)
-        return own if error.code == "server" and not hasattr(raised, "status_code") else 0
+        if error.code == "server" and not hasattr(raised, "status_code"):
+            return client_retries
+        return 0
 
-    def _reply(self, answer: object) -> Reply:
+    def _find_reply(self, answer: object) -> Reply:
+        """Return the reply in what was answered.
+
+        Raises:
+            ModelError: `server`: there is none.
+        """
         reply = completion_of(answer)
-        # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
-        if not (reply or self._is_openai or (is_mapping(answer) and answer.keys() & {"choices", "error"})):
-            with suppress(TypeError):
-                reply = reply_of(answer)
-        if reply:
+        if reply is not None:
             return reply
+        # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
+        is_failure = is_mapping(answer) and ("choices" in answer or "error" in answer)
+        if not self._is_openai and not is_failure:
+            with suppress(TypeError):
+                return reply_of(answer)
         raise self._error("server", f"{self._who}: {no_reply(answer)} ({REMEDIES['server']})")
 
     async def _send(self, body: dict[str, Any]) -> object:
@@ -263,38 +327,63 @@ class OpenAIModel:
         Raises:
             APIStatusError: the response has an error status, or whatever a client raises.
         """
-        if self._given is None:
-            endpoint = await self._per_loop.client(partial(self._built, _endpoint))
-            sending = endpoint.stream("POST", endpoint.url, json=body)
-            # The transport's own timeout forgets an attempt after an interim response, such as 103.
-            async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), sending as response:
-                content = await self._content(response)
-            if not response.is_success:
-                said = parse_body(content)
-                error = said.get("error", said) if is_mapping(said) else said
-                raise openai.APIStatusError("", response=response, body=error)
-            return content
-        # What the openai client does not know by name is `extra_body`.
-        arguments = {name: value for name, value in body.items() if name in KNOWN}
-        extra = {name: value for name, value in body.items() if name not in KNOWN}
-        arguments |= {"extra_body": extra} if extra else {}
-        create = self._given.chat.completions.create
+        client = self._callers_client
+        if client is None:
+            return await self._post(body)
+        arguments: dict[str, Any] = {}
+        extra_body: dict[str, Any] = {}
+        for name, value in body.items():
+            if name in KNOWN:
+                arguments[name] = value
+            else:
+                extra_body[name] = value
+        if extra_body:
+            arguments["extra_body"] = extra_body
+        create = client.chat.completions.create
+        if not _is_async(client):
+            return await call_function(create, **arguments)
         # A wrapped `create` of an AsyncOpenAI need not look asynchronous.
-        return await (create(**arguments) if _is_async(self._given) else call_function(create, **arguments))
+        if is_in_loop_thread():
+            # A run has a loop of its own, but the client's connections are to serve later calls too.
+            return await shared_loop().run_from_loop(create, **arguments)
+        return await create(**arguments)
 
-    async def _content(self, response: Any) -> bytes:  # noqa: ANN401  of httpx
-        """The body of a response. It is unpacked here: httpx would unpack a megabyte into gigabytes."""
+    async def _post(self, body: dict[str, Any]) -> bytes:
+        """Send a body with the library's own client, and return the body of the response."""
+        endpoint = await self._per_loop.client(partial(self._make_client, _make_endpoint))
+        response_of = endpoint.stream("POST", endpoint.url, json=body)
+        # The transport's own timeout forgets an attempt after an interim response, such as 103.
+        async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), response_of as response:
+            content = await self._read_content(response)
+        if response.is_success:
+            return content
+        error = parse_body(content)
+        if is_mapping(error):
+            error = error.get("error", error)
+        raise openai.APIStatusError("", response=response, body=error)
+
+    async def _read_content(self, response: Any) -> bytes:  # noqa: ANN401  of httpx
+        """Return the body of a response, unpacked here: httpx would unpack a megabyte into gigabytes."""
         is_packed = response.headers.get("Content-Encoding", "") == "gzip"
-        content, unpacking = bytearray(), zlib.decompressobj(zlib.MAX_WBITS | 16)
+        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        content = bytearray()
         async for piece in response.aiter_raw():
-            left = LARGEST_RESPONSE + 1 - len(content)
-            content += unpacking.decompress(piece, left) if is_packed else piece
+            if is_packed:
+                most = LARGEST_RESPONSE + 1 - len(content)
+                content += unpacking.decompress(piece, most)
+            else:
+                content += piece
             if len(content) > LARGEST_RESPONSE:
                 message = f"{self._who}: the response has more than {LARGEST_RESPONSE} bytes"
                 raise self._error("server", f"{message} ({REMEDIES['server']})")
         return bytes(content)
 
-    def _built(self, make: Callable[..., T]) -> T:
+    def _make_client(self, make: Callable[..., T]) -> T:
+        """Make a client for the endpoint, with its key.
+
+        Raises:
+            ModelError: `no_endpoint`: there is no endpoint, or the key or the URL cannot be used.
+        """
         origin = "the api_key that was passed" if self._api_key else "OPENAI_API_KEY"
         check_key(self._key, origin, self.name)
         if not self._key and self._url == OPENAI:
@@ -313,8 +402,8 @@ class OpenAIModel:
             raise self._error("no_endpoint", message) from RedactedError(error, self.secrets)
 
 
-def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those of AsyncOpenAI; a client of httpx
-    """An endpoint as the openai client is set up for it: the client's own transport, URL and headers.
+def _make_endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those of AsyncOpenAI; a client of httpx
+    """Return an endpoint as the openai client is set up for it: the client's own transport, URL and headers.
 
     The client itself takes longer over a call than the transport and the judge together.
     """
@@ -325,12 +414,37 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
         transport.auth = url.username, url.password
     transport.url = url.copy_with(userinfo=b"")
     headers = {**client.default_headers, **client.auth_headers, "Accept-Encoding": "gzip"}
-    # What the client leaves out has no string as its value.
-    transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
+    for name, value in headers.items():
+        if isinstance(value, str):  # what the client leaves out has no string as its value
+            transport.headers[name] = value
     return transport
 
 
 _without_secrets = lru_cache(redact)  # every request asks for its endpoint
+
+
+@lru_cache  # every request asks for them
+def _endpoint_secrets(name: str, url: str, key: str, *headers: str) -> tuple[str, ...]:
+    """Return the secrets of an endpoint with the library's own client."""
+    secrets = url_secrets(url).union(headers)
+    if len(key) >= SHORTEST_SECRET:
+        secrets.add(key)
+    return _without_names(secrets, name, url)
+
+
+def _without_names(secrets: Iterable[str], name: str, url: str) -> tuple[str, ...]:
+    """Leave out what stands in the model's name and in the endpoint's path: that is no secret."""
+    names = f"{name} {re.sub(r'//[^/]*@|[?].*', '', url)}"
+    return tuple(secret for secret in secrets if secret not in names)
+
+
+def _is_about_loops(error: BaseException | None) -> bool:
+    """Whether an exception comes from connections that belong to another event loop."""
+    while error is not None:
+        if isinstance(error, RuntimeError) and "loop" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _is_async(client: object) -> bool:
@@ -346,17 +460,18 @@ class PerLoop:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
+        self._clients: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
         # Left to the garbage collector, connections would be torn down before their client could close them.
-        weakref.finalize(self, _close, self._kept)
+        weakref.finalize(self, _close_clients, self._clients)
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
-        """The running loop's client; `make` builds it if there is none yet."""
+        """Return the running loop's client; `make` builds it if there is none yet."""
         loop = asyncio.get_running_loop()
-        if loop not in self._kept:
-            _close({ended: self._kept.pop(ended) for ended in [*self._kept] if ended.is_closed()})
-            self._kept[loop] = _lifetime(make())
-        return await anext(self._kept[loop])
+        if loop not in self._clients:
+            ended = {ended: self._clients.pop(ended) for ended in [*self._clients] if ended.is_closed()}
+            _close_clients(ended)
+            self._clients[loop] = _lifetime(make())
+        return await anext(self._clients[loop])
 
 
 async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
@@ -366,9 +481,9 @@ async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
             yield client
 
 
-def _close(kept: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
+def _close_clients(clients: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
     """Close clients: each in its loop, or as far as that is possible without one that runs."""
-    for loop, client in kept.items():
+    for loop, client in clients.items():
         if loop.is_running():
             asyncio.run_coroutine_threadsafe(client.aclose(), loop)
             continue
@@ -376,25 +491,3 @@ def _close(kept: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> Non
         with suppress(Exception):
             closing.send(None)
             closing.close()
-
-
-class PostPerLoop:
-    """What the `create` of an AsyncOpenAI posts with, so that all its wrappers see the calls of every loop.
-
-    The client's own connections serve the first of the caller's event loops, a copy's each other one: the
-    caller's code may use the client in its own loop, now or later.
-    """
-
-    def __init__(self, client: openai.AsyncOpenAI) -> None:
-        self._client, self._copies = client, PerLoop()
-        self._first: weakref.ref[asyncio.AbstractEventLoop] | None = None
-
-    async def __call__(self, *args: Any, **options: Any) -> object:  # noqa: ANN401  those of the client's method
-        """Post in the running loop."""
-        if self._first is None and not is_in_loop_thread():
-            self._first = weakref.ref(asyncio.get_running_loop())
-        client = self._client
-        if self._first is None or self._first() is not asyncio.get_running_loop():
-            http = openai.DefaultAsyncHttpxClient
-            client = await self._copies.client(lambda: self._client.copy(http_client=http()))
-        return await client.post(*args, **options)

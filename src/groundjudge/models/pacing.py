@@ -70,7 +70,7 @@ log = logging.getLogger("groundjudge")
 
 
 def wait_before(retry: int, retry_after: float | None) -> float | None:
-    """The seconds to wait before a retry, or None if the endpoint asks for more than LONGEST_WAIT.
+    """Return the seconds to wait before a retry, or None if the endpoint asks for more than LONGEST_WAIT.
 
     The wait is never shorter than the endpoint asks for. Up to a quarter is added at random, so that
     requests that were rejected together do not all return together.
@@ -79,8 +79,12 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
         retry: the number of retries before this one, from 0.
         retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
     """
-    wait = retry_after or min(FIRST_WAIT * 2**retry, LONGEST_BACKOFF)
-    return None if wait > LONGEST_WAIT else random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
+    wait = retry_after
+    if not wait:  # an endpoint that asks for no wait at all gets the usual one
+        wait = min(FIRST_WAIT * 2**retry, LONGEST_BACKOFF)
+    if wait > LONGEST_WAIT:
+        return None
+    return random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
 
 
 async def wait_or_raise(error: ModelError, retries: int, most: int, *, paced: bool = False) -> None:
@@ -92,8 +96,11 @@ async def wait_or_raise(error: ModelError, retries: int, most: int, *, paced: bo
         most: how often it may be sent again after a transient error.
         paced: whether the caller waits after a rate limit, so that nothing else must.
     """
-    is_final = error.code not in TRANSIENT or (paced and error.code == "rate_limited") or retries >= most
-    wait = None if is_final else wait_before(retries, error.retry_after)
+    if error.code not in TRANSIENT or retries >= most:
+        raise error
+    if paced and error.code == "rate_limited":
+        raise error
+    wait = wait_before(retries, error.retry_after)
     if wait is None:
         raise error
     await asyncio.sleep(wait)
@@ -135,13 +142,16 @@ class Pace:
                 endpoint asks for a wait of more than a minute; `connection` if the endpoint has not answered
                 for LONGEST_OUTAGE, if this request alone failed MAX_FAILURES times, or if it `ends_run`.
         """
-        endpoint, paced = self._endpoints[_endpoint_key(model)], replace(request, paced=True)
-        retries = rejections = failures = 0
+        endpoint = self._endpoints[_endpoint_key(model)]
+        request = replace(request, paced=True)
+        retries = 0
+        n_rejections = 0
+        n_failures = 0
         with endpoint.counted("in_flight"):
             while True:
                 n_answers = endpoint.answers
                 try:
-                    reply = await self._send(model, paced)
+                    reply = await self._send(model, request)
                 except ModelError as raised:
                     error = copy(raised)  # a model may raise the same object several times
                     error.__cause__ = raised.__cause__
@@ -151,35 +161,38 @@ class Pace:
                     return replace(reply, retries=reply.retries + retries) if retries else reply
                 endpoint.note(error.code)
                 if error.code == "connection":
-                    failures += endpoint.answers > n_answers
-                    await endpoint.wait(model.name, error, failures)
+                    if endpoint.answers > n_answers:
+                        n_failures += 1  # other rows were answered meanwhile
+                    await endpoint.wait(model.name, error, n_failures)
                 else:
-                    rejections += error.retries - retries
+                    # Retries of the model count; in a run only rate limits are left to be sent again here.
+                    n_rejections += error.retries - retries
                     most = MAX_REJECTIONS if error.code == "rate_limited" else 0
-                    await wait_or_raise(error, rejections, most)
-                    rejections += 1
+                    await wait_or_raise(error, n_rejections, most)
+                    n_rejections += 1
                 retries = error.retries + 1
 
     async def _send(self, model: Model, request: Request) -> Reply:
         """Send a request in a place; it is removed after a rate limit, another restored after replies."""
         await self._places.acquire()
-        freed = 1
+        n_free_places = 1
         try:
             reply = await model.acomplete(request)
-            freed += self._restored(1 / REPLIES_PER_PLACE)
+            n_free_places += self._restore(1 / REPLIES_PER_PLACE)
         except ModelError as error:
-            freed += self._restored(-1) if error.code == "rate_limited" else 0
+            if error.code == "rate_limited":
+                n_free_places += self._restore(-1)
             raise
         finally:
-            for _ in range(freed):
+            for _ in range(n_free_places):
                 self._places.release()
         return reply
 
-    def _restored(self, part: float) -> int:
-        """Restore a part of a place, or remove some. Returns how many whole ones that makes."""
-        before = ceil(self._removed)
+    def _restore(self, part: float) -> int:
+        """Restore a part of a place, or remove some. Returns how many whole places that makes, or takes."""
+        n_removed = ceil(self._removed)
         self._removed = min(max(self._removed - part, 0.0), self._most_removed)
-        return before - ceil(self._removed)
+        return n_removed - ceil(self._removed)
 
 
 @dataclass(eq=False)
@@ -202,7 +215,7 @@ class Endpoint:
     silent_since: float | None = None
     dead: ModelError | None = None
     _last_error: ModelError | None = None
-    _announced: bool = False
+    _is_announced: bool = False
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextmanager
@@ -266,19 +279,23 @@ class Endpoint:
 
     def _announce(self, message: str) -> None:
         """Report that requests wait, or ("") that the waiting is over; the log gets one line for each."""
-        if bool(message) != self._announced:
-            log.warning("%s", message or "the endpoint answers again, or the waiting was given up")
-        if self.on_outage and (message or self._announced):
+        if message and not self._is_announced:
+            log.warning("%s", message)
+        elif self._is_announced and not message:
+            log.warning("the endpoint answers again, or the waiting was given up")
+        if self.on_outage and (message or self._is_announced):
             self.on_outage(message)
-        self._announced = bool(message)
+        self._is_announced = message != ""
 
 
 def _endpoint_key(model: Model) -> object:
-    """What models with the same endpoint have in common: its URL if they have one, or else the model itself.
+    """Return what models at one endpoint have in common: its URL if they have one, or else the model's id.
 
     Models that wrap another one, such as a cache, have the endpoint of that one.
     """
-    while hasattr(inner := getattr(model, "model", None), "acomplete"):
+    inner = getattr(model, "model", None)
+    while hasattr(inner, "acomplete"):
         model = cast("Model", inner)
+        inner = getattr(model, "model", None)
     endpoint = str(getattr(model, "endpoint", ""))
     return endpoint if "://" in endpoint else id(model)

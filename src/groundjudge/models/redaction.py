@@ -1,172 +1,87 @@
-"""Keys, passwords and user names: where they are held, and texts without them."""
+"""Texts without keys, passwords and user names."""
 
 from __future__ import annotations
 
 import html
-import inspect
 import json
-import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from functools import lru_cache, partial
-from itertools import islice
+from collections.abc import Iterable
+from functools import lru_cache
 from traceback import format_exception
-from types import FunctionType, MethodType, ModuleType
-from typing import Any, TypeAlias, cast
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
-from groundjudge.case.data import is_list, is_mapping
-
-REDACTED = "[redacted]"
-
-SHORTEST_SECRET = 6
-"""Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
-
-LENGTH_OF_KEYS = 16
-"""Characters. A shorter value in the environment may be a word that a reply has for another reason."""
+from groundjudge.models.secret_values import (
+    REDACTED,
+    SHORTEST_SECRET,
+    Secrets,
+    environment_secrets,
+    hide_patterns,
+)
 
 PIECE = 8
 """Characters: no text shows so many of a secret in a row, as where it was cut or masked."""
 
-MOST_VALUES = 300
-"""So many values are looked at in search of secrets: a function can hold anything."""
-
-SECRET_NAME = re.compile(
-    r"key|secret|password|credential|authorization|(?<!max_)(?:^|[_-])token$", re.IGNORECASE
-)
-"""Names of settings that hold secrets."""
-
-SECRETS = (
-    (r"(?<=://)[^/\s@\"']+@|(?<![^/\s@:\"'])[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
-    (r"(?i)\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", rf"\1 {REDACTED}"),
-    (
-        (
-            r"(?i)\b(authorization|(?:x-)?api[-_]?key|access[-_]?token|password|secret)(\\?['\"]?(?::\s*|=)\\?['\"]?)"
-            r"(?!bearer|basic)[^\s\"'&,;})\]\\]{6,}"
-        ),
-        rf"\1\2{REDACTED}",
-    ),
-    (r"(?i)([?&](?:[\w-]*(?:key|token|sig|signature|secret|password)|code)=)[^\s&\"'\\]+", rf"\1{REDACTED}"),
-    (r"\bsk-[\w*-]{6,}|(?<![\w-])[\w-]*\*{3,}[\w-]*", REDACTED),
-)
-"""What looks like a secret, and what is left of it."""
-
 MASKED = r"[^\s\"']{0,32}?(?:\.{2,}|…|[*•·]{2,})[\w+/=~-]*"
 """What follows the beginning of a secret that is shown with its end only."""
 
-Secrets: TypeAlias = Iterable[str]
-"""Keys, passwords and user names as far as they are known."""
-
 
 def redact(text: str, secrets: Secrets = ()) -> str:
-    """A text without what looks like a secret, and without the pieces of these, however they are encoded."""
-    known = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-    masked = ((re.escape(secret[:3]) + MASKED, REDACTED) for secret in known)
-    for pattern, replacement in (*masked, *SECRETS):
-        text = re.sub(pattern, replacement, text)
-    pieces = {
-        form[at : at + PIECE] for form in forms_of(known) for at in range(max(len(form) - PIECE, 0) + 1)
-    }
-    shown = [*text]
-    for size in {*map(len, pieces)}:
-        for at in range(len(text) - size + 1):
-            if text[at : at + size] in pieces:
-                shown[at : at + size] = "\0" * size
-    return re.sub("\0+", REDACTED, "".join(shown))
+    """Return a text without what looks like a secret and without pieces of these, however encoded."""
+    values = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+    for value in values:
+        text = re.sub(re.escape(value[:3]) + MASKED, REDACTED, text)
+    text = hide_patterns(text)
+
+    pieces = set[str]()
+    for form in forms_of(values):
+        n_starts = max(len(form) - PIECE, 0) + 1
+        pieces.update(form[start : start + PIECE] for start in range(n_starts))
+    characters = [*text]
+    for size in {len(piece) for piece in pieces}:
+        for start in range(len(text) - size + 1):
+            if text[start : start + size] in pieces:
+                characters[start : start + size] = "\0" * size
+    # Pieces that overlap or touch are one secret.
+    return re.sub("\0+", REDACTED, "".join(characters))
 
 
 def remove_secrets(text: str, forms: Iterable[str]) -> str:
-    """A text without these forms of secrets, where they are whole: the rest of a reply stays as it is."""
-    for form in forms:
+    """Return a text without these forms of secrets, where they are whole: the rest stays as it is."""
+    for form in sorted(forms, key=len, reverse=True):  # the longest first: others may be parts of it
         text = text.replace(form, REDACTED)
     return text
 
 
 def forms_of(secrets: Secrets) -> set[str]:
-    """Secrets as texts show them: as they are, escaped, percent-encoded, in Base64 wherever they begin."""
-    return {form for secret in secrets for form in _forms(secret)}
+    """Return secrets as texts show them: as they are, escaped, percent-encoded, in Base64 at any place."""
+    forms = set[str]()
+    for secret in secrets:
+        forms.update(secret_forms(secret))
+    return forms
 
 
-def _forms(secret: str) -> set[str]:
-    escaped = json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret)
-    quoted = quote(secret), quote(secret, safe="")
-    bodies = [b" " * at + secret.encode(errors="replace") for at in range(3)]
-    encoded = [b64encode(each, chars).decode().rstrip("=") for each in bodies for chars in (b"+/", b"-_")]
-    lower = (re.sub("%..", lambda found: found[0].lower(), each) for each in quoted)
-    return {secret, *escaped, *quoted, *lower, *encoded}
-
-
-def of_environment() -> tuple[str, ...]:
-    """The secrets in the environment: the keys of all providers, and passwords in URLs."""
-    named = os.environ.items()
-    return secrets_of({name: held for name, held in named if "://" in held or SECRET_NAME.search(name)})
-
-
-@lru_cache
-def of_endpoint(url: str, key: str) -> tuple[str, ...]:
-    """The secrets in a URL, and the key that goes with it. Every request asks for them."""
-    return secrets_of({"base_url": url, "api_key": key})
-
-
-def secrets_of(holder: object) -> tuple[str, ...]:
-    """The secrets that anything holds."""
-    return tuple(secret for _, secret in secrets_in(holder))
-
-
-def secrets_in(holder: object) -> Iterator[tuple[str, str]]:
-    """The secrets in settings, a client, a chat model, or a function with its variables, and their names.
-
-    Yields:
-        The name under which each is held, as far as there is one, and the secret.
-    """
-    values: list[tuple[str, Any]] = [("", holder)]
-    for name, value in islice(values, MOST_VALUES):  # they become more on the way
-        found: Iterable[str] = ()
-        if hasattr(type(cast("object", value)), "get_secret_value"):  # pydantic's SecretStr
-            found = [str(value.get_secret_value())]
-        elif isinstance(value, str):
-            found = _in_text(name, value)
-        else:
-            values += [(str(own or name), each) for own, each in islice(_held(value), MOST_VALUES)]
-        yield from ((name, each) for each in found if len(each) >= SHORTEST_SECRET)
-
-
-def _in_text(name: str, text: str) -> Iterable[str]:
-    """The secrets in a text: those of a URL, the text itself by its name, or the words that look like one."""
-    if "://" in text:
-        users = re.findall(r"://(\S*)@", text)
-        query = [word for word in re.split(r"(?=[?&])", text)[1:] if redact(word) != word]
-        parts = [part for user in users for part in user.split(":", 1)]
-        given = [*users, *parts, *(word.partition("=")[2] for word in query)]
-        return {*given, *map(unquote, given)}
-    if SECRET_NAME.search(name):
-        return [] if os.path.exists(text) else [text]  # noqa: PTH110  a key can be too long for a path
-    return [word for word in text[:MOST_VALUES].split() if redact(word) != word]
-
-
-def _held(value: Any) -> Iterable[tuple[object, object]]:  # noqa: ANN401  anything
-    """What a value holds, by names where there are any: no module and no class, which others have too."""
-    if is_mapping(value):
-        return value.items()
-    if is_list(value):
-        return (("", each) for each in value)
-    if isinstance(value, partial):
-        named: dict[str, object] = value.keywords
-        with suppress(TypeError, ValueError):  # of a function without a signature
-            named = inspect.signature(value.func).bind_partial(*value.args, **named).arguments
-        return [*named.items(), ("", value.func)]
-    if isinstance(value, MethodType):
-        return [("", value.__self__), ("", value.__func__)]
-    held = {} if isinstance(value, type | ModuleType) else {**getattr(value, "__dict__", {})}
-    if isinstance(value, FunctionType):
-        held |= {name: each.default for name, each in inspect.signature(value).parameters.items()}
-        with suppress(ValueError):  # a variable that has no value yet
-            used = inspect.getclosurevars(value)
-            # Those of a module's own function are no part of it; those of a notebook's are pickled with it.
-            held |= {**used.nonlocals, **(used.globals if value.__module__ == "__main__" else {})}
-    return held.items()
+@lru_cache(maxsize=256)  # every reply is searched for the same few secrets
+def secret_forms(secret: str) -> frozenset[str]:
+    """Return one secret as texts show it."""
+    in_json = json.dumps(secret)[1:-1]
+    in_php_json = in_json.replace("/", r"\/")
+    forms = {secret, in_json, in_php_json, repr(secret)[1:-1], html.escape(secret)}
+    for safe in ("/", ""):
+        percent_encoded = quote(secret, safe=safe, errors="replace")
+        forms.add(percent_encoded)
+        forms.add(re.sub("%..", lambda code: code[0].lower(), percent_encoded))
+    secret_bytes = secret.encode(errors="replace")
+    for n_before in range(3):
+        for alphabet in (b"+/", b"-_"):
+            encoded = b64encode(b" " * n_before + secret_bytes, alphabet).decode().rstrip("=")
+            forms.add(encoded)
+            # The characters that show nothing of what stands before the secret or after it.
+            first = -(-8 * n_before // 6)
+            end = 8 * (n_before + len(secret_bytes)) // 6
+            if end - first >= PIECE:
+                forms.add(encoded[first:end])
+    return frozenset(forms)
 
 
 class RedactedError(Exception):
@@ -178,14 +93,15 @@ class RedactedError(Exception):
 
     def __init__(self, raised: BaseException, secrets: Secrets = ()) -> None:
         super().__init__()
-        self.raised, self._secrets = raised, [*secrets]
+        self.raised = raised
+        self._secrets = [*secrets]
 
     def __str__(self) -> str:
         return "\n" + self.clean("".join(format_exception(self.raised)))
 
     def clean(self, text: str) -> str:
-        """A text without the secrets."""
-        return redact(text, [*self._secrets, *of_environment()])
+        """Return a text without the secrets."""
+        return redact(text, [*self._secrets, *environment_secrets()])
 
     def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
         """Pickle what it shows."""

@@ -47,115 +47,137 @@ REFUSAL = re.compile(
 """How endpoints word a refused parameter, but not a bad value ("max_tokens is too large")."""
 
 
-_LEARNT: dict[tuple[int, str], dict[str, str]] = {}
+_REFUSALS: dict[tuple[int, str], dict[str, str]] = {}
 """What endpoints refuse, by the id of the process and the model's identity. A forked process starts anew."""
 
 
-def learnt_from(identity: str) -> dict[str, str]:
-    """The parameters that a model at an endpoint is known to refuse, each with its new name or LEFT_OUT.
+def known_refusals(identity: str) -> dict[str, str]:
+    """Return the parameters that a model at an endpoint is known to refuse, with new names or LEFT_OUT.
 
     All models with one identity share them.
     """
-    return _LEARNT.setdefault((os.getpid(), identity), {})
+    return _REFUSALS.setdefault((os.getpid(), identity), {})
 
 
 async def negotiate(
-    request: Request, known: dict[str, str], who: str, send: Callable[[dict[str, Any]], Awaitable[Reply]]
+    request: Request, refusals: dict[str, str], who: str, send: Callable[[dict[str, Any]], Awaitable[Reply]]
 ) -> Reply:
-    """The reply to a request, sent again without each parameter that the endpoint refuses.
+    """Return the reply to a request, which is sent again without each parameter that the endpoint refuses.
 
     What was refused is known to other requests once leaving it out has helped. What was ignored is not asked
     for again, unless the user asked for it.
 
     Args:
         request: the request.
-        known: what the endpoint is known to refuse; it grows, by this request and by others.
+        refusals: what the endpoint is known to refuse; it grows, by this request and by others.
         who: the model and its endpoint, for the log.
         send: from the parameters to the reply.
 
     Raises:
         ModelError: whatever `send` raises, unless it refuses a parameter.
     """
-    refused: dict[str, str] = {}
+    new_refusals: dict[str, str] = {}
     retries = 0
     while True:
-        sent = apply_refusals(request.parameters, {**known, **refused})
+        # Each time anew: other requests may have found out more while this one waited.
+        parameters = apply_refusals(request.parameters, {**refusals, **new_refusals})
         try:
-            reply = await send(sent)
+            reply = await send(parameters)
         except ModelError as error:
-            news = _refused(error, sent)
-            if not news:
+            refusal = _find_refusal(error, parameters)
+            if not refusal:
                 raise
-            refused |= news
+            new_refusals.update(refusal)
             retries += error.retries
         else:
-            _learn(known, refused, f"{who} refuses")
-            ignored = {
-                name: new for name, new in _ignored(reply, sent).items() if name in request.added_parameters
-            }
-            _learn(known, ignored, f"{who} ignores")
-            return replace(reply, retries=reply.retries + retries) if retries else reply
+            break
+    _remember(refusals, new_refusals, f"{who} refuses")
+    ignored: dict[str, str] = {}
+    for name, new_name in _find_ignored(reply, parameters).items():
+        if name in request.added_parameters:
+            ignored[name] = new_name
+    _remember(refusals, ignored, f"{who} ignores")
+    return replace(reply, retries=reply.retries + retries) if retries else reply
 
 
 def apply_refusals(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters as the endpoint accepts them: renamed, replaced or left out as `refusals` says."""
-    sent: dict[str, Any] = {}
+    """Return the parameters as the endpoint accepts them: renamed, replaced or left out."""
+    accepted: dict[str, Any] = {}
     for parameter, value in parameters.items():
         name = refusals.get(parameter, parameter)
         name = refusals.get(name, name)  # the new name may be refused too
         if name == JSON_OBJECT:
-            sent[parameter] = {"type": JSON_OBJECT}
+            accepted[parameter] = {"type": JSON_OBJECT}
         elif name != LEFT_OUT:
-            sent.setdefault(name, value)
-    return sent
+            accepted.setdefault(name, value)
+    return accepted
 
 
-def _learn(known: dict[str, str], changes: Mapping[str, str], who: str) -> None:
-    """Add to what is known, and log it; what is left out stays so."""
-    news = {name: new for name, new in changes.items() if known.get(name) not in (new, LEFT_OUT)}
-    known.update(news)
-    if news:
-        told = [f"{name} is {f'sent as {new}' if new else 'left out'}" for name, new in news.items()]
-        log.warning("%s parameters: from now on %s", who, ", ".join(told))
+def _remember(refusals: dict[str, str], changes: Mapping[str, str], who: str) -> None:
+    """Add to what is known, and log what is new; a parameter that is left out stays so."""
+    sentences: list[str] = []
+    for name, new_name in changes.items():
+        if refusals.get(name) in {new_name, LEFT_OUT}:
+            continue
+        refusals[name] = new_name
+        if new_name == LEFT_OUT:
+            sentences.append(f"{name} is left out")
+        else:
+            sentences.append(f"{name} is sent as {new_name}")
+    if sentences:
+        log.warning("%s parameters: from now on %s", who, ", ".join(sentences))
 
 
-def _ignored(reply: Reply, sent: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters to which the reply pays no attention, each with what becomes of it."""
-    found: dict[str, str] = {}
-    if "logprobs" in sent and reply.text and reply.tokens is None:
-        found |= dict.fromkeys(LOGPROBS, LEFT_OUT)
-    is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None and reply.text.strip()
-    if "response_format" in sent and is_finished and "{" not in reply.text:  # no schema allows that
-        found["response_format"] = _looser_format(sent)
-    return found
+def _find_ignored(reply: Reply, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters to which the reply pays no attention, each with what becomes of it."""
+    ignored: dict[str, str] = {}
+    if "logprobs" in parameters and reply.text and reply.tokens is None:
+        ignored.update(dict.fromkeys(LOGPROBS, LEFT_OUT))
+    is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None
+    # No schema allows a text without a brace.
+    if "response_format" in parameters and is_finished and reply.text.strip() and "{" not in reply.text:
+        ignored["response_format"] = _looser_format(parameters)
+    return ignored
 
 
-def _refused(error: ModelError, sent: Mapping[str, Any]) -> dict[str, str]:
-    """The refused parameter with its new name or LEFT_OUT; an empty dict if the error refuses none."""
+def _find_refusal(error: ModelError, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the refused parameter with its new name or LEFT_OUT; an empty dict if the error refuses none."""
     raised = getattr(error.__cause__, "raised", None)  # of a RedactedError
     if raised is None or error.code not in REFUSING:
         return {}
     message = message_in(raised)
-    mentioned = _mentioned(str(getattr(raised, "param", None)), sent) or _mentioned(message, sent)
-    if {*LOGPROBS}.intersection(mentioned):
+    names = _find_names(str(getattr(raised, "param", None)), parameters)
+    if not names:
+        names = _find_names(message, parameters)
+    if "logprobs" in names or "top_logprobs" in names:
         return dict.fromkeys(LOGPROBS, LEFT_OUT)
-    if error.code == "auth" or not mentioned:  # what else is forbidden is no matter of parameters
+    if error.code == "auth" or not names:  # what else is forbidden is no matter of parameters
         return {}
-    if "response_format" in mentioned:
-        return {"response_format": _looser_format(sent)}
+    if "response_format" in names:
+        return {"response_format": _looser_format(parameters)}
     if not REFUSAL.search(message):
         return {}
     # For "temperature and top_p cannot both be given" it is enough to leave out the last one.
-    new = RENAMED.get(mentioned[-1], LEFT_OUT)
-    return {mentioned[-1]: new if _mentioned(message, [new]) else LEFT_OUT}
+    name = names[-1]
+    new_name = RENAMED.get(name)
+    if new_name is not None and _find_names(message, [new_name]):
+        return {name: new_name}
+    return {name: LEFT_OUT}
 
 
-def _mentioned(text: str, names: Iterable[str]) -> list[str]:
-    """Those of the parameters that a text names."""
-    return [name for name in names if re.search(WORDED.get(name, rf"\b{re.escape(name)}\b"), text)]
+def _find_names(text: str, parameters: Iterable[str]) -> list[str]:
+    """Return those of the parameters that a text names."""
+    names: list[str] = []
+    for name in parameters:
+        pattern = WORDED.get(name, rf"\b{re.escape(name)}\b")
+        if re.search(pattern, text):
+            names.append(name)
+    return names
 
 
-def _looser_format(sent: Mapping[str, Any]) -> str:
-    """What becomes of a response format that was refused or ignored: JSON without a schema, then none."""
-    asked = sent["response_format"]
-    return JSON_OBJECT if is_mapping(asked) and asked.get("type") == "json_schema" else LEFT_OUT
+def _looser_format(parameters: Mapping[str, Any]) -> str:
+    """Return what becomes of a response format that was refused or ignored: any JSON, then no format."""
+    response_format = parameters["response_format"]
+    if is_mapping(response_format) and response_format.get("type") == "json_schema":
+        return JSON_OBJECT
+    return LEFT_OUT
