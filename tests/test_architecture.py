@@ -127,7 +127,7 @@ def test_no_format_is_named_outside_its_layer() -> None:
         if layer_of(module) not in {"replies", ""}:
             tree = tree_of(file.read_text(encoding="utf-8"))
             named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            assert named.isdisjoint(each.__name__ for each in FORMATS.values()), module
+            assert named.isdisjoint({"Labelled", *map(str.capitalize, FORMATS)}), module
 
 
 def layers_graph() -> dict[str, set[str]]:

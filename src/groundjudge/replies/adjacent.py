@@ -12,18 +12,28 @@ from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
-from groundjudge.replies.labelled import Field, label_pattern, labelled_fields, one_line, spelt, verdict
+from groundjudge.replies.labelled import (
+    Section,
+    comparable_label,
+    label_pattern,
+    one_line,
+    read_sections,
+    read_verdict,
+)
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import LONGEST, Reader, decimal, written
+from groundjudge.replies.value import LONGEST, Reader, parse_number, write_number
 from groundjudge.scale import Scale
 
-STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
+REASONING, FORMULA, SUM = "Reasoning", "Formula", "Weighted_Summed_Score"
 # How far the stated sum may be from the computed one, in points of the scale.
 SUM_TOLERANCE = 0.05
 
 # How far the sum of the shares may be from 1.
 SHARE_TOLERANCE = 0.01
+
+# Decimal places of a weighted sum: the noise of floating point lies behind them.
+DIGITS_OF_SUM = 9
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
 TERM = re.compile(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
@@ -55,70 +65,121 @@ class Adjacent(Format):
                 (`bad_distribution`), there are verdicts that differ or more behind one (`ambiguous`), or a
                 number cannot be read.
         """
-        labels = label_pattern(f"{name}_{step}" for name in self.names for step in STEPS)
-        reader, found = labelled_fields(reply, labels, scale, expectation)
-        if not found:
-            raise reader.error("no_verdict")
-        parts, warnings = zip(*(_part(name, found, reader) for name in self.names), strict=True)
-        return Reading(None, parts=parts, warnings=tuple(dict.fromkeys(filter(None, warnings))))
+        labels: list[str] = []
+        for name in self.names:
+            labels += [f"{name}_{REASONING}", f"{name}_{FORMULA}", f"{name}_{SUM}"]
+        reader, sections = read_sections(reply, label_pattern(labels), scale, expectation)
+        if not sections:
+            raise reader.make_error("no_verdict")
+        parts: list[PartReading] = []
+        warnings: list[str] = []
+        for name in self.names:
+            part, warning = _read_part(name, sections, reader)
+            parts.append(part)
+            if warning and warning not in warnings:
+                warnings.append(warning)
+        return Reading(None, parts=tuple(parts), warnings=tuple(warnings))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write three lines for each part: the reasoning, the formula and its sum."""
-        return "\n".join(map(_lines, reading.parts))
+        return "\n".join(map(_write_part, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """The harmonic mean of the parts' scores, 0..1: 0 when one of them is 0."""
-        return harmonic_mean([scale.score(part.value or 0.0) for part in reading.parts])
+        scores: list[float] = []
+        for part in reading.parts:
+            value = part.value
+            if not value:  # None and -0.0 are scored as 0
+                value = 0.0
+            scores.append(scale.score(value))
+        return harmonic_mean(scores)
 
 
-def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReading, str]:
-    """A part of that name, and the warning about its sum, if there is one."""
-    reasons, formulas, sums = (
-        [each for each in found if each.label == spelt(f"{name}_{step}")] for step in STEPS
-    )
-    reason = reasons[-1].text if reasons else ""
-    formulas = [each for each in formulas if each.place.strip()]
+def _read_part(name: str, sections: Sequence[Section], reader: Reader) -> tuple[PartReading, str]:
+    """Read a part by its name; return it, and the warning about its sum, "" if there is none."""
+    reason = ""
+    formulas: list[Section] = []
+    sums: list[Section] = []
+    for section in sections:
+        if section.label == comparable_label(f"{name}_{REASONING}"):
+            reason = section.text  # the last one counts
+        # A blank formula is none.
+        if section.label == comparable_label(f"{name}_{FORMULA}") and section.place.strip():
+            formulas.append(section)
+        if section.label == comparable_label(f"{name}_{SUM}"):
+            sums.append(section)
     if not formulas and not sums:
-        raise reader.error("missing_score", of=name)
+        raise reader.make_error("missing_score", part_name=name)
     if not formulas:
-        return PartReading(name, verdict(reader, sums, name)[1].value, reason), "formula_missing"
-    value, *others = {_weighted_sum(each, reader, name) for each in formulas}
-    if others or any(LETTER_OR_DIGIT.search(each.below) for each in sums):
-        raise reader.error("ambiguous", of=name)
+        _, stated = read_verdict(reader, sums, name)
+        return PartReading(name, stated.value, reason), "formula_missing"
+    values = {_compute_sum(formula, reader, name) for formula in formulas}
+    is_followed = any(LETTER_OR_DIGIT.search(section.below) for section in sums)
+    if len(values) > 1 or is_followed:
+        raise reader.make_error("ambiguous", part_name=name)
+    value = values.pop()
+    part = PartReading(name, value, reason)
+    if not sums:
+        return part, ""
     with suppress(ReplyError):  # a stated sum that cannot be read is none
-        if not sums or abs((verdict(reader, sums)[1].value or 0.0) - value) <= SUM_TOLERANCE:
-            return PartReading(name, value, reason), ""
-    return PartReading(name, value, reason), "weighted_sum_mismatch"
+        _, stated = read_verdict(reader, sums)
+        if stated.value is not None and abs(stated.value - value) <= SUM_TOLERANCE:
+            return part, ""
+    return part, "weighted_sum_mismatch"
 
 
-def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
+def _compute_sum(formula: Section, reader: Reader, name: str) -> float:
     """Compute the value of a formula, such as 3.3 for `(3 * 0.7) + (4 * 0.3)`.
 
     Raises:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = formula.place.strip()
-    formula_, *sums = place.removesuffix(".").split("=")
-    terms = [TERM.fullmatch(term) for term in formula_.split("+")]
-    is_read = all(terms) and all(map(SUMS.fullmatch, sums)) and len(place) <= LONGEST
-    if not is_read or LETTER_OR_DIGIT.search(formula.below):
-        raise reader.error(reader.misfit(place), place, name)
-    scores = [decimal(term[1]) for term in terms if term]
-    shares = [decimal(term[2]) / (100 if term[3] else 1) for term in terms if term]
+    terms, *sums = place.removesuffix(".").split("=")
+    matches = [TERM.fullmatch(term) for term in terms.split("+")]
+    is_formula = all(matches) and all(map(SUMS.fullmatch, sums)) and len(place) <= LONGEST
+    if not is_formula or LETTER_OR_DIGIT.search(formula.below):
+        raise reader.make_error(reader.misfit_code(place), place, name)
+    scores: list[float] = []
+    shares: list[float] = []
+    for match in matches:
+        if match is None:
+            continue
+        scores.append(parse_number(match[1]))
+        share = parse_number(match[2])
+        shares.append(share / 100 if match[3] else share)
     if not all(map(reader.scale.holds, scores)):
-        raise reader.error("out_of_scale", place, name)
-    if any(score % 1 for score in scores) or [abs(b - a) for a, b in pairwise(scores)] not in ([], [1]):
-        raise ReplyError("not_adjacent", reader.text.raw, quotes=(place,))
+        raise reader.make_error("out_of_scale", place, name)
+    if not _are_adjacent(scores):
+        raise ReplyError("not_adjacent", reader.reply.raw, quotes=(place,))
     if abs(sum(shares) - 1) > SHARE_TOLERANCE:
-        raise ReplyError("bad_distribution", reader.text.raw, quotes=(place,))
-    return round(sum(score * share for score, share in zip(scores, shares, strict=True)) / sum(shares), 9)
+        raise ReplyError("bad_distribution", reader.reply.raw, quotes=(place,))
+    weighted = sum(score * share for score, share in zip(scores, shares, strict=True))
+    return round(weighted / sum(shares), DIGITS_OF_SUM)
 
 
-def _lines(part: PartReading) -> str:
-    """Three lines; the formula has the whole score, or the two adjacent scores with their shares."""
-    value = part.value or 0.0
+def _are_adjacent(scores: Sequence[float]) -> bool:
+    """Whether scores are one whole number, or two that are neighbours."""
+    if any(score % 1 for score in scores):
+        return False
+    distances = [abs(second - first) for first, second in pairwise(scores)]
+    return distances in ([], [1])
+
+
+def _write_part(part: PartReading) -> str:
+    """Write three lines; the formula has the whole score, or the two adjacent scores with their shares."""
+    value = part.value
+    if not value:  # None and -0.0 are written as 0
+        value = 0.0
     low = floor(value)
-    share = round(value - low, 9)
-    two = f"({low} * {written(round(1 - share, 9))}) + ({low + 1} * {written(share)})"
-    texts = (one_line(part.reason), two if share else f"({low} * 1.0)", written(value))
-    return "\n".join(f"{part.name.upper()}_{step}: {text}" for step, text in zip(STEPS, texts, strict=True))
+    share = round(value - low, DIGITS_OF_SUM)
+    formula = f"({low} * 1.0)"
+    if share:
+        rest = round(1 - share, DIGITS_OF_SUM)
+        formula = f"({low} * {write_number(rest)}) + ({low + 1} * {write_number(share)})"
+    name = part.name.upper()
+    return (
+        f"{name}_{REASONING}: {one_line(part.reason)}\n"
+        f"{name}_{FORMULA}: {formula}\n"
+        f"{name}_{SUM}: {write_number(value)}"
+    )

@@ -21,7 +21,7 @@ from groundjudge.replies.reply import Reply
 # What ends a sentence or a line, and what may stand before the number of a list.
 ENDS = re.compile(r"[.!?。\n]")
 BEFORE_NUMBER = re.compile(r"[.!?:;,。，；：\n(]")
-# So many words are left out behind "..." at most.
+# So many words may be left out behind a sentence that ends in "...", at most.
 LONGEST_CUT = 2
 # How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
 RAREST, MOST_PLACES = 4, 20
@@ -34,10 +34,6 @@ class ComparableWords:
         text: the text.
         numbers: which words of the text they are.
         keys: their keys.
-        places: where each key stands.
-        taken: for each word, whether a sentence that is rated has it.
-        reached: the word behind the sentence that was found last.
-        cuts: the words behind sentences that end in "...".
     """
 
     def __init__(self, text: str) -> None:
@@ -45,57 +41,103 @@ class ComparableWords:
         words = self.text.words
         self.numbers = [number for number, word in enumerate(words) if word not in MAY_DIFFER]
         self.keys = [key(words[number]) for number in self.numbers]
+
+
+class RatedResponse:
+    """A response, and which of its words are in a sentence that is rated.
+
+    Attributes:
+        words: the words of the response.
+        places: where each key stands among them.
+        taken: for each word, whether a sentence that is rated has it.
+        reached: the word behind the sentence that was taken last.
+        cuts: the words behind sentences that end in "...".
+    """
+
+    def __init__(self, response: str) -> None:
+        self.words = ComparableWords(response)
         self.places: dict[str, list[int]] = {}
-        for place, word in enumerate(self.keys):
+        for place, word in enumerate(self.words.keys):
             self.places.setdefault(word, []).append(place)
-        self.taken = bytearray(len(self.keys))
-        self.reached, self.cuts = 0, set[int]()
+        self.taken = bytearray(len(self.words.keys))
+        self.reached = 0
+        self.cuts: set[int] = set()
 
     def take(self, sentence: ComparableWords) -> bool:
-        """Take words that are free, where the last ones ended or else anywhere; whether there are such."""
-        at = next((at for at in self._places_of(sentence.keys) if self._has(sentence.keys, at)), None)
-        if at is None:
-            return not sentence.keys
-        self.reached = at + len(sentence.keys)
-        self.taken[at : self.reached] = b"\x01" * len(sentence.keys)
-        if sentence.text.source.rstrip().endswith("..."):
-            self.cuts.add(self.reached)
-        return True
+        """Take the words of a sentence where the last ones ended, or else anywhere, if they are free there.
 
-    def _places_of(self, keys: Sequence[str]) -> Iterator[int]:
-        """Where some words may begin: where the last ones ended, or at one of the places that are tried."""
+        Returns:
+            Whether the response has them; True for a sentence without words.
+        """
+        if not sentence.keys:
+            return True
+        for start in self._find_starts(sentence.keys):
+            if self._are_free(sentence.keys, start):
+                end = start + len(sentence.keys)
+                self.taken[start:end] = b"\x01" * len(sentence.keys)
+                self.reached = end
+                if sentence.text.source.rstrip().endswith("..."):
+                    self.cuts.add(end)
+                return True
+        return False
+
+    def _find_starts(self, keys: Sequence[str]) -> Iterator[int]:
+        """Yield where words may begin: where the last ones ended, then the places that are worth a try."""
         yield self.reached
-        known = [(number, self.places[word]) for number, word in enumerate(keys) if word in self.places]
-        for number, places in sorted(known, key=lambda each: len(each[1]))[:RAREST]:
+        known: list[tuple[int, list[int]]] = []
+        for number, word in enumerate(keys):
+            if word in self.places:
+                known.append((number, self.places[word]))
+        known.sort(key=lambda number_and_places: len(number_and_places[1]))
+        for number, places in known[:RAREST]:
             behind = bisect_left(places, self.reached)
-            tried = (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES])
-            yield from (place - number for place in tried if place >= number)
+            for place in (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES]):
+                if place >= number:
+                    yield place - number
 
-    def _has(self, keys: Sequence[str], at: int) -> bool:
-        """Whether there are these words, they are free, and nothing right before them denies them."""
-        source, own, end = self.text.source, self.keys[at : at + len(keys)], at + len(keys)
-        if not own or len(own) < len(keys) or any(self.taken[at:end]) or not all(map(is_alike, own, keys)):
+    def _are_free(self, keys: Sequence[str], start: int) -> bool:
+        """Whether there are these words, none is taken, and nothing right before them denies them."""
+        end = start + len(keys)
+        response_keys = self.words.keys[start:end]
+        if len(response_keys) < len(keys) or any(self.taken[start:end]):
             return False
-        number = self.numbers[at - 1] + 1 if at else 0
-        return is_whole(source, self.text.span(number)[0], len(source))
+        if not all(map(is_alike, response_keys, keys)):
+            return False
+        # The words that may differ right before them are looked at, too: "is not" denies.
+        number = self.words.numbers[start - 1] + 1 if start else 0
+        text = self.words.text
+        return is_whole(text.source, text.span(number)[0], len(text.source))
 
-    def left_out(self) -> Iterator[str]:
-        """The runs of words that are not taken."""
-        source, spans = self.text.source, [(0, 0), *map(self.text.span, self.numbers)]
+    def unrated_texts(self) -> list[str]:
+        """Return the runs of words that are in no sentence that is rated."""
+        text = self.words.text
+        source = text.source
+        # The first span stands for the beginning of the response: behind it, the first word may be left out.
+        spans = [(0, 0), *map(text.span, self.words.numbers)]
+        texts: list[str] = []
         for run in re.finditer(rb"\x00+", self.taken):
-            first, last = run.span()
-            start = spans[first + 1][0]
-            lead = source[spans[first][1] : start]
-            is_cut = first in self.cuts and last - first <= LONGEST_CUT and not ENDS.search(lead)
-            is_number = last - first == 1 and BEFORE_NUMBER.search(lead) and LIST_NUMBER.match(source, start)
-            if not (is_cut or is_number or {"+", "="}.issuperset(self.keys[first:last])):
-                yield source[spans[first][1] : spans[last][1]].casefold().strip(" \n.,:;!?。，")
+            first, end = run.span()
+            word_start = spans[first + 1][0]
+            before = source[spans[first][1] : word_start]
+            is_short = end - first <= LONGEST_CUT
+            if first in self.cuts and is_short and not ENDS.search(before):
+                continue
+            is_after_end = BEFORE_NUMBER.search(before) is not None
+            if end - first == 1 and is_after_end and LIST_NUMBER.match(source, word_start):
+                continue
+            # "+" is the bullet of a list.
+            if {"+", "="}.issuperset(self.words.keys[first:end]):
+                continue
+            unrated = source[spans[first][1] : spans[end][1]]
+            texts.append(unrated.casefold().strip(" \n.,:;!?。，"))
+        return texts
 
 
 def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
-    """The parts, each of which is a sentence of the response, and which are all of it.
+    """Check that the parts are sentences of the response, and that together they are all of it.
 
-    A sentence that is rated twice counts once, unless the response has it twice.
+    Returns:
+        The parts. A sentence that is rated twice counts once, unless the response has it twice.
 
     Raises:
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
@@ -105,23 +147,27 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
     is_copy = " ".join(part.name for part in parts).split() == response.split()
     if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
         return [*parts]
-    said = ComparableWords(response)
-    spaced, asides = " ".join(said.text.source.split()), {*ASIDE.findall(response)}
-    kept, foreign = list[PartReading](), list[str]()
-    known: dict[tuple[str, ...], object] = {}
+    rated = RatedResponse(response)
+    response_text = " ".join(rated.words.text.source.split())
+    asides = set(ASIDE.findall(response))
+    counted: list[PartReading] = []
+    foreign: list[str] = []
+    verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
     for part in parts:
         sentence = ComparableWords(NUMBERED.sub("", part.name))
         words = tuple(sentence.text.words)
-        is_copied = said.take(sentence)
-        if not is_copied and known.get(words) == (part.value, part.label):
-            continue
-        kept.append(part)
-        known[words] = part.value, part.label
-        is_said = sentence.keys or " ".join(sentence.text.source.split()) in spaced
-        if not (is_copied and is_said and asides.issuperset(ASIDE.findall(part.name))):
+        verdict = (part.value, part.label)
+        is_in_response = rated.take(sentence)
+        if not is_in_response and verdicts.get(words) == verdict:
+            continue  # a sentence that is rated twice
+        counted.append(part)
+        verdicts[words] = verdict
+        if not sentence.keys:  # such as "!!": then its signs must be there
+            is_in_response = " ".join(sentence.text.source.split()) in response_text
+        if not is_in_response or not asides.issuperset(ASIDE.findall(part.name)):
             foreign.append(part.name)
-    left_out = list(said.left_out())
-    if foreign or left_out:
-        numbers = len(left_out), len(foreign)
-        raise ReplyError("unrated_sentences", reply.text, quotes=(*left_out, *foreign), numbers=numbers)
-    return kept
+    unrated = rated.unrated_texts()
+    if foreign or unrated:
+        numbers = (len(unrated), len(foreign))
+        raise ReplyError("unrated_sentences", reply.text, quotes=(*unrated, *foreign), numbers=numbers)
+    return counted

@@ -16,10 +16,11 @@ Span: TypeAlias = tuple[int, int]
 
 
 class Expectation(NamedTuple):
-    """What a reader may have to know of the question besides the scale.
+    """What a format may have to know of the question besides the scale.
 
     Attributes:
-        levels: the labels of numbers, by the highest number that bears them: one may stand beside its number.
+        levels: the labels of numbers, by the highest number that bears them. The label of a number may stand
+            beside it.
         response: the response, all sentences of which a scorecard must rate; None if it is not known.
     """
 
@@ -28,6 +29,7 @@ class Expectation(NamedTuple):
 
 
 NO_EXPECTATION = Expectation()
+"""Nothing but the scale is known of the question."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,12 @@ class Format(Protocol):
 
     @abstractmethod
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply to what was asked.
+        """Read the reply that a model gave.
+
+        Args:
+            reply: what the model answered.
+            scale: the numbers or labels that it may answer with.
+            expectation: what else is known of the question.
 
         Raises:
             ReplyError: the reply holds no verdict on the scale.
@@ -111,7 +118,9 @@ class Format(Protocol):
 
         None if there is nothing to judge.
         """
-        return None if reading.value is None else scale.score(reading.value)
+        if reading.value is None:
+            return None
+        return scale.score(reading.value)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  for formats that are JSON
         """A JSON schema of the reply; None if replies are not JSON."""
@@ -119,5 +128,10 @@ class Format(Protocol):
 
 
 def missing_members(candidate: object) -> list[str]:
-    """The names of the members of `Format` that the candidate lacks."""
-    return [name for name in vars(Format) if not name.startswith("_") and not hasattr(candidate, name)]
+    """Return the names of the members of `Format` that an object lacks."""
+    missing: list[str] = []
+    for name in vars(Format):
+        # What begins with an underscore is Python's own: `__doc__`, and the machinery of protocols.
+        if not name.startswith("_") and not hasattr(candidate, name):
+            missing.append(name)
+    return missing

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from groundjudge.case.data import as_json, is_mapping
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import ends_nothing, fold, open_reply
+from groundjudge.replies.opening import fold, has_stray_end, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, written
+from groundjudge.replies.value import Reader, write_number
 from groundjudge.scale import DIGITS, Scale
 from groundjudge.verdict import well_formed
 
@@ -44,10 +44,32 @@ MOST_REPAIR_WORK = 6_000_000
 MOST_ENUMERATED = 20
 
 
-# A member of an object: its key in small letters, None if it has no colon, and the span of its value.
-Member: TypeAlias = tuple[str | None, int, int]
-# The span of an outermost object, and its own members; none if it stands in a list or a string.
-Object: TypeAlias = tuple[int, int, Sequence[Member]]
+class Member(NamedTuple):
+    """A member of an object.
+
+    Attributes:
+        key: its key in small letters; None if it has no colon.
+        start: where its value begins, behind the colon.
+        end: where its value ends.
+    """
+
+    key: str | None
+    start: int
+    end: int
+
+
+class JsonObject(NamedTuple):
+    """An outermost object of a text.
+
+    Attributes:
+        start: where it begins.
+        end: the index behind its closing brace.
+        members: its own members; none if it stands in a list or a string.
+    """
+
+    start: int
+    end: int
+    members: Sequence[Member]
 
 
 @dataclass(frozen=True)
@@ -72,130 +94,198 @@ class Json(Format):
         """
         opening = open_reply(reply, OBJECT, has_strings=True)
         reader = Reader(opening, scale, expectation, (self.value,))
-        offset, own = opening.origins[opening.start], self.value.casefold()
-        text = reply.text[offset:]
-        objects = list(_objects(text))
-        verdicts = [(each, start, end) for each in objects for key, start, end in each[2] if key == own]
-        places = [_place(text[start:end], reader) for _, start, end in verdicts]
-        index, found = reader.agreed(places)
-        (begin, close, members), start, end = verdicts[index]
-        behind = _outside(text, objects, close)
-        is_followed = SIGN.match(behind) or reader.may_differ(found, behind) or self._named(behind)
-        if is_followed or self._is_said(_outside(text, objects)) or any(key is None for key, _, _ in members):
-            raise reader.error("ambiguous")
-        reason = self._reason(text[begin:close], found, reader)
-        # A value that is written with escapes is not found there, and cannot be weighed.
-        at = text.find(places[index][slice(*found.span or ())], start, end)
-        is_there = at >= 0 and "\\" not in text[start:end]
-        return replace(found, reason=reason, span=(offset + at, offset + end) if is_there else None)
+        # Objects are read in the raw reply: folding alters what strings say.
+        offset = opening.origins[opening.start]
+        raw = reply.text[offset:]
+        objects = _read_objects(raw)
+        key = self.value.casefold()
+        verdicts: list[tuple[JsonObject, Member]] = []
+        for json_object in objects:
+            for member in json_object.members:
+                if member.key == key:
+                    verdicts.append((json_object, member))
+        places = [_read_value(raw[member.start : member.end], reader) for _, member in verdicts]
+        index, reading = reader.read_places(places)
+        json_object, member = verdicts[index]
+        behind = _text_outside(raw, objects, json_object.end)
+        is_followed = SIGN.match(behind) or reader.may_contradict(reading, behind) or self._is_named(behind)
+        has_no_colon = any(member.key is None for member in json_object.members)
+        if is_followed or has_no_colon or self._may_be_outside(_text_outside(raw, objects)):
+            raise reader.make_error("ambiguous")
+        reason = self._read_reason(raw[json_object.start : json_object.end], reading, reader)
+        span = None
+        if reading.span is not None:
+            first, last = reading.span
+            start = raw.find(places[index][first:last], member.start, member.end)
+            # A value that is written with escapes is not found there, and cannot be weighed.
+            if start >= 0 and "\\" not in raw[member.start : member.end]:
+                span = (offset + start, offset + member.end)
+        return replace(reading, reason=reason, span=span)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""
-        number = written(round(reading.value or 0.0, DIGITS))
-        verdict = json.dumps(reading.label, ensure_ascii=False) if reading.label else number
+        if reading.label:
+            verdict = json.dumps(reading.label, ensure_ascii=False)
+        elif reading.value:
+            verdict = write_number(round(reading.value, DIGITS))
+        else:  # None and -0.0 are written as 0, too
+            verdict = "0"
         reason = json.dumps({self.reason: reading.reason}, ensure_ascii=False)
         return f"{reason[:-1]}, {json.dumps(self.value, ensure_ascii=False)}: {verdict}}}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """An object with the explanation first, and the value or label as the scale has it."""
-        whole, (lowest, highest) = scale.whole_numbers, sorted((scale.worst, scale.best))
-        kind = "string" if scale.choices else "integer" if whole else "number"
-        values = [*scale.choices] or ([*whole] if len(whole) <= MOST_ENUMERATED else [])
-        limits = {"enum": values} if values else {"minimum": lowest, "maximum": highest}
+        lowest, highest = sorted((scale.worst, scale.best))
+        integers = scale.whole_numbers
+        value: dict[str, Any]
+        if scale.choices:
+            value = {"type": "string", "enum": [*scale.choices]}
+        elif not integers:
+            value = {"type": "number", "minimum": lowest, "maximum": highest}
+        elif len(integers) <= MOST_ENUMERATED:
+            value = {"type": "integer", "enum": [*integers]}
+        else:
+            value = {"type": "integer", "minimum": lowest, "maximum": highest}
         return {
             "type": "object",
-            "properties": {self.reason: {"type": "string"}, self.value: {"type": kind, **limits}},
+            "properties": {self.reason: {"type": "string"}, self.value: value},
             "required": [self.reason, self.value],
             "additionalProperties": False,
         }
 
-    def _is_said(self, outside: str) -> bool:
+    def _may_be_outside(self, outside: str) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
-        is_given = self._named(outside, r"[\"'`*_”]{0,3}\s*[:=：]")
-        return bool({*outside} & {*"{}"} or is_given or ends_nothing(outside, OBJECT))
+        if "{" in outside or "}" in outside:
+            return True
+        if self._is_named(outside, r"[\"'`*_”]{0,3}\s*[:=：]"):
+            return True
+        return has_stray_end(outside, OBJECT)
 
-    def _named(self, prose: str, behind: str = "") -> bool:
+    def _is_named(self, prose: str, behind: str = "") -> bool:
+        """Whether prose has the score's key, with a pattern behind it."""
         return re.search(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE) is not None
 
-    def _reason(self, raw: str, found: Reading, reader: Reader) -> str:
-        """The explanation; an object that is not valid JSON must have the same score when it is repaired."""
+    def _read_reason(self, raw: str, reading: Reading, reader: Reader) -> str:
+        """Return the explanation in an object.
+
+        Raises:
+            ReplyError: the object is not valid JSON, and has not the same score when it is repaired.
+        """
         try:
             members, is_valid = json.loads(raw, strict=False), True
         except (ValueError, RecursionError):
-            members, is_valid = _repaired(raw), False
-        held = {key.casefold(): value for key, value in members.items()}
-        own, reason = self.value.casefold(), held.get(self.reason.casefold(), "")
-        if not is_valid and (own not in held or reader.agreed([str(held[own])])[1] != found):
-            raise reader.error("ambiguous")
-        return well_formed(reason) if isinstance(reason, str) else as_json(reason)
+            members, is_valid = _repair(raw), False
+        values = {key.casefold(): value for key, value in members.items()}
+        if not is_valid:
+            score = self.value.casefold()
+            if score not in values:
+                raise reader.make_error("ambiguous")
+            _, repaired = reader.read_places([str(values[score])])
+            if repaired != reading:
+                raise reader.make_error("ambiguous")
+        reason = values.get(self.reason.casefold(), "")
+        if isinstance(reason, str):
+            return well_formed(reason)
+        return as_json(reason)
 
 
-def _objects(text: str) -> Iterator[Object]:
-    """The outermost objects of a text, up to one that does not close."""
-    lists, position = 0, 0
+def _read_objects(text: str) -> list[JsonObject]:
+    """Return the outermost objects of a text, up to one that does not close."""
+    objects: list[JsonObject] = []
+    open_lists, position = 0, 0
     while match := OUTSIDE.search(text, position):
         start, position = match.span()
-        lists = max(0, lists + {"[": 1, "]": -1, "{": 0}[match[0]])
-        if match[0] == "{":
-            members, position = _members(text, start)
-            if position < 0:
-                return
-            yield start, position, [] if lists or text[start - 1 : start] in ("'", '"') else members
+        if match[0] == "[":
+            open_lists += 1
+        elif match[0] == "]":
+            open_lists = max(0, open_lists - 1)
+        else:
+            json_object = _read_object(text, start)
+            if json_object is None:
+                break
+            is_in_string = text[start - 1 : start] in ("'", '"')
+            if open_lists or is_in_string:
+                json_object = json_object._replace(members=())
+            objects.append(json_object)
+            position = json_object.end
+    return objects
 
 
-def _outside(text: str, objects: Sequence[Object], at: int = 0) -> str:
-    """What stands outside of the objects, from a place on."""
-    edges = [at, *(edge for start, end, _ in objects if start >= at for edge in (start, end)), len(text)]
-    return " ".join(text[end:start] for end, start in zip(edges[::2], edges[1::2], strict=True))
-
-
-def _members(text: str, start: int) -> tuple[list[Member], int]:
-    """The members of the object that begins there, and where it ends; -1 if it does not close."""
-    depth, begin, key = 0, start + 1, None
+def _read_object(text: str, start: int) -> JsonObject | None:
+    """Return the object that begins at a place; None if it does not close."""
+    depth, member_start, key = 0, start + 1, None
     members: list[Member] = []
     for token in TOKEN.finditer(text, start):
-        sign, at = token["sign"] or token["end"], token.start()
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(sign, 0)
+        sign = token["sign"] or token["end"]
+        if sign is None:  # a string or a comment
+            continue
+        if sign in "{[":
+            depth += 1
+        elif sign in "}]":
+            depth -= 1
         if sign == ":" and depth == 1 and key is None:
-            key, begin = _text(text[begin:at]).strip(QUOTES).casefold(), at + 1
-        elif (sign == "," and depth == 1) or depth == 0:
-            members += [(key, begin, at)] if key is not None or _text(text[begin:at]) else []
-            key, begin = None, at + 1
+            key = _decode(text[member_start : token.start()]).strip(QUOTES).casefold()
+            member_start = token.start() + 1
+        elif depth == 0 or (sign == "," and depth == 1):
+            # Between two commas, and behind the last one, there may be nothing.
+            if key is not None or _decode(text[member_start : token.start()]):
+                members.append(Member(key, member_start, token.start()))
+            key, member_start = None, token.start() + 1
         if depth == 0:
-            return members, token.end()
-    return members, -1
+            return JsonObject(start, token.end(), members)
+    return None
 
 
-def _place(value: str, reader: Reader) -> str:
-    """The place of a value: the text of a string, or what stands behind the colon.
+def _text_outside(text: str, objects: Sequence[JsonObject], start: int = 0) -> str:
+    """Return what stands outside of the objects, from a place on."""
+    pieces: list[str] = []
+    position = start
+    for json_object in objects:
+        if json_object.start >= start:
+            pieces.append(text[position : json_object.start])
+            position = json_object.end
+    pieces.append(text[position:])
+    return " ".join(pieces)
+
+
+def _read_value(source: str, reader: Reader) -> str:
+    """Return the place that a value is: the text of a string, or what stands behind the colon.
 
     Raises:
         ReplyError: `not_a_number` or `unknown_label` for a list and for an object; `ambiguous` for a bare
             number that JSON does not allow, such as `1.` and `01`: it may be a part of another one.
     """
-    text, first = fold(_text(value)).text, value.strip()[:1]
-    if first in ("[", "{"):
-        raise reader.error("unknown_label" if reader.scale.choices else "not_a_number", text)
-    if first not in "\"'“‘" and any(map(str.isdigit, text)) and not NUMBER.fullmatch(text):
-        raise reader.error(reader.misfit(text), text)
-    return text
+    place = fold(_decode(source)).text
+    first_sign = source.strip()[:1]
+    if first_sign in ("[", "{"):
+        raise reader.make_error("unknown_label" if reader.scale.choices else "not_a_number", place)
+    is_string = first_sign in "\"'“‘"
+    if not is_string and any(map(str.isdigit, place)) and not NUMBER.fullmatch(place):
+        raise reader.make_error(reader.misfit_code(place), place)
+    return place
 
 
-def _text(written: str) -> str:
-    """What a string says, or what is written there without a comment."""
-    bare = COMMENT.sub("", written).strip()
+def _decode(source: str) -> str:
+    """Return what a string says, or what is written there without a comment."""
+    text = COMMENT.sub("", source).strip()
+    if not text.startswith('"'):
+        return text
     try:
-        return str(json.loads(bare, strict=False)) if bare.startswith('"') else bare
+        return str(json.loads(text, strict=False))
     except ValueError:
-        return bare
+        return text
 
 
-def _repaired(text: str) -> Mapping[str, Any]:
-    """The object as json_repair understands it; {} if it does not, or if that could take long."""
+def _repair(text: str) -> Mapping[str, Any]:
+    """Return the object as json_repair understands it; {} if it does not, or if that could take long."""
+    quotation_marks = sum(map(text.count, "\"'“”"))
+    if (len(text) + 1000) * (quotation_marks + 20) > MOST_REPAIR_WORK:
+        return {}
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 
     repaired: object = None
-    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) <= MOST_REPAIR_WORK:
-        with suppress(Exception):  # if the repair fails for any reason, the reply is unreadable
-            repaired = repair_json(text, return_objects=True, skip_json_loads=True)
-    return repaired if is_mapping(repaired) else {}
+    with suppress(Exception):  # if the repair fails for any reason, the reply is unreadable
+        repaired = repair_json(text, return_objects=True, skip_json_loads=True)
+    if is_mapping(repaired):
+        return repaired
+    return {}

@@ -1,4 +1,4 @@
-"""Verdicts on labelled lines, such as `Score: 8`: the labels, the places behind them, and two formats."""
+"""Verdicts on labelled lines, such as `Score: 8`: the labels, the places behind them, and the formats."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, Folded, open_reply
+from groundjudge.replies.opening import LETTER_OR_DIGIT, FoldedText, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, value_text, written
+from groundjudge.replies.value import Reader, write_number, write_value
 from groundjudge.scale import Scale
 
 # A line below that goes on with the value: it begins with a digit, or is a sign, alone but
@@ -19,18 +19,18 @@ from groundjudge.scale import Scale
 GOES_ON_BELOW = re.compile(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
-LINE = re.compile("\n")
+LINE_END = re.compile("\n")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
 
-class Field(NamedTuple):
-    """A labelled field; the positions are indexes into the folded text.
+class Section(NamedTuple):
+    """A label and what follows it, up to the next label; the positions are indexes into the folded text.
 
     Attributes:
-        label: the label, `spelt`.
+        label: the label, as `comparable_label` writes it.
         bracket: what stands in a bracket behind the label; "" if there is none.
-        begin: where its line begins.
+        line_start: where its line begins.
         start: where its place begins.
         text: the reply's own text behind the label, up to the next one or the end of the reply.
         place: the rest of the labelled line or, if that is empty, the next line that is not.
@@ -39,7 +39,7 @@ class Field(NamedTuple):
 
     label: str
     bracket: str
-    begin: int
+    line_start: int
     start: int
     text: str
     place: str
@@ -47,134 +47,207 @@ class Field(NamedTuple):
 
 
 def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
-    """A pattern for labels, each followed by a colon unless it ends in a bracket.
+    """Return a pattern for labels, each followed by a colon unless it ends in a bracket.
 
     In a label a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
     """
-    ways = ("[_ ]".join(map(re.escape, re.split("[_ ]", label))) for label in labels)
+    spellings: list[str] = []
+    for label in labels:
+        words = re.split("[_ ]", label)
+        spellings.append("[_ ]".join(map(re.escape, words)))
     return re.compile(
-        rf"{BULLETS}(?P<label>{'|'.join(ways)})(?:(?<=\])|{BRACKET}[^\S\n]*:)", re.IGNORECASE | re.MULTILINE
+        rf"{BULLETS}(?P<label>{'|'.join(spellings)})(?:(?<=\])|{BRACKET}[^\S\n]*:)",
+        re.IGNORECASE | re.MULTILINE,
     )
 
 
-def labelled_fields(
-    reply: Reply, labels: re.Pattern[str], scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
-) -> tuple[Reader, list[Field]]:
-    """A reply, and its labelled fields in order."""
-    reader = Reader(open_reply(reply, labels), scale, expectation, names)
-    text = reader.text.text
-    begins = (0, *(line.end() for line in LINE.finditer(text)))  # which is faster than to search for a label
-    matches = [match for begin in begins if (match := labels.match(text, begin))]
-    ends = (*(match.start() for match in matches[1:]), len(text))
-    return reader, [_field(reader.text, match, end) for match, end in zip(matches, ends, strict=False)]
-
-
-def _field(text: Folded, match: re.Match[str], end: int) -> Field:
-    rest = text.text[match.end() : end].lstrip()
-    start, (place, newline, below) = end - len(rest), rest.partition("\n")
-    own, bracket = text.slice(start, end), match["bracket"] or ""
-    return Field(spelt(match["label"]), bracket, match.start(), start, own, place, newline + below)
-
-
-def spelt(label: str) -> str:
-    """A label as it is compared: in small letters, with spaces for underscores."""
+def comparable_label(label: str) -> str:
+    """Return a label as it is compared: in small letters, with spaces for underscores."""
     return label.casefold().replace("_", " ")
 
 
-def verdict(
-    reader: Reader, given: Sequence[Field], of: str = "", *, prose_may_follow: bool = False
-) -> tuple[Field, Reading]:
-    """What the fields of a verdict say, all of them the same, and the first that is no echo of the prompt.
+def read_sections(
+    reply: Reply, labels: re.Pattern[str], scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
+) -> tuple[Reader, list[Section]]:
+    """Open a reply, and return its reader and its labelled sections in order.
+
+    Args:
+        reply: the reply of the model.
+        labels: the `label_pattern` of the format's labels.
+        scale: as for `Format.read_reply`.
+        expectation: as for `Format.read_reply`.
+        names: the names that may stand before a value, as for `Reader`.
+    """
+    reader = Reader(open_reply(reply, labels), scale, expectation, names)
+    text = reader.reply.text
+    line_starts = [0]
+    line_starts.extend(line_end.end() for line_end in LINE_END.finditer(text))
+    matches: list[re.Match[str]] = []
+    for line_start in line_starts:
+        match = labels.match(text, line_start)  # which is faster than to search for a label
+        if match is not None:
+            matches.append(match)
+    sections: list[Section] = []
+    end = len(text)
+    for match in reversed(matches):
+        sections.append(_read_section(reader.reply, match, end))
+        end = match.start()
+    sections.reverse()
+    return reader, sections
+
+
+def _read_section(folded: FoldedText, match: re.Match[str], end: int) -> Section:
+    behind_label = folded.text[match.end() : end].lstrip()
+    start = end - len(behind_label)
+    place, newline, below = behind_label.partition("\n")
+    return Section(
+        label=comparable_label(match["label"]),
+        bracket=match["bracket"] or "",
+        line_start=match.start(),
+        start=start,
+        text=folded.slice(start, end),
+        place=place,
+        below=newline + below,
+    )
+
+
+def read_verdict(
+    reader: Reader, sections: Sequence[Section], part_name: str = "", *, prose_may_follow: bool = False
+) -> tuple[Section, Reading]:
+    """Read the sections of a verdict, all of which must say the same.
+
+    Returns:
+        The first section that is no echo of the prompt, and its reading.
 
     Raises:
-        ReplyError: as for `Reader.agreed`; `out_of_scale` for a label with another scale, `ambiguous` if
-            more follows in a field than its verdict.
+        ReplyError: as for `Reader.read_places`; `out_of_scale` for a label with another scale, `ambiguous`
+            if more follows in a section than its verdict.
     """
-    index, found = reader.verdict([(each.start, each.start + len(each.place)) for each in given], of)
-    for field in given[index:]:
-        if field.bracket and not _states(field.bracket, reader.scale):
-            raise reader.error("out_of_scale", field.bracket, of)
-        if GOES_ON_BELOW.match(field.below) or (not prose_may_follow and LETTER_OR_DIGIT.search(field.below)):
-            raise reader.error("ambiguous", field.below.strip(), of)
-    return given[index], found
+    places = [(section.start, section.start + len(section.place)) for section in sections]
+    index, reading = reader.read_verdict(places, part_name)
+    for section in sections[index:]:
+        if section.bracket and not _states_scale(section.bracket, reader.scale):
+            raise reader.make_error("out_of_scale", section.bracket, part_name)
+        is_followed = GOES_ON_BELOW.match(section.below) is not None
+        if not is_followed and not prose_may_follow:
+            is_followed = LETTER_OR_DIGIT.search(section.below) is not None
+        if is_followed:
+            raise reader.make_error("ambiguous", section.below.strip(), part_name)
+    return sections[index], reading
 
 
-def _states(bracket: str, scale: Scale) -> bool:
+def _states_scale(bracket: str, scale: Scale) -> bool:
     """Whether a bracket states the scale: "0-10", "0 to 10", "/10" or "out of 10"."""
-    low, high = map(written, sorted((scale.worst, scale.best)))
-    stated = re.sub(r"\s", "", bracket).casefold().replace("–", "-")
-    return not scale.choices and stated in {f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}"}
+    if scale.choices:
+        return False
+    low = write_number(min(scale.worst, scale.best))
+    high = write_number(max(scale.worst, scale.best))
+    text = re.sub(r"\s", "", bracket).casefold().replace("–", "-")
+    return text in (f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}")
 
 
 def one_line(text: str) -> str:
-    """The text on one line, so that none of its words can be read as a label."""
+    """Return a text on one line, so that none of its words can be read as a label."""
     return " ".join(text.split())
 
 
 @dataclass(frozen=True)
-class Line(Format):
-    """Reads a verdict on a line of its own, as in `Final verdict: Inconsistent`, and the prose before it.
+class Labelled(Format):
+    """Reads the verdict on a labelled line: see `Line` and `Banded`, which make this format.
 
     Attributes:
-        name: the label of the line, or several of which any may be used. It begins the line, and a colon
-            follows unless it ends in a bracket, as `[RESULT]` does.
+        verdict: the label of the verdict, or several of which any may be used. It begins its line, and a
+            colon follows unless it ends in a bracket, as `[RESULT]` does.
         brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
+        reason: the label of the explanation; "" if that is the prose ahead of the verdict. With a label,
+            nothing may follow the verdict but other labels.
+        level: the label of the level that is named besides the number; "" if there is none.
     """
 
-    name: str | tuple[str, ...] = "Verdict"
+    verdict: str | tuple[str, ...]
     brackets: bool = False
+    reason: str = ""
+    level: str = ""
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose may follow the verdict, without a digit or, after a label, another label.
 
         Raises:
-            ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
-                read.
+            ReplyError: there is no such line, there are several that differ or more behind it (`ambiguous`),
+                or it cannot be read.
         """
-        reader, found = labelled_fields(reply, self._labels, scale, expectation, self._names)
-        lines = [each for each in found if not self.brackets or "[[" in each.place]
-        line, read = verdict(reader, lines, prose_may_follow=True)
-        rest = (each.below if each in lines else each.text for each in found[found.index(line) :])
-        if any(reader.may_differ(read, text) for text in rest):
-            raise reader.error("ambiguous")
-        return replace(read, reason=reader.text.slice(reader.text.start, line.begin))
+        labels, names = self._pattern, self._verdict_labels
+        reader, sections = read_sections(reply, labels, scale, expectation, names)
+        verdicts = [section for section in sections if self._is_verdict(section)]
+        verdict, reading = read_verdict(reader, verdicts, prose_may_follow=not self.reason)
+        if self.reason:
+            texts = {section.label: section.text for section in sections}
+            reason = texts.get(comparable_label(self.reason), "")
+            level = texts.get(comparable_label(self.level), "")
+            return replace(reading, reason=reason, level=level)
+        for section in sections[sections.index(verdict) :]:
+            prose = section.below if self._is_verdict(section) else section.text
+            if reader.may_contradict(reading, prose):
+                raise reader.make_error("ambiguous")
+        return replace(reading, reason=reader.reply.slice(reader.reply.start, verdict.line_start))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the explanation, with its labels made harmless, and the labelled line below it."""
-        name = self._names[0]
-        place = f"[[{value_text(reading)}]]" if self.brackets else value_text(reading)
-        reason = self._labels.sub(lambda match: f"> {match[0]}", reading.reason)
-        return f"{reason}\n{name}{'' if name.endswith(']') else ':'} {place}".lstrip()
+        """Write the explanation and the labelled line of the verdict below it."""
+        label = self._verdict_labels[0]
+        colon = "" if label.endswith("]") else ":"
+        place = f"[[{write_value(reading)}]]" if self.brackets else write_value(reading)
+        verdict = f"{label}{colon} {place}"
+        if not self.reason:
+            prose = self._pattern.sub(lambda match: f"> {match[0]}", reading.reason)  # no label any more
+            return f"{prose}\n{verdict}".lstrip()
+        lines = [f"{self.reason}: {one_line(reading.reason)}"]
+        if self.level:
+            lines.append(f"{self.level}: {one_line(reading.level)}")
+        lines.append(verdict)
+        return "\n".join(lines)
+
+    def _is_verdict(self, section: Section) -> bool:
+        if self.brackets and "[[" not in section.place:
+            return False
+        if not self.reason:  # then there are no other labels
+            return True
+        return section.label in map(comparable_label, self._verdict_labels)
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.name,) if isinstance(self.name, str) else self.name
+    def _verdict_labels(self) -> tuple[str, ...]:
+        if isinstance(self.verdict, str):
+            return (self.verdict,)
+        return self.verdict
 
     @cached_property
-    def _labels(self) -> re.Pattern[str]:
-        return label_pattern(self._names)
+    def _pattern(self) -> re.Pattern[str]:
+        labels = [*self._verdict_labels]
+        for label in (self.reason, self.level):
+            if label:
+                labels.append(label)
+        return label_pattern(labels)
 
 
-BANDED = label_pattern(("Analysis", "Level", "Score"))
+def Line(  # noqa: N802  it is written where a format is made
+    name: str | tuple[str, ...] = "Verdict",
+    brackets: bool = False,  # noqa: FBT001, FBT002
+) -> Labelled:
+    """A format that reads a verdict on a line of its own, as in `Final verdict: Inconsistent`.
+
+    The explanation is the prose before it. Prose may follow the verdict, too, if it has no digit or, after a
+    label, no other label of the scale.
+
+    Args:
+        name: the label of the line, or several of which any may be used. It begins the line, and a colon
+            follows unless it ends in a bracket, as `[RESULT]` does.
+        brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
+    """
+    return Labelled(name, brackets)
 
 
-@dataclass(frozen=True)
-class Banded(Format):
-    """Reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`."""
+def Banded() -> Labelled:  # noqa: N802  it is written where a format is made
+    """A format that reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`.
 
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply.
-
-        Raises:
-            ReplyError: there is no score, there are several that differ or more behind it (`ambiguous`), or
-                it cannot be read.
-        """
-        reader, found = labelled_fields(reply, BANDED, scale, expectation)
-        _, score = verdict(reader, [each for each in found if each.label == "score"])
-        texts = {each.label: each.text for each in found}
-        return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
-
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the three labelled parts, one line each."""
-        analysis, level = one_line(reading.reason), one_line(reading.level)
-        return f"Analysis: {analysis}\nLevel: {level}\nScore: {value_text(reading)}"
+    Nothing may follow the verdict but the other labels.
+    """
+    return Labelled("Score", reason="Analysis", level="Level")

@@ -47,7 +47,7 @@ LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedText:
     """A folded text, and where each of its characters stands in the raw reply.
 
     Attributes:
@@ -63,71 +63,109 @@ class Folded:
     start: int = 0
 
     def slice(self, start: int, end: int) -> str:
-        """The reply's own text at a span of the folded text, without white space around it.
+        """Return the reply's own text at a span of the folded text, without white space around it.
 
         Emphasis at its ends is kept if it belongs to the span: not that of `**Score: 8**`.
         """
         if start >= end:
             return ""
-        first, last = self.origins[start], self.origins[end - 1] + 1
-        text, after = self.raw[first:last], self.raw[last : self.origins[end]]
+        first = self.origins[start]
+        last = self.origins[end - 1] + 1
+        text = self.raw[first:last]
+        # What was folded away right before and right behind the span.
         before = self.raw[self.origins[start - 1] + 1 if start else 0 : first]
-        return f"{before if before in text else ''}{text}{after if after in text else ''}".strip()
+        behind = self.raw[last : self.origins[end]]
+        # Marks that occur in the span have their counterpart there.
+        if before not in text:
+            before = ""
+        if behind not in text:
+            behind = ""
+        return f"{before}{text}{behind}".strip()
 
 
-def fold(raw: str) -> Folded:
+def fold(raw: str) -> FoldedText:
     """Fold a text: what differs only in appearance becomes equal, and emphasis is removed."""
-    spans = [match.span() for match in INVISIBLE.finditer(raw)]
-    spans += [match.span(end) for match in EMPHASIS.finditer(raw) for end in ("begin", "end")]
-    if not spans:  # as nearly always, and it saves a step for each character
-        return Folded(raw, raw.translate(WIDTHS), range(len(raw) + 1))
-    removed = {index for span in spans for index in range(*span)}
-    kept = [index for index in range(len(raw)) if index not in removed]
-    return Folded(raw, "".join(map(raw.__getitem__, kept)).translate(WIDTHS), [*kept, len(raw)])
+    removed = [match.span() for match in INVISIBLE.finditer(raw)]
+    for emphasis in EMPHASIS.finditer(raw):
+        removed.append(emphasis.span("begin"))
+        removed.append(emphasis.span("end"))
+    if not removed:  # as nearly always, and it saves a step for each character
+        return FoldedText(raw, raw.translate(WIDTHS), range(len(raw) + 1))
+    pieces: list[str] = []
+    origins: list[int] = []
+    position = 0
+    for start, end in sorted(removed):
+        pieces.append(raw[position:start])
+        origins.extend(range(position, start))
+        position = end
+    pieces.append(raw[position:])
+    origins.extend(range(position, len(raw) + 1))
+    return FoldedText(raw, "".join(pieces).translate(WIDTHS), origins)
 
 
-def open_reply(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> Folded:
-    """A finished reply, folded, with blanks in the place of the reasoning, which can hold no verdict.
+def open_reply(reply: Reply, marker: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> FoldedText:
+    """Return a finished reply, folded, with blanks in the place of the reasoning, which holds no verdict.
 
     Args:
         reply: the reply of the model.
-        own: matches the tags or labels of the format. A `</think>` behind one of them ends no reasoning.
+        marker: matches the tags or labels of the format. A `</think>` behind one of them ends no reasoning.
         has_strings: whether the format has strings, in which the tags of reasoning may stand.
 
     Raises:
         ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
             reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began.
     """
-    word = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
-    word = word.removeprefix("finish_reason_")
-    unfinished = next((code for code, words in FINISH.items() if re.fullmatch(words, word)), "interrupted")
-    if reply.refusal or unfinished:
-        raise ReplyError("refused" if reply.refusal else unfinished, reply.text)
-    found = fold(reply.text)
-    if THINK.search(found.text):
-        found = _without_reasoning(found, own)
-        if not has_strings and ends_nothing(found.text, own):
+    if reply.refusal:
+        raise ReplyError("refused", reply.text)
+    code = _finish_code(reply.finish_reason)
+    if code:
+        raise ReplyError(code, reply.text)
+    folded = fold(reply.text)
+    if THINK.search(folded.text):
+        folded = _blank_reasoning(folded, marker)
+        if not has_strings and has_stray_end(folded.text, marker):
             raise ReplyError("ambiguous", reply.text)
-    if not found.text.strip():
+    if not folded.text.strip():
         raise ReplyError("empty", reply.text)
-    return found
+    return folded
 
 
-def ends_nothing(text: str, own: re.Pattern[str]) -> bool:
-    """Whether a text has the end of a reasoning that never began, not quoted in a line of the format."""
-    first = own.search(text)
-    ends = (tag for tag in THINKING.finditer(text) if tag["end"] and not own.match(tag[0]))
-    return any(tag["line"] is not None or not first or tag.start() < first.start() for tag in ends)
+def _finish_code(finish_reason: str | None) -> str:
+    """Return the code for why a model stopped; "" if it came to a natural end, or if nobody says why."""
+    if not finish_reason:
+        return ""
+    # Clients write `FinishReason.STOP`, `finish_reason_stop` and `max-tokens`.
+    word = finish_reason.rpartition(".")[2].casefold().replace("-", "_").removeprefix("finish_reason_")
+    for code, words in FINISH.items():
+        if re.fullmatch(words, word):
+            return code
+    return "interrupted"
 
 
-def _without_reasoning(found: Folded, own: re.Pattern[str]) -> Folded:
-    """The same with blanks in the place of the reasoning at its beginning."""
-    start, text = 0, found.text
-    while (block := REASONING.match(text, start)) and not own.match(block[0].lstrip()):
+def has_stray_end(text: str, marker: re.Pattern[str]) -> bool:
+    """Whether a text has the end of a reasoning that never began, other than in a line behind a marker."""
+    first_marker = marker.search(text)
+    for tag in THINKING.finditer(text):
+        if not tag["end"] or marker.match(tag[0]):
+            continue
+        is_at_line_start = tag["line"] is not None
+        if is_at_line_start or first_marker is None or tag.start() < first_marker.start():
+            return True
+    return False
+
+
+def _blank_reasoning(folded: FoldedText, marker: re.Pattern[str]) -> FoldedText:
+    """Return a text with blanks in the place of the reasoning at its beginning."""
+    text, start = folded.text, 0
+    block = REASONING.match(text)
+    while block is not None and not marker.match(block[0].lstrip()):
         if block["open"] is not None:
-            raise ReplyError("no_verdict", found.raw)
+            raise ReplyError("no_verdict", folded.raw)
         start = block.end()
-    alone = None if start else END_ALONE.search(text)
-    if alone and not own.search(text, 0, alone.start()):
-        start = alone.end()
-    return replace(found, text=" " * start + text[start:], start=start)
+        block = REASONING.match(text, start)
+    if start == 0:
+        # The tag that begins the reasoning may be missing; then the one that ends it is alone on its line.
+        end_alone = END_ALONE.search(text)
+        if end_alone is not None and not marker.search(text, 0, end_alone.start()):
+            start = end_alone.end()
+    return replace(folded, text=" " * start + text[start:], start=start)

@@ -63,7 +63,8 @@ class Reply:
     def __post_init__(self) -> None:
         # Whatever an endpoint sends: what stands in a verdict must have a place in JSON.
         for name in ("text", "finish_reason", "model", "refusal"):
-            if value := getattr(self, name):
+            value = getattr(self, name)
+            if value:
                 object.__setattr__(self, name, well_formed(str(value)))
 
 
@@ -72,100 +73,157 @@ def reply_of(answer: object) -> Reply:
 
     A mapping is a chat completion, a message (`content`), or, if neither, the verdict itself. A completion
     may be an object too.
+
+    Raises:
+        TypeError: the answer is nothing of these.
     """
     if isinstance(answer, Reply):
         return answer
     if isinstance(answer, str):
         return Reply(answer)
-    if completion := completion_of(answer):
+    completion = completion_of(answer)
+    if completion is not None:
         return completion
-    if is_mapping(answer) and _get(answer, "content", str | list) is None:
-        return Reply(as_json(answer))
-    if is_mapping(answer) or hasattr(answer, "content"):
-        return _of_message(answer)
+    if is_mapping(answer):
+        if _get_value(answer, "content", str | list) is None:
+            return Reply(as_json(answer))
+        return _read_message(answer)
+    if hasattr(answer, "content"):
+        return _read_message(answer)
     message = f"a model's answer must be a text, a mapping or have .content, not {type(answer).__name__}"
     raise TypeError(message)
 
 
 def completion_of(answer: object) -> Reply | None:
-    """The reply in a chat completion, a mapping or an object with attributes; None if there is none."""
-    with suppress(TypeError, LookupError):
-        choice = _get(answer, "choices")[0]
-        message, usage = _get(choice, "message"), _get(answer, "usage")
-        content, refusal = _get(message, "content", str | list), _get(message, "refusal", str)
+    """Return the reply in a chat completion, a mapping or an object; None if the answer is none."""
+    with suppress(TypeError, LookupError):  # `choices` may be missing, empty or no list
+        choice = _get_value(answer, "choices")[0]
+        message = _get_value(choice, "message")
+        usage = _get_value(answer, "usage")
+        content = _get_value(message, "content", str | list)
+        refusal = _get_value(message, "refusal", str)
         if is_mapping(message) or content is not None or refusal is not None:
             return Reply(
-                _text(content),
-                finish_reason=_get(choice, "finish_reason", str),
-                usage=usage_of(_get(usage, "prompt_tokens"), _get(usage, "completion_tokens")),
-                model=_get(answer, "model", str),
+                _read_content(content),
+                finish_reason=_get_value(choice, "finish_reason", str),
+                usage=usage_of(_get_value(usage, "prompt_tokens"), _get_value(usage, "completion_tokens")),
+                model=_get_value(answer, "model", str),
                 refusal=refusal,
-                tokens=tokens_of(_get(choice, "logprobs")),
+                tokens=tokens_of(_get_value(choice, "logprobs")),
             )
     return None
 
 
 def usage_of(prompt: object, completion: object) -> Usage | None:
-    """The tokens that an endpoint counted; None if it did not, or what it says is no count."""
-    prompt, completion = (
-        each if isinstance(each, int) and 0 <= each <= MOST_TOKENS else None for each in (prompt, completion)
-    )
-    return None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=completion or 0)
+    """Return the tokens that an endpoint counted; None if it did not, or what it says is no count."""
+    if not _is_count(prompt):
+        return None
+    return Usage(prompt_tokens=prompt, completion_tokens=completion if _is_count(completion) else 0)
 
 
-def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
-    """A value by its key or attribute; None if there is none of this type, as a mock has every attribute."""
+def _is_count(count: object) -> TypeGuard[int]:
+    return isinstance(count, int) and 0 <= count <= MOST_TOKENS
+
+
+def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
+    """Return a value by its key or attribute; None if it has another type, as a mock has every attribute."""
     value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
-    return value if isinstance(value, kind) else None
+    if isinstance(value, kind):
+        return value
+    return None
 
 
-def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
-    """A message as LangChain's chat models answer it; whatever is missing is left out."""
-    told: Mapping[str, Any] = _get(answer, "response_metadata") or {}
-    unfinished: Mapping[str, Any] = told.get("incomplete_details") or {}
-    more: Mapping[str, Any] = _get(answer, "additional_kwargs") or {}
-    counted: Mapping[str, int] = _get(answer, "usage_metadata") or {}
+def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
+    """Read a message as LangChain's chat models answer it; whatever is missing is left out."""
+    metadata = _get_mapping(answer, "response_metadata")
+    counts = _get_mapping(answer, "usage_metadata")
+    model = metadata.get("model_name")
+    if not model:
+        model = metadata.get("model")
     return Reply(
-        _text(_get(answer, "content")),
-        finish_reason=next(filter(None, map(told.get, FINISH_REASONS)), unfinished.get("reason")),
-        usage=usage_of(counted.get("input_tokens"), counted.get("output_tokens")),
-        model=told.get("model_name") or told.get("model"),
-        refusal=more.get("refusal"),
-        tokens=tokens_of(told.get("logprobs")),
+        _read_content(_get_value(answer, "content")),
+        finish_reason=_finish_reason_in(metadata),
+        usage=usage_of(counts.get("input_tokens"), counts.get("output_tokens")),
+        model=model,
+        refusal=_get_mapping(answer, "additional_kwargs").get("refusal"),
+        tokens=tokens_of(metadata.get("logprobs")),
     )
+
+
+def _get_mapping(holder: object, name: str) -> Mapping[str, Any]:
+    """Return a mapping by its key or attribute; {} where there is none, or it is None."""
+    mapping: Mapping[str, Any] = _get_value(holder, name)
+    if not mapping:
+        return {}
+    return mapping
+
+
+def _finish_reason_in(metadata: Mapping[str, Any]) -> str | None:
+    """Return the finish reason in the metadata of a message, whichever provider wrote it."""
+    details = _get_mapping(metadata, "incomplete_details")
+    for name in FINISH_REASONS:
+        finish_reason: str | None = metadata.get(name)
+        if finish_reason:
+            return finish_reason
+    # OpenAI's Responses API says only why a response is incomplete.
+    return details.get("reason")
 
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
-    """The tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
-    listed = logprobs.get("content") if is_mapping(logprobs) else None
-    return tuple(map(_token, listed)) if listed and is_list(listed) and all(map(_is_token, listed)) else None
+    """Return the tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
+    entries = logprobs.get("content") if is_mapping(logprobs) else None
+    if not is_list(entries) or not entries or not all(map(_is_token, entries)):
+        return None
+    return tuple(map(_read_token, entries))
 
 
 def _is_token(entry: object) -> TypeGuard[Mapping[str, Any]]:
-    logprob = entry.get("logprob") if is_mapping(entry) and isinstance(entry.get("token"), str) else None
-    return isinstance(logprob, int | float)
+    if not is_mapping(entry) or not isinstance(entry.get("token"), str):
+        return False
+    return isinstance(entry.get("logprob"), int | float)
 
 
-def _token(entry: Mapping[str, Any]) -> Token:
-    # The token itself may be missing from the likeliest ones, or be listed first among them.
-    entries = [entry, *filter(_is_token, _get(entry, "top_logprobs", list | tuple) or ())]
+def _read_token(entry: Mapping[str, Any]) -> Token:
+    token = _token_bytes(entry)
     if isnan(entry["logprob"]):  # then nobody knows what the others are worth
-        return Token(_bytes(entry), ())
-    shares = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
-    least = {text: 0 if text.strip().isdigit() else LEAST_PROBABILITY for text in shares}
-    return Token(_bytes(entry), tuple((text, share) for text, share in shares.items() if share > least[text]))
+        return Token(token, ())
+    # The token itself may be missing from the likeliest ones, or be listed first among them.
+    entries = [entry]
+    likeliest = _get_value(entry, "top_logprobs", list | tuple)
+    if likeliest:
+        entries.extend(filter(_is_token, likeliest))
+    probabilities: dict[bytes, Score] = {}
+    for candidate in entries:
+        probabilities[_token_bytes(candidate)] = exp(min(candidate["logprob"], 0.0))
+    candidates: list[tuple[bytes, Score]] = []
+    for text, probability in probabilities.items():
+        least = 0 if text.strip().isdigit() else LEAST_PROBABILITY
+        if probability > least:
+            candidates.append((text, probability))
+    return Token(token, tuple(candidates))
 
 
-def _bytes(entry: Mapping[str, Any]) -> bytes:
-    """The token's bytes, or those of its text where the endpoint gives no bytes."""
-    listed = entry.get("bytes")
-    is_usable = is_list(listed) and all(isinstance(each, int) and each in range(256) for each in listed)
-    return bytes(listed) if listed and is_usable else well_formed(entry["token"]).encode()
+def _token_bytes(entry: Mapping[str, Any]) -> bytes:
+    """Return the token's bytes, or those of its text where the endpoint gives no bytes."""
+    values = entry.get("bytes")
+    if values and is_list(values) and all(map(_is_byte, values)):
+        return bytes(values)
+    return well_formed(entry["token"]).encode()
 
 
-def _text(content: object) -> str:
-    """A message's content: a text, or the texts among its parts."""
-    if isinstance(content, list):
-        parts = cast("list[str | Mapping[str, Any]]", content)
-        return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in parts)
-    return "" if content is None else str(content)
+def _is_byte(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < 256  # noqa: PLR2004
+
+
+def _read_content(content: object) -> str:
+    """Return the text of a message's content: a text, or the texts among its parts."""
+    if content is None:
+        return ""
+    if not isinstance(content, list):
+        return str(content)
+    texts: list[str] = []
+    for part in cast("list[str | Mapping[str, Any]]", content):
+        text = part if isinstance(part, str) else part.get("text")
+        if text:
+            texts.append(str(text))
+    return "".join(texts)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
 from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
-from groundjudge.replies.labelled import Field, label_pattern, labelled_fields, one_line, verdict
+from groundjudge.replies.labelled import Section, label_pattern, one_line, read_sections, read_verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, unwrapped, value_text
+from groundjudge.replies.value import Reader, unwrap, write_value
 from groundjudge.scale import Scale, fold_label
 
 # `Statement` and `Criteria` are what later versions of the format call the sentence.
@@ -23,17 +22,18 @@ SENTENCE = ("statement sentence", "statement", "criteria")
 EVIDENCE, SCORE = "supporting evidence", "score"
 LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
 # The prompt's own wording may be followed by a remark.
-NOTHING = re.compile(
+NOTHING_FOUND = re.compile(
     r"\W*(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*\Z"
     r"|(?-i:NOTHING FOUND\b))",
     re.IGNORECASE,
 )
+# The labels of a card by their letters: sentence, evidence, score ("c").
 BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
-NOT_CLAIMED = fold_label(NO_CLAIM)
+NO_CLAIM_FOLDED = fold_label(NO_CLAIM)
 # A sentence, its evidence and its score.
-Block: TypeAlias = tuple[Field, Field, Field]
+Block: TypeAlias = tuple[Section, Section, Section]
 
 
 @dataclass(frozen=True)
@@ -54,74 +54,110 @@ class Scorecard(Format):
                 `unrated_sentences` if the blocks are not the sentences of the response, or the code of a
                 score that cannot be read.
         """
-        reader, found = labelled_fields(reply, LABELS, scale, expectation)
-        parts = [_part(block, reader) for block in _blocks(found, reader)]
+        reader, sections = read_sections(reply, LABELS, scale, expectation)
+        parts = [_read_part(block, reader) for block in _read_blocks(sections, reader)]
         if not parts:
-            raise reader.error("no_verdict")
+            raise reader.make_error("no_verdict")
         scores: dict[str, object] = {}
         for part in parts:
-            score = part.value, part.label
-            if scores.setdefault(one_line(part.name.casefold()), score) != score:
-                raise reader.error("ambiguous", part.name)
+            sentence = one_line(part.name.casefold())
+            score = (part.value, part.label)
+            if scores.setdefault(sentence, score) != score:
+                raise reader.make_error("ambiguous", part.name)
         if expectation.response is not None:
             parts = check_completeness(parts, expectation.response, reply)
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write a block of three lines for each part; its reason is not written."""
-        return "\n\n".join(map(_block, reading.parts))
+        return "\n\n".join(map(_write_block, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """The mean of the sentences' scores, 0..1; None if nothing in them can be judged."""
-        return _mean(None if part.value is None else scale.score(part.value) for part in reading.parts)
+        scores: list[float | None] = []
+        for part in reading.parts:
+            scores.append(None if part.value is None else scale.score(part.value))
+        return _mean(scores)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the sentences that can be judged."""
-    applicable = [value for value in values if value is not None]
-    return fmean(applicable) if applicable else None
+    """Return the mean of the sentences that can be judged; None if there are none."""
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        return None
+    return fmean(numbers)
 
 
-def _block(part: PartReading) -> str:
-    return (
-        f"Statement Sentence: {one_line(part.name)}\n"
-        f"Supporting Evidence: {one_line(' ... '.join(part.quotes)) or 'NOTHING FOUND'}\n"
-        f"Score: {NO_CLAIM if part.value is None and not part.label else value_text(part)}"
-    )
+def _write_block(part: PartReading) -> str:
+    evidence = one_line(" ... ".join(part.quotes))
+    if not evidence:
+        evidence = "NOTHING FOUND"
+    score = write_value(part)
+    if part.value is None and not part.label:
+        score = NO_CLAIM
+    return f"Statement Sentence: {one_line(part.name)}\nSupporting Evidence: {evidence}\nScore: {score}"
 
 
-def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
-    """The fields in blocks of a sentence, its evidence and its score, without those of the prompt's template.
+def _read_blocks(sections: Sequence[Section], reader: Reader) -> Sequence[Block]:
+    """Put sections into blocks of a sentence, its evidence and its score, without the prompt's template.
 
     Raises:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
     """
-    order = "".join({EVIDENCE: "e", SCORE: "c"}.get(each.label, "s") for each in found)
+    letters = {EVIDENCE: "e", SCORE: "c"}
+    order = "".join(letters.get(section.label, "s") for section in sections)
     odd = BLOCKS.sub("", order)
     if odd:
-        beginnings = (("sc", "missing_evidence"), ("ss", "missing_score"), ("ses", "missing_score"))
-        codes = (code for start, code in beginnings if f"{odd}s".startswith(start))
-        raise reader.error(next(codes, "ambiguous" if "s" in order else "no_verdict"))
-    blocks = zip(found[::3], found[1::3], found[2::3], strict=True)
-    return dropwhile(lambda block: _is_template(block, reader), blocks)
+        raise reader.make_error(_order_fault(order, odd))
+    blocks = list(zip(sections[::3], sections[1::3], sections[2::3], strict=True))
+    # The template stands ahead of the verdict: a block like it behind the first real one is unreadable.
+    n_templates = 0
+    while n_templates < len(blocks) and _is_template(blocks[n_templates], reader):
+        n_templates += 1
+    return blocks[n_templates:]
+
+
+def _order_fault(order: str, odd: str) -> str:
+    """Return the code for labels in another order, by their letters, and those from the first odd one on."""
+    beginning = f"{odd}s"  # behind the last section another block might begin
+    if beginning.startswith("sc"):
+        return "missing_evidence"
+    if beginning.startswith(("ss", "ses")):
+        return "missing_score"
+    if "s" in order:
+        return "ambiguous"
+    return "no_verdict"
 
 
 def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
-    has_sentence = LETTER_OR_DIGIT.search(sentence.text)
-    is_known = reader.expectation.response is not None or LETTER_OR_DIGIT.search(score.place)
-    return reader.value(score.place) == "no_verdict" and bool(is_known or not has_sentence)
+    if reader.read_place(score.place) != "no_verdict":
+        return False
+    # With the response, a sentence that is rated nowhere is noticed; without it, "..." may be its score.
+    is_response_known = reader.expectation.response is not None
+    if is_response_known or LETTER_OR_DIGIT.search(score.place):
+        return True
+    return LETTER_OR_DIGIT.search(sentence.text) is None
 
 
-def _part(block: Block, reader: Reader) -> PartReading:
+def _read_part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
-    quotes = () if NOTHING.match(evidence.text) else (evidence.text,)
-    claims_nothing = fold_label(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.find_choice(
-        NO_CLAIM
-    )
-    is_alone = not LETTER_OR_DIGIT.search(score.below)
-    found = Reading(None) if claims_nothing and is_alone else verdict(reader, [score], sentence.text)[1]
-    if found.value not in (None, reader.scale.worst) and not LETTER_OR_DIGIT.search(evidence.text):
-        raise reader.error("missing_evidence", sentence.text)
-    return PartReading(sentence.text, found.value, evidence.text, quotes, found.label, found.span)
+    quotes: tuple[str, ...] = ()
+    if not NOTHING_FOUND.match(evidence.text):
+        quotes = (evidence.text,)
+    if _claims_nothing(score, reader.scale):
+        reading = Reading(None)
+    else:
+        _, reading = read_verdict(reader, [score], sentence.text)
+    needs_evidence = reading.value is not None and reading.value != reader.scale.worst
+    if needs_evidence and not LETTER_OR_DIGIT.search(evidence.text):
+        raise reader.make_error("missing_evidence", sentence.text)
+    return PartReading(sentence.text, reading.value, evidence.text, quotes, reading.label, reading.span)
+
+
+def _claims_nothing(score: Section, scale: Scale) -> bool:
+    """Whether a score is NO CLAIM, and nothing follows it; a scale may have that as a label of its own."""
+    if fold_label(unwrap(score.place)) != NO_CLAIM_FOLDED or scale.find_choice(NO_CLAIM):
+        return False
+    return LETTER_OR_DIGIT.search(score.below) is None

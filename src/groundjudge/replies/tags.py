@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
 from groundjudge.replies.opening import LETTER_OR_DIGIT, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, value_text
+from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale
 
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
@@ -43,26 +42,41 @@ class Tags(Format):
                 quoted (`ambiguous`), or it cannot be read.
         """
         reader = Reader(open_reply(reply, self._element), scale, expectation, (self.value,))
-        text, elements = reader.text, defaultdict[str, list[re.Match[str]]](list)
-        for each in self._element.finditer(text.text):
-            elements[(each["name"] or "").lower()].append(each)
-        if elements[""]:
-            raise reader.error("ambiguous", elements[""][0][0])
-        verdicts, reasons = elements[self.value.lower()], elements[self.reason.lower()]
-        index, found = reader.verdict([each.span("content") for each in verdicts])
-        first = verdicts[index]
-        is_quoted = text.text[: first.start()].endswith(QUOTATION)
-        if is_quoted or LETTER_OR_DIGIT.search(self._element.sub("", text.text[first.end() :])):
-            raise reader.error("ambiguous")
-        before = [each for each in reasons if each.start() < first.start()]
-        reason = "".join(text.slice(*each.span("content")) for each in (before or reasons)[-1:])
-        warnings = ("unclosed_tag",) if any(each["unclosed"] is not None for each in verdicts) else ()
-        return replace(found, reason=reason, warnings=warnings)
+        text = reader.reply.text
+        verdicts: list[re.Match[str]] = []
+        reasons: list[re.Match[str]] = []
+        for element in self._element.finditer(text):
+            if element["name"] is None:  # a closing tag that closes nothing
+                raise reader.make_error("ambiguous", element[0])
+            name = element["name"].lower()
+            # Both can be the same tag: then the verdict is its own explanation.
+            if name == self.value.lower():
+                verdicts.append(element)
+            if name == self.reason.lower():
+                reasons.append(element)
+        index, reading = reader.read_verdict([element.span("content") for element in verdicts])
+        verdict = verdicts[index]
+        is_quoted = text[: verdict.start()].endswith(QUOTATION)
+        prose_behind = self._element.sub("", text[verdict.end() :])
+        if is_quoted or LETTER_OR_DIGIT.search(prose_behind):
+            raise reader.make_error("ambiguous")
+        # The last explanation ahead of the verdict counts; if there is none, the last one behind it.
+        explanations = [element for element in reasons if element.start() < verdict.start()]
+        if not explanations:
+            explanations = reasons
+        reason = ""
+        if explanations:
+            reason = reader.reply.slice(*explanations[-1].span("content"))
+        warnings: tuple[str, ...] = ()
+        if any(element["unclosed"] is not None for element in verdicts):
+            warnings = ("unclosed_tag",)
+        return replace(reading, reason=reason, warnings=warnings)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
-        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{value_text(reading)}</{self.value}>"
+        verdict = write_value(reading)
+        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{verdict}</{self.value}>"
 
     @cached_property
     def _element(self) -> re.Pattern[str]:
@@ -70,10 +84,10 @@ class Tags(Format):
 
         An element that is not closed holds all that follows.
         """
-        name = "|".join(map(re.escape, (self.value, self.reason, THOUGHTS)))
+        names = "|".join(map(re.escape, (self.value, self.reason, THOUGHTS)))
         closing = r"<\s*+/\s*+(?P=name)\s*+>"
         return re.compile(
-            rf"<\s*+(?P<name>{name})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
-            rf"|<\s*+/\s*+(?:{name})\s*+>",
+            rf"<\s*+(?P<name>{names})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
+            rf"|<\s*+/\s*+(?:{names})\s*+>",
             re.IGNORECASE,
         )

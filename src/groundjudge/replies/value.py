@@ -18,7 +18,7 @@ from decimal import Decimal
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence.normalized import UNSPACED
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading, Span
-from groundjudge.replies.opening import Folded, open_reply
+from groundjudge.replies.opening import FoldedText, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import SPACES, Scale, fold_label
 
@@ -36,6 +36,8 @@ VALUE = re.compile(
 )
 # What a prompt has in the place: "your Score", or an ellipsis.
 ECHO = re.compile(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
+# A whole reply in a code fence, as models put it that were trained on code.
+FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)
@@ -43,152 +45,206 @@ class Reader:
     """Reads the places of a reply.
 
     Attributes:
-        text: the opened reply.
-        scale: the numbers or labels that are expected.
-        expectation: what the labels of numbers are.
+        reply: the opened reply.
+        scale: the numbers or labels that may stand in a place.
+        expectation: what else is known of the question; the labels of its levels may stand beside numbers.
         names: what the format calls the value, beside "score", "rating" and "grade".
     """
 
-    text: Folded
+    reply: FoldedText
     scale: Scale
     expectation: Expectation = NO_EXPECTATION
     names: tuple[str, ...] = ()
 
-    def error(self, code: str, quote: str = "", of: str = "") -> ReplyError:
-        """The error for a place: what must be in it, and what is."""
+    def make_error(self, code: str, quote: str = "", part_name: str = "") -> ReplyError:
+        """Make the error for a place: it says what must stand there, and quotes what does.
+
+        Args:
+            code: the code of the error.
+            quote: what stands in the place.
+            part_name: the part that the place belongs to: a sentence, or a name such as "recall".
+        """
         fault = describe_fault(code, expected_text=self.scale.expected_text)
-        quotes = tuple(filter(None, (of, quote[:LONGEST].strip())))
-        return ReplyError(code, self.text.raw, fault, quotes, is_misplaced=True)
+        quotes = tuple(filter(None, (part_name, quote[:LONGEST].strip())))
+        return ReplyError(code, self.reply.raw, fault, quotes, is_misplaced=True)
 
-    def verdict(self, places: Sequence[Span], of: str = "") -> tuple[int, Reading]:
-        """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""
-        index, found = self.agreed([self.text.text[start:stop] for start, stop in places], of)
-        first, last = (self.text.origins[places[index][0] + at] for at in found.span or ())
-        return index, Reading(found.value, label=found.label, span=(first, last))
+    def read_verdict(self, places: Sequence[Span], part_name: str = "") -> tuple[int, Reading]:
+        """Read places by their spans in the folded text: see `read_places`.
 
-    def agreed(self, places: Sequence[str], of: str = "") -> tuple[int, Reading]:
-        """What all places say: verdicts that agree are one. Echoes of the prompt ahead of them are none.
+        Returns:
+            The index of the first verdict's place, and its reading, with the span of the value in the raw
+            reply.
+        """
+        texts = [self.reply.text[start:end] for start, end in places]
+        index, reading = self.read_places(texts, part_name)
+        place_start = places[index][0]
+        span = None
+        if reading.span is not None:
+            origins = self.reply.origins
+            span = (origins[place_start + reading.span[0]], origins[place_start + reading.span[1]])
+        return index, Reading(reading.value, label=reading.label, span=span)
+
+    def read_places(self, places: Sequence[str], part_name: str = "") -> tuple[int, Reading]:
+        """Read several places that must all say the same. Echoes of the prompt ahead of them do not count.
 
         Returns:
             The index of the first verdict's place, and what it says, with the span of the value in it.
 
         Raises:
-            ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `value`.
+            ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `read_place`.
         """
-        values = [*map(self.value, places)]
-        first = next((index for index, each in enumerate(values) if each != "no_verdict"), None)
-        if first is None:
-            raise self.error("no_verdict", of=of)
-        found, *others = values[first:]
-        if any(each != found for each in others if isinstance(each, Reading) or isinstance(found, Reading)):
-            raise self.error("ambiguous", " ... ".join(places[first:]), of)
-        if isinstance(found, str):
-            raise self.error(found, places[first], of)
-        return first, found
+        readings = [self.read_place(place) for place in places]
+        index = 0
+        while index < len(readings) and readings[index] == "no_verdict":
+            index += 1
+        if index == len(readings):
+            raise self.make_error("no_verdict", part_name=part_name)
+        first = readings[index]
+        for reading in readings[index + 1 :]:
+            # Of several places that cannot be read, the error of the first one says what is wrong.
+            is_any_read = isinstance(reading, Reading) or isinstance(first, Reading)
+            if is_any_read and reading != first:
+                raise self.make_error("ambiguous", " ... ".join(places[index:]), part_name)
+        if isinstance(first, str):
+            raise self.make_error(first, places[index], part_name)
+        return index, first
 
-    def value(self, place: str) -> Reading | str:
-        """What a place says, with the span of the value in it, or the code of what is wrong with it.
+    def read_place(self, place: str) -> Reading | str:
+        """Read a place: return what it says, with the span of the value in it, or the code of its fault.
 
-        The codes: `no_verdict` for an echo of the prompt; `out_of_scale` or `not_integer`; those of `misfit`.
+        The codes: `no_verdict` for an echo of the prompt; `out_of_scale` or `not_integer`; those of
+        `misfit_code`.
         """
         if len(place.strip()) > LONGEST:
-            return self.misfit(place)
-        text = self._bare(place)
-        at = place.rfind(text)
-        span = (at, at + len(text))
+            return self.misfit_code(place)
+        text = self._strip_name(place)
+        start = place.rfind(text)
+        span = (start, start + len(text))
         label = self.scale.find_choice(text) if self.scale.choices else None
         if label is not None:
             return Reading(self.scale.choices[label], label=label, span=span)
-        found = self._number(text)
-        if not isinstance(found, str):
-            return Reading(found, span=span)
-        is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.find_choice(place)
-        return "no_verdict" if is_echo else found
+        number = self._read_number(text)
+        if not isinstance(number, str):
+            return Reading(number, span=span)
+        # Blanks around it do not make a place too long to be read, but too long to be an echo.
+        is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) is not None
+        if is_echo and not self.scale.find_choice(place):
+            return "no_verdict"
+        return number
 
-    def may_differ(self, found: Reading, text: str) -> bool:
+    def may_contradict(self, reading: Reading, prose: str) -> bool:
         """Whether prose behind a verdict may say another one: by a digit, or by another label as a word."""
         if not self.scale.choices:
-            return any(map(str.isdigit, text))
-        # "not supported" is not "supported", and "a" in prose is not the grade A.
-        labels = sorted(self.scale.choices, key=len, reverse=True)
-        names = "|".join(
-            f"(?i:{re.escape(fold_label(one))})" if one[1:] else re.escape(one) for one in labels
-        )
-        # in scripts without spaces nothing tells where a word ends
-        words = re.findall(rf"(?<![^\W{UNSPACED}])(?:{names})(?![^\W{UNSPACED}])", SPACES.sub(" ", text))
-        return any(fold_label(word) != fold_label(found.label) for word in words)
+            return any(map(str.isdigit, prose))
+        patterns: list[str] = []
+        # The longest first: "not supported" is not "supported".
+        for label in sorted(self.scale.choices, key=len, reverse=True):
+            if len(label) > 1:
+                patterns.append(f"(?i:{re.escape(fold_label(label))})")
+            else:
+                patterns.append(re.escape(label))  # "a" in prose is not the grade A
+        # In scripts without spaces nothing tells where a word ends.
+        letter = rf"[^\W{UNSPACED}]"
+        words = re.findall(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", SPACES.sub(" ", prose))
+        return any(fold_label(word) != fold_label(reading.label) for word in words)
 
-    def misfit(self, text: str) -> str:
-        """The code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
+    def misfit_code(self, text: str) -> str:
+        """Return the code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
         if self.scale.choices:
             return "unknown_label"
-        return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
+        if any(map(str.isdigit, text)):
+            return "ambiguous"
+        return "not_a_number"
 
-    def _bare(self, place: str) -> str:
-        """A place without the value's name and without pairs of quotation marks and brackets around it."""
-        text = unwrapped(place)
+    def _strip_name(self, place: str) -> str:
+        """Return a place without the value's name and without quotation marks and brackets around it."""
+        text = unwrap(place)
         name = NAME.match(text)
-        is_own = name and fold_label(name[1]) in {"score", "rating", "grade", *map(fold_label, self.names)}
-        return unwrapped(text[name.end() :]) if name and is_own else text
+        if name is None:
+            return text
+        names = {"score", "rating", "grade", *map(fold_label, self.names)}
+        if fold_label(name[1]) not in names:
+            return text
+        return unwrap(text[name.end() :])
 
-    def _number(self, text: str) -> float | str:
-        """The number that a text is, or the code of what is wrong with it."""
+    def _read_number(self, text: str) -> float | str:
+        """Return the number that a text is, or the code of its fault."""
         match = None if self.scale.choices else VALUE.fullmatch(text)
         if match is None or not self._is_consistent(match):
-            return self.misfit(text)
-        number = decimal(match["number"])
+            return self.misfit_code(text)
+        number = parse_number(match["number"])
         if not self.scale.holds(number):
             return "out_of_scale"
-        return "not_integer" if self.scale.integer and number % 1 else number
+        if self.scale.integer and number % 1:
+            return "not_integer"
+        return number
 
     def _is_consistent(self, match: re.Match[str]) -> bool:
         """Whether all that stands beside a number only says it again."""
-        number, percent, best, after, within = match.groups()
-        ends, more = {self.scale.worst, self.scale.best}, after or within
-        return (
-            (not percent or ends == {0, 100})
-            and (not best or decimal(best) == max(ends))
-            and (not more or self._is_again(decimal(number), unwrapped(more)))
-        )
+        ends = {self.scale.worst, self.scale.best}
+        if match["percent"] and ends != {0, 100}:
+            return False
+        if match["best"] and parse_number(match["best"]) != max(ends):
+            return False
+        remark = match["after"] or match["within"]  # at most one of the two is there
+        if remark is None:
+            return True
+        return self._repeats(unwrap(remark), parse_number(match["number"]))
 
-    def _is_again(self, number: float, text: str) -> bool:
+    def _repeats(self, text: str, number: float) -> bool:
         """Whether a text is a number once more, or its label."""
         if re.fullmatch(NUMBER, text):
-            return decimal(text) == number
+            return parse_number(text) == number
         label = label_of(number, self.expectation.levels)
         return label is not None and fold_label(text) == fold_label(label)
 
 
-def value_text(verdict: Reading | PartReading) -> str:
-    """The label of a verdict, or its number in digits."""
-    return verdict.label or written(verdict.value or 0.0)
+def write_value(verdict: Reading | PartReading) -> str:
+    """Write the label of a verdict, or its number in digits."""
+    if verdict.label:
+        return verdict.label
+    if not verdict.value:  # None and -0.0 are written as 0, too
+        return "0"
+    return write_number(verdict.value)
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
-    """The label of a value: that of the lowest level it does not exceed."""
+    """Return the label of a value: that of the lowest level that it does not exceed."""
     if value is None:
         return None
-    return next((label for highest, label in sorted(levels.items()) if value <= highest), None)
+    for highest, label in sorted(levels.items()):
+        if value <= highest:
+            return label
+    return None
 
 
-def unwrapped(text: str) -> str:
-    """A text without a full stop behind it and without pairs of quotation marks and brackets around it."""
-    text = text.strip()
-    bare = text[:-1].rstrip() if text[-1:] in ("。", ".") else text
-    return unwrapped(bare[1:-1]) if len(bare) > 1 and bare[0] + bare[-1] in PAIRS else bare
+def unwrap(text: str) -> str:
+    """Return a text without a full stop behind it and without quotation marks and brackets around it."""
+    # By index: in a scorecard a place of 200,000 quotation marks must not be copied once for each of them.
+    start, end = 0, len(text)
+    while True:
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
+        if start < end and text[end - 1] in "。.":
+            end -= 1
+            while start < end and text[end - 1].isspace():
+                end -= 1
+        if end - start < 2 or text[start] + text[end - 1] not in PAIRS:  # noqa: PLR2004  a pair
+            return text[start:end]
+        start += 1
+        end -= 1
 
 
-def decimal(digits: str) -> float:
-    """The value of a number with a decimal point or a decimal comma; never -0.0."""
+def parse_number(digits: str) -> float:
+    """Return the value of a number with a decimal point or a decimal comma; never -0.0."""
     return float(digits.replace(",", ".")) + 0.0
 
 
-def written(value: float) -> str:
-    """A number in digits, never with an exponent; a whole number without a decimal point."""
+def write_number(value: float) -> str:
+    """Write a number in digits, never with an exponent; a whole number without a decimal point."""
     return format(Decimal(repr(float(value))), "f").removesuffix(".0")
-
-
-FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)
@@ -204,11 +260,14 @@ class Plain(Format):
         Raises:
             ReplyError: the reply is not a number or a label of the scale, or it says more than that.
         """
-        text = open_reply(reply)
-        fenced = FENCED.fullmatch(text.text)
-        place = fenced.span(1) if fenced else (0, len(text.text))
-        return Reader(text, scale, expectation).verdict([place])[1]
+        reader = Reader(open_reply(reply), scale, expectation)
+        place = (0, len(reader.reply.text))
+        fenced = FENCED.fullmatch(reader.reply.text)
+        if fenced is not None:
+            place = fenced.span(1)
+        _, reading = reader.read_verdict([place])
+        return reading
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the number or the label."""
-        return value_text(reading)
+        return write_value(reading)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from itertools import accumulate
 
 from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.replies.value import value_text
+from groundjudge.replies.value import write_value
 from groundjudge.scale import DASHES, SPACES, Scale, fold_label
 
 # Endpoints give the probabilities of at most 20 tokens.
@@ -33,8 +32,10 @@ GOES_ON = re.compile(r"[^\S\n]*\w|[.,]\d|[-+]")
 
 def is_weighable(scale: Scale) -> bool:
     """Whether the values of a scale can be told apart by a token: few whole numbers from 0, or labels."""
+    if scale.choices:
+        return True
     values = scale.whole_numbers
-    return bool(scale.choices) or (0 < len(values) <= MOST_VALUES and values[0] >= 0)
+    return 0 < len(values) <= MOST_VALUES and values[0] >= 0
 
 
 def weigh(
@@ -49,28 +50,41 @@ def weigh(
         `logprobs_unusable` if those of a value are not; and the probabilities of the reading's own value, as
         `distribution` returns them, None if it has parts.
     """
-    verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
-    weighed = [(each.value, distribution(reply, each, scale)) for each in verdicts]
-    values = {name: own for name, own in _values(scale).items() if own not in (None, *not_applicable)}
-    means = [_mean(own, shares or {}, values) for own, shares in weighed]
-    is_known = all(shares is not None for _, shares in weighed)
-    warnings = (*reading.warnings, *([] if is_known else ["logprobs_unusable"]))
+    values: dict[str, float] = {}
+    for name, value in _scale_values(scale).items():
+        if value is not None and value not in not_applicable:
+            values[name] = value
+    unusable = (*reading.warnings, "logprobs_unusable")
     if not reading.parts:
-        return replace(reading, value=means[0], warnings=warnings), weighed[0][1]
-    parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, means, strict=True))
-    return replace(reading, parts=parts, warnings=warnings), None
+        shares = distribution(reply, reading, scale)
+        warnings = unusable if shares is None else reading.warnings
+        mean = _mean(reading.value, shares, values)
+        return replace(reading, value=mean, warnings=warnings), shares
+    parts: list[PartReading] = []
+    warnings = reading.warnings
+    for part in reading.parts:
+        shares = distribution(reply, part, scale)
+        if shares is None:
+            warnings = unusable
+        parts.append(replace(part, value=_mean(part.value, shares, values)))
+    return replace(reading, parts=tuple(parts), warnings=warnings), None
 
 
-def _mean(own: float | None, shares: Mapping[str, float], values: Mapping[str, float | None]) -> float | None:
-    """The mean of the values that count; a verdict's own where none does, or where that has none."""
-    total = sum(share for name, share in shares.items() if name in values)
-    if own is None or not total:
-        return own
-    return sum((values[name] or 0.0) * share for name, share in shares.items() if name in values) / total
+def _mean(
+    value: float | None, shares: Mapping[str, float] | None, values: Mapping[str, float]
+) -> float | None:
+    """Return the mean of the values that count; the verdict's own where none does, or where it has none."""
+    if value is None or shares is None:
+        return value
+    counted = [name for name in shares if name in values]
+    total = sum(shares[name] for name in counted)
+    if not total:
+        return value
+    return sum(values[name] * shares[name] for name in counted) / total
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:
-    """The probability of each value of the scale where a verdict stands in the reply.
+    """Return the probability of each value of the scale where a verdict stands in the reply.
 
     Args:
         reply: a reply with its tokens.
@@ -85,68 +99,97 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     """
     if verdict.value is None and not verdict.label:  # a sentence that claims nothing
         return {}
-    token, before = _deciding(reply, verdict.span)
+    token, before = _find_deciding_token(reply, verdict.span)
     if token is None:
         return None
-    candidates = token.candidates
-    texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(candidates))}
-    names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != value_text(verdict):
+    texts: dict[bytes, str] = {}
+    for candidate in (token.text, *dict(token.candidates)):
+        texts[candidate] = _begun_text(candidate, before, scale)
+    names: dict[bytes, str | None] = {}
+    for candidate, text in texts.items():
+        names[candidate] = _begun_value(text, texts.values(), scale)
+    if names[token.text] != write_value(verdict):
         return None
-    known = {name: sum(own for each, own in candidates if names[each] == name) for name in _values(scale)}
-    mass = sum(known.values())
-    return {name: share / mass for name, share in known.items() if share} if mass >= LEAST_MASS else None
+    shares: dict[str, float] = {}
+    for name in _scale_values(scale):
+        shares[name] = sum(share for candidate, share in token.candidates if names[candidate] == name)
+    mass = sum(shares.values())
+    if mass >= LEAST_MASS:
+        return {name: share / mass for name, share in shares.items() if share}
+    return None
 
 
-def _deciding(reply: Reply, span: Span | None) -> tuple[Token | None, bytes]:
-    """The token in which the verdict begins, and what it has before it; None if the tokens do not spell it.
+def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None, bytes]:
+    """Return the token in which the verdict begins, and what it has before it; None if there is none.
 
-    Ahead of the text may be reasoning that the endpoint took out of it, behind it a token that ends it.
+    There is none if the tokens do not spell the text. Ahead of the text may be reasoning that the endpoint
+    took out of it, behind it a token that ends it.
     """
-    text, tokens = reply.text.encode().rstrip(), reply.tokens or ()
-    starts = [*accumulate((len(token.text) for token in tokens), initial=0)]
-    spelt = b"".join(token.text for token in tokens)
-    wholes = (spelt[:end].rstrip() for end in (starts[-1], starts[-2:][0]))
-    offset = next((len(whole) - len(text) for whole in wholes if whole.endswith(text)), None)
-    if span is None or offset is None:
+    if span is None or not reply.tokens:
+        return None, b""
+    starts = [0]
+    for token in reply.tokens:
+        starts.append(starts[-1] + len(token.text))
+    spelt = b"".join(token.text for token in reply.tokens)
+    text = reply.text.encode().rstrip()
+    offset = None
+    for end in (starts[-1], starts[-2]):
+        tokens_text = spelt[:end].rstrip()
+        if tokens_text.endswith(text):
+            offset = len(tokens_text) - len(text)
+            break
+    if offset is None:
         return None, b""
     position = offset + len(reply.text[: span[0]].encode())
-    at = bisect_right(starts, position) - 1
-    return (tokens[at], tokens[at].text[: position - starts[at]]) if at < len(tokens) else (None, b"")
+    index = bisect_right(starts, position) - 1
+    if index == len(reply.tokens):
+        return None, b""
+    token = reply.tokens[index]
+    return token, token.text[: position - starts[index]]
 
 
 def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
-    """What a candidate has of the verdict, written as `folded` writes labels; "" if it has none of it.
+    """Return what a candidate has of the verdict, as `fold_label` writes labels; "" if it has none of it.
 
     Bytes of an incomplete character become surrogates.
     """
-    lead, text = before.strip(AROUND), candidate.lstrip(AROUND)
+    lead = before.strip(AROUND)
+    text = candidate.lstrip(AROUND)
     if not text.startswith(lead):
         return ""
-    own = text.removeprefix(lead).lstrip(AROUND).decode(errors="surrogateescape")
-    line, newline, _ = fold(own).text.casefold().translate(DASHES).partition("\n")
-    return (SPACES.sub(" ", line) if scale.choices else line).rstrip(" ") + newline
+    verdict = text.removeprefix(lead).lstrip(AROUND).decode(errors="surrogateescape")
+    line, newline, _ = fold(verdict).text.casefold().translate(DASHES).partition("\n")
+    if scale.choices:
+        line = SPACES.sub(" ", line)
+    return line.rstrip(" ") + newline
 
 
-def _name(text: str, texts: Iterable[str], scale: Scale) -> str | None:
-    """The one value or label that a text is or begins; None if there is none, or several.
+def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
+    """Return the one value or label that a text is or begins; None if there is none, or several.
 
     A text that begins several begins only those for which no longer one is among the texts: "1" is not the
     beginning of "10" where "10" is a token of its own.
     """
-    wholes = {name: fold_label(name) for name in _values(scale)}
-    ended = [name for name, whole in wholes.items() if _ends(text, whole)]
-    begun = [name for name, whole in wholes.items() if text and _begins(text, whole)]
-    if len(begun) > 1:
+    ended: list[str] = []
+    begun: dict[str, str] = {}
+    for name in _scale_values(scale):
+        folded = fold_label(name)
+        if _is_ended(text, folded):
+            ended.append(name)
+        if text and _begins(text, folded):
+            begun[name] = folded
+    if ended:
+        return ended[0] if len(ended) == 1 else None
+    names = [*begun]
+    if len(names) > 1:
         longer = [other for other in texts if other != text and _begins(text, other)]
-        begun = [name for name in begun if not any(_begins(other, wholes[name]) for other in longer)]
-    found = ended or begun
-    return found[0] if len(found) == 1 else None
+        names = [name for name in names if not any(_begins(other, begun[name]) for other in longer)]
+    return names[0] if len(names) == 1 else None
 
 
-def _ends(text: str, whole: str) -> bool:
+def _is_ended(text: str, value: str) -> bool:
     """Whether a text is more than a value, and what follows does not belong to it: "4</"."""
-    return text != whole and text.startswith(whole) and not GOES_ON.match(text, len(whole))
+    return text != value and text.startswith(value) and not GOES_ON.match(text, len(value))
 
 
 def _begins(text: str, whole: str) -> bool:
@@ -154,6 +197,8 @@ def _begins(text: str, whole: str) -> bool:
     return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))
 
 
-def _values(scale: Scale) -> Mapping[str, float | None]:
+def _scale_values(scale: Scale) -> Mapping[str, float | None]:
     """The values of a scale by what a reply says."""
-    return scale.choices or {str(number): number for number in scale.whole_numbers}
+    if scale.choices:
+        return scale.choices
+    return {str(number): number for number in scale.whole_numbers}

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -407,10 +408,12 @@ def _read_format(prompt: Prompt) -> Format:
     if format_name not in FORMATS:
         fault = f"reply.format: unknown format {format_name!r}, the formats are {', '.join(FORMATS)}"
         raise _prompt_error("unknown_reply_format", prompt, fault)
-    types = {field.name: field.type for field in fields(FORMATS[format_name])}
+    # A class, or a function that makes a format: both have parameters, and pydantic calls either.
+    make_format: Any = FORMATS[format_name]
+    types = {name: option.annotation for name, option in signature(make_format).parameters.items()}
     if options.keys() <= types.keys():
         try:
-            return TypeAdapter(FORMATS[format_name]).validate_python(options)
+            return cast("Format", TypeAdapter(make_format).validate_python(options))
         except ValidationError:
             pass  # a value of a wrong type, which is refused as an unknown option is
     listed = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
@@ -443,7 +446,7 @@ def _check_format(candidate: object) -> None:
     missing = missing_members(candidate)
     if missing:
         kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
-        formats = ", ".join(format_class.__name__ for format_class in FORMATS.values())
+        formats = ", ".join(map(str.capitalize, FORMATS))
         lacks = f"it lacks {', '.join(missing)}: pass one of {formats}, or an object that has them"
         raise PromptError("bad_reply_format", f"reply: {kind} is not a reply format, {lacks}", kind)
 
