@@ -32,16 +32,33 @@ from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        *((each, 1.0) for each in (True, 1, "1", "true", "Yes")),
-        *((each, 0.0) for each in (0, " False ", "no")),
-        *((3, 3.0), ("2.5", 2.5), (None, None), ("  ", None)),
+        pytest.param(True, 1.0, id="true"),
+        pytest.param(1, 1.0, id="1"),
+        pytest.param("1", 1.0, id="text of 1"),
+        pytest.param("true", 1.0, id="text of true"),
+        pytest.param("Yes", 1.0, id="yes"),
+        pytest.param(0, 0.0, id="0"),
+        pytest.param(" False ", 0.0, id="text of false with blanks"),
+        pytest.param("no", 0.0, id="no"),
+        pytest.param(3, 3.0, id="a grade"),
+        pytest.param("2.5", 2.5, id="text of a decimal"),
+        pytest.param(None, None, id="no label"),
+        pytest.param("  ", None, id="blank text"),
     ],
 )
 def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
     assert number_of(value, "a") == number
 
 
-@pytest.mark.parametrize("value", ["maybe", "nan", float("inf"), [1]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("maybe", id="a word"),
+        pytest.param("nan", id="text of NaN"),
+        pytest.param(float("inf"), id="infinity"),
+        pytest.param([1], id="a list"),
+    ],
+)
 def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
     with pytest.raises(LabelError, match=r"unreadable_label.*case 7"):
         number_of(value, "case 7")
@@ -50,11 +67,13 @@ def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> 
 @pytest.mark.parametrize(
     ("judge", "value", "label"),
     [
-        ("groundedness", 5, 1.0),
-        ("groundedness", 3, None),  # not applicable
-        ("confidence_grounding", 0.8, 0.8),
-        ("statement_groundedness", [9, 10], 0.9),  # the weakest decides
-        ("passage_quality", {"recall": 5, "precision": 3}, 2 / 3),  # 2 * 1 * 0.5 / 1.5
+        pytest.param("groundedness", 5, 1.0, id="best level"),
+        pytest.param("groundedness", 3, None, id="level that is not applicable"),
+        pytest.param("confidence_grounding", 0.8, 0.8, id="score on a scale of 0 to 1"),
+        pytest.param("statement_groundedness", [9, 10], 0.9, id="sentences, of which the weakest decides"),
+        pytest.param(
+            "passage_quality", {"recall": 5, "precision": 3}, 2 / 3, id="parts by name"
+        ),  # 2 * 1 * 0.5 / 1.5
     ],
 )
 def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, label: float | None) -> None:
@@ -63,7 +82,12 @@ def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, la
 
 @pytest.mark.parametrize(
     ("judge", "value"),
-    [("groundedness", each) for each in (6, [4, 5], "good")] + [("statement_groundedness", [9, None])],
+    [
+        pytest.param("groundedness", 6, id="number off the scale"),
+        pytest.param("groundedness", [4, 5], id="several values of one score"),
+        pytest.param("groundedness", "good", id="text on a scale of numbers"),
+        pytest.param("statement_groundedness", [9, None], id="sentence without a value"),
+    ],
 )
 def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: str, value: object) -> None:
     with pytest.raises(LabelError, match="case 7"):
@@ -83,8 +107,8 @@ def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata() -> None:
         {"ok": "true"},
         {"id": "a", "ok": "TRUE"},
     ]
-    found = read_labels("l.jsonl", "ok", "claim", rows)
-    assert found == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
+    labels = read_labels("l.jsonl", "ok", "claim", rows)
+    assert labels == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
 
 
 def test_labels_are_read_from_csv(tmp_path: Path) -> None:
@@ -96,9 +120,13 @@ def test_labels_are_read_from_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "key", "group", "code"),
     [
-        (rows_of(1), "ok", None, "no_labels"),
-        (rows_of(1, "TRUE", 0), "label", None, "label_conflict"),
-        ([CaseError("unreadable_row", "row 1")], "label", None, "unreadable_label"),
+        pytest.param(rows_of(1), "ok", None, "no_labels", id="no such field"),
+        pytest.param(
+            rows_of(1, "TRUE", 0), "label", None, "label_conflict", id="two labels of nobody in particular"
+        ),
+        pytest.param(
+            [CaseError("unreadable_row", "row 1")], "label", None, "unreadable_label", id="unreadable row"
+        ),
     ],
 )
 def test_unusable_file_of_labels_raises(rows: list[Any], key: str, group: str | None, code: str) -> None:
@@ -110,19 +138,19 @@ def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason(
     scores = {"b": 0.0, "unlabelled": 0.5, "not applicable": None, "a": 1.0}
     verdicts = [
         verdict("a", 0.0),  # judged again
-        *(verdict(*each) for each in scores.items()),
+        *(verdict(case_id, score) for case_id, score in scores.items()),
         *(error(case_id, "timeout") for case_id in "cde"),
         error("row 9", "unreadable_row", judge=""),
         verdict("a", 0.25, judge="two"),
     ]
-    one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    found = [(row.case_id, row.verdict.score, row.human_label.number) for row in one.labelled_rows]
-    assert found == [("b", 0.0, 1.0), ("a", 1.0, 1.0)]
-    assert one.counts == {
+    first, second = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
+    rows = [(row.case_id, row.verdict.score, row.human_label.number) for row in first.labelled_rows]
+    assert rows == [("b", 0.0, 1.0), ("a", 1.0, 1.0)]
+    assert first.counts == {
         "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
         "n_unjudged": 1, "n_repeated": 1,
     }  # fmt: skip
-    assert (two.counts["n_unjudged"], two.judge) == (5, "two")
+    assert (second.counts["n_unjudged"], second.judge) == (5, "two")
 
 
 CODES = ("timeout", "missing_field")
@@ -145,41 +173,44 @@ def test_every_verdict_is_counted_exactly_once(
         error(case_id, result, judge=judge) if result in CODES else verdict(case_id, result, judge=judge)
         for case_id, judge, result in rows
     ]
-    for found in join(verdicts, Labels(labels)):
-        others = sum(found.counts.values()) - found.counts["n_unjudged"]
-        assert len(found.labelled_rows) + others == sum(judge == found.judge for _, judge, _ in rows)
+    for judged in join(verdicts, Labels(labels)):
+        n_excluded = sum(judged.counts.values()) - judged.counts["n_unjudged"]
+        n_verdicts = sum(judge == judged.judge for _, judge, _ in rows)
+        assert len(judged.labelled_rows) + n_excluded == n_verdicts
 
 
 def keyed(*keys: str) -> list[Verdict]:
     """Verdicts on a case, written in this order: with "!" errors; the letter is the key, "-" for none."""
-    made = (
-        error("a", "timeout") if "!" in key else verdict("a", place / 10) for place, key in enumerate(keys)
-    )
-    return [
-        one.model_copy(update={"key": None if "-" in key else key[0]})
-        for one, key in zip(made, keys, strict=True)
-    ]
+    verdicts: list[Verdict] = []
+    for place, key in enumerate(keys):
+        keyless = error("a", "timeout") if "!" in key else verdict("a", place / 10)
+        verdicts.append(keyless.model_copy(update={"key": None if "-" in key else key[0]}))
+    return verdicts
 
 
 @pytest.mark.parametrize(
     ("keys", "counts"),
     [
-        (["k!", "k"], 1),
-        (["k", "k!"], 0),  # a table that is appended to keeps no order
-        (["k!", "k", "k!"], 1),
-        (["k", "k"], 1),
-        (["k", "m!"], 1),  # the case or the judge was changed: there is no verdict on what it is now
-        (["k", "-!"], 0),
-        (["-", "k!"], 0),
+        pytest.param(["k!", "k"], 1, id="error, then verdict"),
+        pytest.param(["k", "k!"], 0, id="verdict, then error"),  # a table that is appended to keeps no order
+        pytest.param(["k!", "k", "k!"], 1, id="verdict between errors"),
+        pytest.param(["k", "k"], 1, id="two verdicts"),
+        pytest.param(
+            ["k", "m!"], 1, id="error of a changed case"
+        ),  # the case or the judge was changed: there is no verdict on what it is now
+        pytest.param(["k", "-!"], 0, id="error without a key"),
+        pytest.param(["-", "k!"], 0, id="verdict without a key"),
     ],
 )
 def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
     verdicts = keyed(*keys)
-    others = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
-    kept, n_dropped = latest_verdicts([*others, *verdicts])
-    assert [one for one in kept if one not in others] == [verdicts[counts]]
+    other_verdicts = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
+    latest, n_dropped = latest_verdicts([*other_verdicts, *verdicts])
+    assert [verdict_of_case for verdict_of_case in latest if verdict_of_case not in other_verdicts] == [
+        verdicts[counts]
+    ]
     assert n_dropped == len(keys) - 1
-    assert set(map(id, others)) <= set(map(id, kept))
+    assert set(map(id, other_verdicts)) <= set(map(id, latest))
 
 
 def test_verdicts_without_a_case_id_are_all_kept() -> None:
@@ -191,9 +222,9 @@ def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -
     good = verdict("a", 1.0)
     line = good.model_dump_json()
     (tmp_path / "v.jsonl").write_text(f'{line}\n{{"judge": "one"}}\n{line[:40]}')
-    first, *others = read_verdicts(tmp_path / "v.jsonl")
+    first, *faults = read_verdicts(tmp_path / "v.jsonl")
     assert first == good
-    assert [one.code for one in others if isinstance(one, CaseError)] == ["unreadable_row"] * 2
+    assert [fault.code for fault in faults if isinstance(fault, CaseError)] == ["unreadable_row"] * 2
 
 
 YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
@@ -203,23 +234,41 @@ SUPPORT = LabelVocabulary(
 REVERSED = LabelVocabulary({"Yes": 0.0, "No": 1.0}, 0.5)
 
 
-def said(*pairs: tuple[str, float | None]) -> list[Verdict]:
+def labelled_verdicts(*pairs: tuple[str, float | None]) -> list[Verdict]:
     """Verdicts with a label and its score each."""
     return [labelled(str(place), *pair) for place, pair in enumerate(pairs)]
 
 
 SHARES, FINE = {"yes": 0.9, "no": 0.1}, {"bad": 0.0, "fine": 1.0}
-MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
-    (said(NA, YES, NO, YES, PARTLY), {"no": 0.0, "partly": 0.5, "yes": 1.0, "cannot tell": None}),
-    (said(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}),  # bands
-    # the score and not the value on the judge's scale
-    ([verdict("a", 0.0, label="bad", value=1.0), verdict("b", 1.0, label="fine", value=0.0)], FINE),
-    # the value where the score is weighted by probabilities
-    ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
-    # of a panel those of its votes, which may be weighted too
-    ([panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))], {"yes": 1.0}),
-    # a blank response and an error have none
-    ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),
+MEANINGS = [
+    pytest.param(
+        labelled_verdicts(NA, YES, NO, YES, PARTLY),
+        {"no": 0.0, "partly": 0.5, "yes": 1.0, "cannot tell": None},
+        id="labels with scores",
+    ),
+    pytest.param(
+        labelled_verdicts(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}, id="bands with several scores"
+    ),
+    pytest.param(
+        [verdict("a", 0.0, label="bad", value=1.0), verdict("b", 1.0, label="fine", value=0.0)],
+        FINE,
+        id="score and not value",
+    ),
+    pytest.param(
+        [verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)],
+        {"yes": 1.0},
+        id="value where the score is weighted",
+    ),
+    pytest.param(
+        [panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))],
+        {"yes": 1.0},
+        id="votes of a panel",
+    ),
+    pytest.param(
+        [verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")],
+        {"yes": 1.0},
+        id="blank response and error",
+    ),
 ]
 
 
@@ -233,21 +282,21 @@ def test_labels_are_learnt_from_verdicts_by_rising_score(
 @pytest.mark.parametrize(
     ("outcomes", "threshold"),
     [
-        ([(1.0, True), (0.0, False)], None),  # does 0.5 pass?
-        ([(0.6, True), (0.5, False)], 0.6),
-        ([(0.5, True), (0.5, False)], None),  # two thresholds
+        pytest.param([(1.0, True), (0.0, False)], None, id="a label lies between"),  # does 0.5 pass?
+        pytest.param([(0.6, True), (0.5, False)], 0.6, id="no label lies between"),
+        pytest.param([(0.5, True), (0.5, False)], None, id="one score passed and failed"),  # two thresholds
     ],
 )
 def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
     outcomes: Sequence[tuple[float, bool]], threshold: float | None
 ) -> None:
-    own = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
-    assert learn_vocabulary(own, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
+    verdicts = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
+    assert learn_vocabulary(verdicts, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
 
 
 def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
-    others = [labelled("b", "Yes", 0.0), labelled("c", *NO)]
-    assert learn_vocabulary([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
+    of_another_judge = [labelled("b", "Yes", 0.0), labelled("c", *NO)]
+    assert learn_vocabulary([labelled("a", *YES)], of_another_judge).scores == {"no": 0.0, "yes": 1.0}
 
 
 def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
@@ -264,11 +313,11 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
 @pytest.mark.parametrize(
     ("text", "number", "word"),
     [
-        ("SUPPORTED.", 1.0, "supported"),
-        ("“partly-supported”", 0.5, "partly supported"),
-        ({"one": "Supported"}, 1.0, "supported"),
-        ({"two": "Supported"}, None, None),
-        ("yes", 1.0, None),
+        pytest.param("SUPPORTED.", 1.0, "supported", id="other case and a full stop"),
+        pytest.param("“partly-supported”", 0.5, "partly supported", id="quoted and hyphenated"),
+        pytest.param({"one": "Supported"}, 1.0, "supported", id="label for this judge"),
+        pytest.param({"two": "Supported"}, None, None, id="label for another judge"),
+        pytest.param("yes", 1.0, None, id="yes as 1"),
     ],
 )
 def test_people_use_the_judges_labels_booleans_or_numbers(
@@ -278,75 +327,109 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
 
 
 @pytest.mark.parametrize(
-    ("words", "texts", "numbers"),
+    ("vocabulary", "texts", "numbers"),
     [
-        (REVERSED, ["Yes", "No"], [0.0, 1.0]),
-        (LabelVocabulary({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
-        (LabelVocabulary({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
+        pytest.param(REVERSED, ["Yes", "No"], [0.0, 1.0], id="yes and no reversed"),
+        pytest.param(LabelVocabulary({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0], id="1 and 0 reversed"),
+        pytest.param(
+            LabelVocabulary({"true": 0.0, "false": 1.0}),
+            [False, True],
+            [1.0, 0.0],
+            id="true and false reversed",
+        ),
     ],
 )
 def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
-    words: LabelVocabulary, texts: Sequence[object], numbers: Sequence[float]
+    vocabulary: LabelVocabulary, texts: Sequence[object], numbers: Sequence[float]
 ) -> None:
-    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), words)
-    assert [found[case_id].number for case_id in "ab"] == numbers
+    human_labels = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), vocabulary)
+    assert [human_labels[case_id].number for case_id in "ab"] == numbers
 
 
 @pytest.mark.parametrize(
-    ("texts", "words", "unknown"),
+    ("texts", "vocabulary", "unknown"),
     [
-        (
+        pytest.param(
             ["supported", "yes"],
             SUPPORT,
             "b: 'yes' is not among the known labels of one",
-        ),  # not 1 among labels
-        (["No", "Yes"], LabelVocabulary({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
-        (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
-        (["supported"], LabelVocabulary(), "a: the label 'supported' is neither a boolean nor a number"),
+            id="yes is not 1 among labels",
+        ),
+        pytest.param(
+            ["No", "Yes"], LabelVocabulary({"No": 1.0}), "b: 'Yes'", id="yes is unknown where no is a label"
+        ),  # the judge may mean 0 by it
+        pytest.param(
+            ["unsupported"],
+            SUPPORT,
+            "'not supported', 'partly supported', 'supported', 'cannot tell'",
+            id="unknown word",
+        ),
+        pytest.param(
+            ["supported"],
+            LabelVocabulary(),
+            "a: the label 'supported' is neither a boolean nor a number",
+            id="word without known labels",
+        ),
     ],
 )
 def test_an_unknown_word_is_an_error_that_lists_the_labels(
-    texts: Sequence[str], words: LabelVocabulary, unknown: str
+    texts: Sequence[str], vocabulary: LabelVocabulary, unknown: str
 ) -> None:
     with pytest.raises(LabelError, match=f"unreadable_label: .*{unknown}"):
-        labels_for("one", Labels(dict(zip("ab", texts, strict=False))), words)
+        labels_for("one", Labels(dict(zip("ab", texts, strict=False))), vocabulary)
 
 
 def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
-    said = {"both": NA, "judge": NA, "people": YES, "none": YES, "scored": YES, "no": NO}
-    verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
+    judge_labels = {"both": NA, "judge": NA, "people": YES, "none": YES, "scored": YES, "no": NO}
+    verdicts = [labelled(case_id, label, score) for case_id, (label, score) in judge_labels.items()]
+    verdicts.append(error("error", "timeout"))
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
-    (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
-    rows = [(row.case_id, row.human_label.number, row.human_label.word) for row in found.labelled_rows]
+    (judged,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
+    rows = [(row.case_id, row.human_label.number, row.human_label.word) for row in judged.labelled_rows]
     assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
-    assert found.counts == {
+    assert judged.counts == {
         "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
         "n_repeated": 0,
     }  # fmt: skip
-    pairs = [(row.human_label.word, row.judge_label) for row in found.worded_rows]
+    pairs = [(row.human_label.word, row.judge_label) for row in judged.worded_rows]
     assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]
     assert pairs[3:] == [("no", "yes"), ("no", "no")]
 
 
-@pytest.mark.parametrize("people", [{"a": True, "b": 0}, {"a": "1", "b": "false"}, {"a": 0.9, "b": 0.2}])
+@pytest.mark.parametrize(
+    "people",
+    [
+        pytest.param({"a": True, "b": 0}, id="booleans"),
+        pytest.param({"a": "1", "b": "false"}, id="texts of numbers"),
+        pytest.param({"a": 0.9, "b": 0.2}, id="grades"),
+    ],
+)
 def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
-    (found,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
-    assert (len(found.labelled_rows), found.worded_rows, found.default_label_threshold) == (2, (), None)
+    (judged,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
+    assert (len(judged.labelled_rows), judged.worded_rows, judged.default_label_threshold) == (2, (), None)
 
 
 def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
-    verdicts = [*said(YES, PARTLY, NO), *(verdict(case_id, 0.8, judge="two") for case_id in "012")]
-    one, two = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
-    for each in (one, two):
-        assert [row.human_label.number for row in each.labelled_rows] == [1.0, 0.5, 0.0]
-    assert (len(one.worded_rows), two.worded_rows) == (3, ())
+    verdicts = [
+        *labelled_verdicts(YES, PARTLY, NO),
+        *(verdict(case_id, 0.8, judge="two") for case_id in "012"),
+    ]
+    in_words, in_numbers = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
+    for judged in (in_words, in_numbers):
+        assert [row.human_label.number for row in judged.labelled_rows] == [1.0, 0.5, 0.0]
+    assert (len(in_words.worded_rows), in_numbers.worded_rows) == (3, ())
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"), [([1.0, "true", 0], 1.0), ([1, 0], None), ([1, None, None], None)]
+    ("labels_of_people", "expected"),
+    [
+        pytest.param([1.0, "true", 0], 1.0, id="two of three agree"),
+        pytest.param([1, 0], None, id="as many for as against"),
+        pytest.param([1, None, None], None, id="most could not tell"),
+    ],
 )
-def test_the_label_that_most_people_gave_counts(said: list[Any], expected: object) -> None:
-    rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*said))]
+def test_the_label_that_most_people_gave_counts(labels_of_people: list[Any], expected: object) -> None:
+    rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*labels_of_people))]
     labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
     assert labels.by_case.get("a") == expected
     assert labels.reviewed_ids == {"a", "b"}
