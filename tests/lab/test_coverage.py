@@ -55,8 +55,12 @@ Generator = np.random.Generator
 
 def noise(generator: Generator, n: int, group: int) -> Floats:
     """Standard normal deviates, correlated within groups."""
-    own, shared = generator.standard_normal(n), generator.standard_normal(n // group).repeat(group)
-    return own if group == 1 else np.sqrt(SAME) * shared + np.sqrt(1 - SAME) * own
+    of_rows = generator.standard_normal(n)
+    of_groups = generator.standard_normal(n // group).repeat(group)
+    if group == 1:
+        return of_rows
+    deviates: Floats = np.sqrt(SAME) * of_groups + np.sqrt(1 - SAME) * of_rows
+    return deviates
 
 
 def judged(positive: Bools, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
@@ -73,14 +77,17 @@ def one_judge(generator: Generator, n: int, share: float, group: int, rates: tup
 def two_judges(generator: Generator, n: int, share: float, group: int) -> list[Sample]:
     """Two judges with the same rates, whose mistakes are correlated."""
     positive, common = generator.random(n) < share, noise(generator, n, group)
-    own = (0.7 * common + np.sqrt(0.51) * noise(generator, n, group) for _ in range(2))
-    return [judged(positive, each, group, (0.9, 0.8)) for each in own]
+    samples: list[Sample] = []
+    for _ in range(2):
+        deviates = 0.7 * common + np.sqrt(0.51) * noise(generator, n, group)
+        samples.append(judged(positive, deviates, group, (0.9, 0.8)))
+    return samples
 
 
 def graded(generator: Generator, n: int, _: float, group: int, rho: float) -> Sample:
     """Five grades whose scores correlate with them."""
-    grade, own = noise(generator, n, group), noise(generator, n, group)
-    scores = ndtr(rho * grade + np.sqrt(1 - rho**2) * own)
+    grade, remainder = noise(generator, n, group), noise(generator, n, group)
+    scores = ndtr(rho * grade + np.sqrt(1 - rho**2) * remainder)
     groups = np.arange(n // group).repeat(group)
     return Sample(scores, scores > 0.5, groups, None, np.digitize(grade, [-1, -0.3, 0.3, 1]).astype(float))
 
@@ -90,54 +97,56 @@ class Tally:
 
     def __init__(self, true: Mapping[str, float]) -> None:
         self.true = true
-        self.held: dict[str, list[bool]] = {}
+        self.holds: dict[str, list[bool]] = {}
 
-    def add(self, found: Mapping[str, Figure]) -> None:
+    def add(self, figures: Mapping[str, Figure]) -> None:
         """Count the intervals; there is none of zero width."""
-        for name, figure in found.items():
+        for name, figure in figures.items():
             if figure.low is not None and figure.high is not None:
                 assert figure.low < figure.high
-                self.held.setdefault(name, []).append(figure.low <= self.true[name] <= figure.high)
+                self.holds.setdefault(name, []).append(figure.low <= self.true[name] <= figure.high)
 
     def shares(self, what: str) -> dict[str, float]:
         """The share of intervals that hold, which is printed."""
-        found = {name: float(np.mean(held)) for name, held in self.held.items()}
-        figures = "; ".join(f"{name} {share:.3f}" for name, share in found.items())
-        sys.stdout.write(f"\n{what}: {figures}")
-        return found
+        shares = {name: float(np.mean(holds)) for name, holds in self.holds.items()}
+        text = "; ".join(f"{name} {share:.3f}" for name, share in shares.items())
+        sys.stdout.write(f"\n{what}: {text}")
+        return shares
 
 
 def seeds(*cell: float) -> Iterator[Generator]:
-    yield from np.random.default_rng([int(100 * each) for each in cell]).spawn(DRAWS)
+    yield from np.random.default_rng([int(100 * number) for number in cell]).spawn(DRAWS)
 
 
-@pytest.mark.parametrize("rates", [GOOD, FAIR])
+@pytest.mark.parametrize("rates", [pytest.param(GOOD, id="good judge"), pytest.param(FAIR, id="fair judge")])
 @pytest.mark.parametrize(("n", "share", "group"), CELLS)
 def test_figures_of_labels_are_covered_or_there_is_a_note(
     n: int, share: float, group: int, rates: tuple[float, float]
 ) -> None:
     population = one_judge(np.random.default_rng(0), POPULATION, share, group, rates)
-    tally, noted = Tally(population.values(Sample.agreement)), 0
+    tally, n_notices = Tally(population.values(Sample.agreement)), 0
     for place, generator in enumerate(seeds(n, share, group, *rates)):
         sample = one_judge(generator, n, share, group, rates)
         tally.add(Bootstrap(RESAMPLES, place).figures(sample, Sample.agreement))
-        noted += few_rows_notice(sample) is not None
-    found = tally.shares(f"{n} rows, {share} grounded, groups of {group}, judge {rates}, noted {noted}")
-    if noted < DRAWS / 2:
-        assert min(found.values()) > LEAST - NOISE
+        n_notices += few_rows_notice(sample) is not None
+    shares = tally.shares(f"{n} rows, {share} grounded, groups of {group}, judge {rates}, noted {n_notices}")
+    if n_notices < DRAWS / 2:
+        assert min(shares.values()) > LEAST - NOISE
     if (n, share, group, rates) == (40, 0.5, 1, GOOD):
-        assert min(found["balanced_accuracy"], found["f1"], found["f1_not_grounded"]) > 0.92 - NOISE
+        assert min(shares["balanced_accuracy"], shares["f1"], shares["f1_not_grounded"]) > 0.92 - NOISE
 
 
 @pytest.mark.parametrize(("n", "group"), [*product(SIZES, (1, GROUP))])
-@pytest.mark.parametrize("rho", [0.95, 0.6])
+@pytest.mark.parametrize(
+    "rho", [pytest.param(0.95, id="strong correlation"), pytest.param(0.6, id="weak correlation")]
+)
 def test_correlations_are_covered_or_there_is_a_note(n: int, group: int, rho: float) -> None:
     tally = Tally(graded(np.random.default_rng(0), POPULATION, 0, group, rho).values(Sample.agreement))
     samples = [graded(generator, n, 0, group, rho) for generator in seeds(n, group, rho)]
     for place, sample in enumerate(samples):
         tally.add(Bootstrap(RESAMPLES, place).figures(sample, Sample.agreement))
-    found = tally.shares(f"{n} graded rows, groups of {group}, correlation {rho}")
-    assert few_rows_notice(samples[0]) or min(found.values()) > LEAST - NOISE
+    shares = tally.shares(f"{n} graded rows, groups of {group}, correlation {rho}")
+    assert few_rows_notice(samples[0]) or min(shares.values()) > LEAST - NOISE
 
 
 @pytest.mark.parametrize(("n", "share", "group"), [cell for cell in CELLS if cell[0] > 20])
@@ -145,7 +154,7 @@ def test_differences_are_covered_and_equal_judges_seldom_differ_clearly(
     n: int, share: float, group: int
 ) -> None:
     sides = two_judges(np.random.default_rng(0), POPULATION, share, group)
-    tally, clear, noted = Tally(dict.fromkeys(sides[0].values(Sample.agreement), 0.0)), 0, 0
+    tally, clear, n_notices = Tally(dict.fromkeys(sides[0].values(Sample.agreement), 0.0)), 0, 0
     for place, generator in enumerate(seeds(n, share, group)):
         samples = two_judges(generator, n, share, group)
         change: Draws = resample_pair(samples[0], samples[1], Sample.agreement, Bootstrap(RESAMPLES, place))[
@@ -153,27 +162,29 @@ def test_differences_are_covered_and_equal_judges_seldom_differ_clearly(
         ]
         tally.add(percentile_figures(change))
         clear += bool(clear_differences(change))
-        noted += few_rows_notice(samples[0]) is not None
-    found = tally.shares(f"{n} rows, {share} grounded, groups of {group}, any clear {clear / DRAWS:.3f}")
-    assert noted > DRAWS / 2 or min(found.values()) > LEAST - NOISE
+        n_notices += few_rows_notice(samples[0]) is not None
+    shares = tally.shares(f"{n} rows, {share} grounded, groups of {group}, any clear {clear / DRAWS:.3f}")
+    assert n_notices > DRAWS / 2 or min(shares.values()) > LEAST - NOISE
     assert clear / DRAWS < 0.05 + NOISE
 
 
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("rho", [0.95, 0.6])
+@pytest.mark.parametrize(
+    "rho", [pytest.param(0.95, id="strong correlation"), pytest.param(0.6, id="weak correlation")]
+)
 def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
     names, cuts = {"a": 0.0, "b": 0.5, "c": 1.0}, [-0.5, 0.5]
 
     def words(generator: Generator, size: int) -> Any:
-        first, own = generator.standard_normal((2, size))
-        second = rho * first + np.sqrt(1 - rho**2) * own
+        first, remainder = generator.standard_normal((2, size))
+        second = rho * first + np.sqrt(1 - rho**2) * remainder
         return np.array([*names])[np.digitize([first, second], cuts)]
 
     def measured(pairs: Any, resamples: int, seed: int) -> dict[str, Figure]:
         ids = [*map(str, range(pairs.shape[1]))]
         verdicts = [labelled(case_id, word, names[word]) for case_id, word in zip(ids, pairs[1], strict=True)]
-        (found,) = join(verdicts, Labels(dict(zip(ids, pairs[0].tolist(), strict=True))))
-        result = measure_labels(found, Bootstrap(resamples, seed))
+        (judged_rows,) = join(verdicts, Labels(dict(zip(ids, pairs[0].tolist(), strict=True))))
+        result = measure_labels(judged_rows, Bootstrap(resamples, seed))
         assert result
         return {"same": result.same, "weighted_kappa": result.weighted_kappa}
 
@@ -181,23 +192,25 @@ def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
     tally = Tally({name: figure.value or 0.0 for name, figure in whole.items()})
     for place, generator in enumerate(seeds(n, rho)):
         tally.add(measured(words(generator, n), RESAMPLES, place))
-    found = tally.shares(f"{n} rows with one of three labels, correlation {rho}")
-    assert n < 40 or min(found.values()) > LEAST - NOISE
+    shares = tally.shares(f"{n} rows with one of three labels, correlation {rho}")
+    assert n < 40 or min(shares.values()) > LEAST - NOISE
 
 
-@pytest.mark.parametrize("n", [40, 100, 300])
-@pytest.mark.parametrize("folds", [None, 4])
+@pytest.mark.parametrize(
+    "n", [pytest.param(40, id="40 rows"), pytest.param(100, id="100 rows"), pytest.param(300, id="300 rows")]
+)
+@pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(4, id="four folds")])
 def test_the_best_threshold_is_covered(n: int, folds: int | None) -> None:
     tally = Tally({"threshold": float(ndtr((ndtri(FAIR[0]) - ndtri(FAIR[1])) / 2))})
     for place, generator in enumerate(seeds(n)):
         sample = one_judge(generator, n, 0.5, 1, FAIR)
         assert sample.positive is not None
         try:
-            found = calibrate(
+            calibration = calibrate(
                 joined(sample.scores.tolist(), sample.positive.astype(int).tolist()),
                 folds=folds, resamples=200, seed=place,
             )  # fmt: skip
         except LabelError:
             continue
-        tally.add({"threshold": found.interval})
+        tally.add({"threshold": calibration.interval})
     assert tally.shares(f"threshold, {n} rows, folds {folds}")["threshold"] > 0.8

@@ -37,18 +37,22 @@ def population(random: np.random.Generator, rate: float, judge: str, n: int) -> 
     if n < ENOUGH_LABELS:
         cells = {PASSED: cells[PASSED], FAILED: (failed, failed_of_others)}
     counts = random.multinomial(ROWS, np.concatenate([*cells.values()])).reshape(-1, 2).tolist()
-    return {name: (one + other, one) for name, (one, other) in zip(cells, counts, strict=True) if one + other}
+    strata: dict[str, tuple[int, int]] = {}
+    for name, (grounded, not_grounded) in zip(cells, counts, strict=True):
+        if grounded + not_grounded:
+            strata[name] = (grounded + not_grounded, grounded)
+    return strata
 
 
 def draw_once(random: np.random.Generator, rate: float, judge: str, n: int) -> tuple[bool, float, float]:
     """Whether the interval holds the rate, its width, and the width of that of labels alone."""
     strata = population(random, rate, judge, n)
     counts = allocation({name: rows for name, (rows, _) in strata.items()}, n)
-    seen: list[StratumCounts] = []
+    strata_counts: list[StratumCounts] = []
     for name, (rows, grounded) in strata.items():
         y = random.hypergeometric(grounded, rows - grounded, counts[name])
-        seen.append(StratumCounts(rows, rows, [*[(1, 1)] * y, *[(1, 0)] * (counts[name] - y)]))
-    value, variance = stratified_rate(seen)
+        strata_counts.append(StratumCounts(rows, rows, [*[(1, 1)] * y, *[(1, 0)] * (counts[name] - y)]))
+    value, variance = stratified_rate(strata_counts)
     half, grounded = Z * sqrt(variance), sum(grounded for _, grounded in strata.values())
     low, high = max(0.0, value - half), min(1.0, value + half)
     alone = wilson(random.hypergeometric(grounded, ROWS - grounded, n) / n, n)
@@ -58,12 +62,12 @@ def draw_once(random: np.random.Generator, rate: float, judge: str, n: int) -> t
 @pytest.mark.soak
 def test_the_intervals_hold_the_rate_and_are_narrower_than_those_of_labels_alone() -> None:
     random = np.random.default_rng(7)
-    covered: dict[tuple[float, str, int], float] = {}
+    coverage: dict[tuple[float, str, int], float] = {}
     widths: dict[tuple[float, str, int], float] = {}
     for cell in product(RATES, JUDGES, SIZES):
-        held, width, alone = zip(*(draw_once(random, *cell) for _ in range(DRAWS)), strict=True)
-        covered[cell], widths[cell] = fmean(held), fmean(width) / fmean(alone)
-    assert fmean(covered.values()) >= 0.95
-    assert min(covered.values()) >= 0.90, min(covered.items(), key=itemgetter(1))
+        holds, width, alone = zip(*(draw_once(random, *cell) for _ in range(DRAWS)), strict=True)
+        coverage[cell], widths[cell] = fmean(holds), fmean(width) / fmean(alone)
+    assert fmean(coverage.values()) >= 0.95
+    assert min(coverage.values()) >= 0.90, min(coverage.items(), key=itemgetter(1))
     assert fmean(width for (_, _, n), width in widths.items() if n == 100) <= 0.90
     assert max(widths.values()) <= 1.06, max(widths.items(), key=itemgetter(1))

@@ -28,9 +28,9 @@ HOSTILE = (
 
 
 def data_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    data: dict[str, Any] = json.loads(found[1])
+    script = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert script
+    data: dict[str, Any] = json.loads(script[1])
     return data
 
 
@@ -89,8 +89,11 @@ def test_human_labels_and_disagreements_are_in_the_data() -> None:
 
 
 def test_peoples_words_are_shown_as_the_judge_writes_them() -> None:
-    said = {"a": ("supported", 1.0), "b": ("not supported", 0.0), "c": ("n/a", None)}
-    verdicts = [labelled(case_id, *one) for case_id, one in said.items()]
+    verdicts = [
+        labelled("a", "supported", 1.0),
+        labelled("b", "not supported", 0.0),
+        labelled("c", "n/a", None),
+    ]
     labels = Labels({"a": "Not_Supported.", "b": "not supported", "c": "N/A"})
     data = data_of(report(verdicts, labels=labels, agreements=agree(verdicts, labels, worst=9)))
     assert [(row["human"], row["label"], row.get("disagrees", False)) for row in data["verdicts"]] == [
@@ -113,7 +116,7 @@ def test_votes_are_in_the_data_with_their_replies_where_they_differ() -> None:
     ]
     data = data_of(report(verdicts))
     split, unanimous = data["verdicts"]
-    assert [each.pop("judge") for each in split["votes"]] == ["one"] * 3
+    assert [row.pop("judge") for row in split["votes"]] == ["one"] * 3
     assert split["votes"] == [
         {"model": "m1", "status": "ok", "score": 1.0, "label": "yes", "passed": True, "reply": "Yes."},
         {"model": "m2", "status": "ok", "score": 0.0, "reply": "No."},
@@ -121,7 +124,7 @@ def test_votes_are_in_the_data_with_their_replies_where_they_differ() -> None:
     ]
     assert (split["agreement"], split["spread"]) == (1 / 3, 0.5)
     assert (unanimous["agreement"], unanimous["spread"]) == (1.0, 0.0)
-    assert [one.get("reply") for one in unanimous["votes"]] == [None, None]
+    assert [row.get("reply") for row in unanimous["votes"]] == [None, None]
     (judge,) = data["judges"]
     assert judge["split_rate"] == 0.5
     assert judge["vote_agreement"] == pytest.approx(2 / 3)
@@ -169,11 +172,13 @@ PLAIN = page_with("plain")
 @given(st.text())
 def test_any_text_is_embedded_unchanged_and_adds_no_markup(text: str) -> None:
     page = page_with(text)
-    added = sum(map(PLAIN.count, "<>")) - sum(map(page.count, "<>"))
+    for sign in "<>":
+        assert page.count(sign) == PLAIN.count(sign)
     data = data_of(page)
-    (case,), (whole, *_) = data["cases"], data["verdicts"]
-    found = (data["title"], case.get("response", ""), whole.get("reason", ""), case["context"][0]["content"])
-    assert (added, found) == (0, (text, text, text, f"{text}."))
+    (case,) = data["cases"]
+    verdict_row = data["verdicts"][0]
+    assert data["title"] == case.get("response", "") == verdict_row.get("reason", "") == text
+    assert case["context"][0]["content"] == f"{text}."
 
 
 def test_content_security_policy_allows_the_pages_own_style_and_script_alone() -> None:
@@ -182,8 +187,9 @@ def test_content_security_policy_allows_the_pages_own_style_and_script_alone() -
     assert policy
     allowed = dict(rule.split(" ", 1) for rule in policy[1].split("; "))
     assert (allowed["default-src"], allowed["img-src"]) == ("'none'", "data:")
-    for rule, code in (("script-src", re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]),
-                       ("style-src", re.findall(r"<style>(.*?)</style>", page, re.DOTALL)[-1])):  # fmt: skip
+    script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]
+    style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)[-1]
+    for rule, code in (("script-src", script), ("style-src", style)):
         assert allowed[rule] == f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
     assert "unsafe" not in policy[1]
 
