@@ -2,39 +2,40 @@
 // Text of cases is inserted as text nodes only; nothing here parses a string as HTML.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const KEPT = `groundjudge label ${data.sample} ${data.part}`;
+// Under what the browser keeps the labels: a page of another sample keeps its own.
+const STORAGE_KEY = `groundjudge label ${data.sample} ${data.part}`;
 const LEAST_SHARED = 4; // characters of a word that is worth marking; numbers are marked at any length
 const LONGEST_PAUSE_S = 300; // what is longer was a break, and not time spent on the row
 
 // --- what was labelled ----------------------------------------------------------------------------
 
-let kept = { annotator: "", at: 0, marks: false, rows: Object.create(null), past: [] };
-function recall() {
+let saved = { annotator: "", at: 0, marks: false, rows: Object.create(null), past: [] };
+function restore() {
   try {
-    const stored = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+    const stored = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}");
     // Ids are keys: none may be taken for what every object has.
-    kept = { ...kept, ...stored, rows: Object.assign(Object.create(null), stored.rows) };
+    saved = { ...saved, ...stored, rows: Object.assign(Object.create(null), stored.rows) };
   } catch { /* what is stored is not ours, or nothing may be stored */ }
 }
-recall();
+restore();
 
-let isKept = true;
-function keep() {
+let canSave = true;
+function save() {
   try {
-    localStorage.setItem(KEPT, JSON.stringify(kept));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(saved));
   } catch {
-    isKept = false;
+    canSave = false;
   }
 }
 
-const rowOf = (at) => (kept.rows[data.rows[at].id] ??= { seconds: 0 });
-const isLabelled = (at) => kept.rows[data.rows[at].id]?.label !== undefined;
+const rowOf = (at) => (saved.rows[data.rows[at].id] ??= { seconds: 0 });
+const isLabelled = (at) => saved.rows[data.rows[at].id]?.label !== undefined;
 const labelled = () => data.rows.filter((_, at) => isLabelled(at)).length;
 
 function lines() {
   return data.rows.filter((_, at) => isLabelled(at)).map(({ id }) => {
-    const { label, seconds, note } = kept.rows[id];
-    return JSON.stringify({ id, label, seconds: Math.round(seconds * 10) / 10, annotator: kept.annotator || `person ${data.part}`, note: note ?? "", sample: data.sample });
+    const { label, seconds, note } = saved.rows[id];
+    return JSON.stringify({ id, label, seconds: Math.round(seconds * 10) / 10, annotator: saved.annotator || `person ${data.part}`, note: note ?? "", sample: data.sample });
   }).join("\n") + "\n";
 }
 
@@ -44,11 +45,11 @@ let since = Date.now();
 function clock() {
   const passed = (Date.now() - since) / 1000;
   since = Date.now();
-  if (passed < LONGEST_PAUSE_S && !isLabelled(kept.at)) rowOf(kept.at).seconds += passed;
+  if (passed < LONGEST_PAUSE_S && !isLabelled(saved.at)) rowOf(saved.at).seconds += passed;
 }
 
 function timeLeft() {
-  const spent = data.rows.filter((_, at) => isLabelled(at)).map(({ id }) => kept.rows[id].seconds).sort((one, other) => one - other);
+  const spent = data.rows.filter((_, at) => isLabelled(at)).map(({ id }) => saved.rows[id].seconds).sort((a, b) => a - b);
   if (!spent.length) return "";
   const minutes = (spent[Math.floor(spent.length / 2)] * (data.rows.length - spent.length)) / 60;
   return minutes < 1 ? ", less than a minute left" : `, about ${Math.round(minutes)} minutes left`;
@@ -70,8 +71,8 @@ function h(name, attributes, ...children) {
 const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 function header() {
-  const name = h("input", { type: "text", id: "annotator", autocomplete: "off", value: kept.annotator, oninput: ({ target }) => { kept.annotator = target.value.trim(); keep(); } });
-  const marks = h("input", { type: "checkbox", id: "marks", checked: kept.marks, onchange: ({ target }) => { kept.marks = target.checked; keep(); mark(null); } });
+  const name = h("input", { type: "text", id: "annotator", autocomplete: "off", value: saved.annotator, oninput: ({ target }) => { saved.annotator = target.value.trim(); save(); } });
+  const marks = h("input", { type: "checkbox", id: "marks", checked: saved.marks, onchange: ({ target }) => { saved.marks = target.checked; save(); mark(null); } });
   document.getElementById("top").append(
     h("h1", null, data.question),
     h("details", null, h("summary", null, "What the judge is told"), h("p", null, data.description), h("p", { class: "text raw" }, data.instructions)),
@@ -87,7 +88,7 @@ function header() {
 function choices() {
   document.getElementById("choices").replaceChildren(
     ...data.choices.map(({ key, text }, position) => h("button", { class: "tool", "data-position": position, onclick: () => choose(position) }, h("kbd", null, key), ` ${text}`)),
-    h("input", { type: "text", id: "note", placeholder: "Note", "aria-label": "Note", oninput: ({ target }) => { rowOf(kept.at).note = target.value; keep(); } }));
+    h("input", { type: "text", id: "note", placeholder: "Note", "aria-label": "Note", oninput: ({ target }) => { rowOf(saved.at).note = target.value; save(); } }));
 }
 
 // --- a row ----------------------------------------------------------------------------------------
@@ -100,54 +101,61 @@ const isTelling = (word) => word.length >= LEAST_SHARED || /\p{N}/u.test(word);
 function text(value) {
   if (value === undefined) return null;
   if (typeof value === "string") return h("div", { class: "text" }, value);
-  return value.map((one) => (Array.isArray(one) ? [h("h4", null, one[0]), text(one[1])] : text(String(one))));
+  return value.map((paragraph) => {
+    if (!Array.isArray(paragraph)) return text(String(paragraph));
+    const [role, content] = paragraph;
+    return [h("h4", null, role), text(content)];
+  });
 }
 
 function show() {
-  const row = data.rows[kept.at], section = document.getElementById("row");
+  const row = data.rows[saved.at], section = document.getElementById("row");
   const fields = [["Conversation", row.conversation], ["Query", row.query], ["Reference", row.reference], ["Profile", row.profile], ["Agent", row.agent_name], ["Answers", row.answers]];
   const response = h("div", { class: "text", id: "response" }, sentences(row.response ?? "").map((sentence) =>
     h("span", { class: "sentence", onmouseenter: () => mark(sentence), onmouseleave: () => mark(null) }, sentence)));
-  const documents = (row.context ?? []).map((each, place) => h("div", { class: "document" },
-    h("p", null, `${place + 1}${each.title ? ` · ${each.title}` : ""}${each.tool ? " · tool result" : ""}`), h("div", { class: "text", "data-place": place }, each.content ?? "")));
+  const documents = (row.context ?? []).map((source, place) => {
+    const title = `${place + 1}${source.title ? ` · ${source.title}` : ""}${source.tool ? " · tool result" : ""}`;
+    return h("div", { class: "document" }, h("p", null, title), h("div", { class: "text", "data-place": place }, source.content ?? ""));
+  });
   section.replaceChildren(
-    h("h2", { id: "row-title" }, `Row ${kept.at + 1} of ${data.rows.length}`),
+    h("h2", { id: "row-title" }, `Row ${saved.at + 1} of ${data.rows.length}`),
     h("div", { class: "sides" },
       h("div", null, fields.map(([name, value]) => value !== undefined && [h("h4", null, name), text(value)]), h("h4", null, "Response"), response),
       h("div", null, h("h4", null, plural(documents.length, "document")), h("div", { class: "documents", tabindex: 0, "aria-label": "Documents" }, documents))));
-  document.getElementById("note").value = kept.rows[row.id]?.note ?? "";
+  document.getElementById("note").value = saved.rows[row.id]?.note ?? "";
   window.scrollTo(0, 0);
   progress();
 }
 
 function progress() {
-  const done = labelled();
+  const nLabelled = labelled();
   document.getElementById("count").textContent =
-    `${done} of ${plural(data.rows.length, "row")} labelled${timeLeft()}.${isKept ? "" : " This browser keeps nothing: download before you leave."}`;
+    `${nLabelled} of ${plural(data.rows.length, "row")} labelled${timeLeft()}.${canSave ? "" : " This browser keeps nothing: download before you leave."}`;
   document.querySelectorAll(".progress button").forEach((button, at) => {
     button.classList.toggle("labelled", isLabelled(at));
-    button.toggleAttribute("aria-current", at === kept.at);
+    button.toggleAttribute("aria-current", at === saved.at);
   });
-  const { label } = rowOf(kept.at);
+  const { label } = rowOf(saved.at);
   document.querySelectorAll("#choices button").forEach((button) => {
     button.setAttribute("aria-pressed", String(label !== undefined && data.choices[button.dataset.position].label === label));
   });
 }
 
 function mark(sentence) {
-  const shared = new Set(kept.marks && sentence ? words(sentence.toLowerCase()).filter(isTelling) : []);
+  const shared = new Set(saved.marks && sentence ? words(sentence.toLowerCase()).filter(isTelling) : []);
   for (const element of document.querySelectorAll(".documents .text")) {
-    const content = data.rows[kept.at].context[element.dataset.place].content ?? "";
+    const content = data.rows[saved.at].context[element.dataset.place].content ?? "";
     if (!shared.size) {
       if (element.childElementCount) element.replaceChildren(content);
       continue;
     }
     const pieces = [];
     let end = 0;
-    for (const found of content.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.,-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu)) {
-      if (!shared.has(found[0].toLowerCase())) continue;
-      pieces.push(content.slice(end, found.index), h("mark", { class: "shared" }, found[0]));
-      end = found.index + found[0].length;
+    for (const match of content.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.,-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu)) {
+      const word = match[0];
+      if (!shared.has(word.toLowerCase())) continue;
+      pieces.push(content.slice(end, match.index), h("mark", { class: "shared" }, word));
+      end = match.index + word.length;
     }
     element.replaceChildren(...pieces, content.slice(end));
   }
@@ -157,30 +165,30 @@ function mark(sentence) {
 
 function go(at) {
   clock();
-  kept.at = Math.min(data.rows.length - 1, Math.max(0, at));
-  keep();
+  saved.at = Math.min(data.rows.length - 1, Math.max(0, at));
+  save();
   show();
 }
 
 function choose(position) {
   clock();
-  const row = rowOf(kept.at);
-  kept.past.push(isLabelled(kept.at) ? [kept.at, row.label] : [kept.at]);
+  const row = rowOf(saved.at);
+  saved.past.push(isLabelled(saved.at) ? [saved.at, row.label] : [saved.at]);
   row.label = data.choices[position].label;
-  const after = data.rows.findIndex((_, at) => at > kept.at && !isLabelled(at));
+  const after = data.rows.findIndex((_, at) => at > saved.at && !isLabelled(at));
   const open = after < 0 ? data.rows.findIndex((_, at) => !isLabelled(at)) : after;
-  go(open < 0 ? kept.at : open);
+  go(open < 0 ? saved.at : open);
 }
 
 function undo() {
-  const last = kept.past.pop();
+  const last = saved.past.pop();
   if (!last) return;
   clock();
   const [at, ...before] = last;
   delete rowOf(at).label;
   if (before.length) rowOf(at).label = before[0];
-  kept.at = at;
-  keep();
+  saved.at = at;
+  save();
   show();
 }
 
@@ -197,20 +205,20 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const position = data.choices.findIndex(({ key }) => key === event.key);
-  const actions = { j: () => go(kept.at + 1), k: () => go(kept.at - 1), u: undo, n: () => document.getElementById("note").focus() };
+  const actions = { j: () => go(saved.at + 1), k: () => go(saved.at - 1), u: undo, n: () => document.getElementById("note").focus() };
   const action = position < 0 ? actions[event.key] : () => choose(position);
   if (!action) return;
   event.preventDefault();
   action();
 });
 window.addEventListener("storage", ({ key }) => { // another tab labels the same rows
-  if (key !== KEPT) return;
-  recall();
+  if (key !== STORAGE_KEY) return;
+  restore();
   show();
 });
-window.addEventListener("pagehide", () => { clock(); keep(); });
+window.addEventListener("pagehide", () => { clock(); save(); });
 
 header();
 choices();
-kept.at = Math.min(kept.at, data.rows.length - 1);
+saved.at = Math.min(saved.at, data.rows.length - 1);
 show();

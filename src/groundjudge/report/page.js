@@ -27,6 +27,7 @@ function fill(element, attributes, children) {
   element.append(...children.flat(Infinity).filter(present));
   return element;
 }
+// An HTML element, as in hyperscript; and one of a chart.
 const h = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
 const s = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
@@ -51,7 +52,13 @@ const seconds = (time) => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 const readable = (code) => code.replaceAll("_", " ");
 const breakable = (name) => name.split("_").flatMap((word, index) => (index ? ["_", h("wbr"), word] : [word]));
-const said = (value, digits) => (value === undefined || value === null ? "not applicable" : typeof value === "string" ? readable(value) : short(value, digits));
+
+// A person's label: a word of the judge's, or a number.
+function labelText(value, digits) {
+  if (value === undefined || value === null) return "not applicable";
+  return typeof value === "string" ? readable(value) : short(value, digits);
+}
+
 const nameOf = (judge) => judge.judge || "unreadable rows";
 
 // --- header and footer --------------------------------------------------------------------------
@@ -135,14 +142,17 @@ function outcomeCounts(judge) {
   const scored = judge.labels.filter((label) => label.mean !== null);
   const unscored = judge.labels.filter((label) => label.mean === null);
   const sum = (labels) => labels.reduce((total, label) => total + label.n, 0);
-  return [
-    ...(scored.length
-      ? [...scored.map((label) => [readable(label.name), label.n, `tone${Math.round(label.mean * 4)}`]), ["no label", judge.n_ok - sum(scored), "tone-none"]]
-      : [["not passed", judge.n_ok - judge.passed, "tone0"], ["passed", judge.passed, "tone4"]]),
-    ...unscored.map((label) => [readable(label.name), label.n, "tone-none"]),
-    ["not applicable", judge.n_not_applicable - sum(unscored), "tone-none"],
-    ...Object.entries(judge.errors).map(([code, n]) => [`error: ${readable(code)}`, n, "tone-error"]),
-  ].filter(([, n]) => n > 0);
+  const counts = [];
+  if (scored.length) {
+    for (const label of scored) counts.push([readable(label.name), label.n, `tone${Math.round(label.mean * 4)}`]);
+    counts.push(["no label", judge.n_ok - sum(scored), "tone-none"]);
+  } else {
+    counts.push(["not passed", judge.n_ok - judge.passed, "tone0"], ["passed", judge.passed, "tone4"]);
+  }
+  for (const label of unscored) counts.push([readable(label.name), label.n, "tone-none"]);
+  counts.push(["not applicable", judge.n_not_applicable - sum(unscored), "tone-none"]);
+  for (const [code, n] of Object.entries(judge.errors)) counts.push([`error: ${readable(code)}`, n, "tone-error"]);
+  return counts.filter(([, n]) => n > 0);
 }
 
 function outcomes(judge) {
@@ -159,15 +169,21 @@ function outcomes(judge) {
 
 function facts(judge) {
   const { tokens, latency } = judge;
-  const entries = [
-    ["Tokens", tokens ? `${whole(tokens[0])} in, ${whole(tokens[1])} out` : "not reported"],
-    ...(tokens ? [["Tokens per verdict", whole(Math.round((tokens[0] + tokens[1]) / judge.n_with_tokens))]] : []),
-    ["Calls", `${whole(judge.calls)}${judge.calls_per_row > 1 ? `, ${short(judge.calls_per_row, 2)} per row` : ""}`],
-    ...(judge.split_rate === null ? [] : [["Votes", `mean agreement ${percent(judge.vote_agreement)}, ${percent(judge.split_rate)} of the rows split`]]),
-    ["Latency", latency ? `median ${seconds(latency[0])}, 95th percentile ${seconds(latency[1])}` : "no calls"],
-    ["Model", judge.models.join(", ") || "–"],
-    ["Prompt", judge.prompts.join(", ") || "–"],
-  ];
+  const entries = [];
+  if (tokens) {
+    entries.push(["Tokens", `${whole(tokens[0])} in, ${whole(tokens[1])} out`]);
+    entries.push(["Tokens per verdict", whole(Math.round((tokens[0] + tokens[1]) / judge.n_with_tokens))]);
+  } else {
+    entries.push(["Tokens", "not reported"]);
+  }
+  const perRow = judge.calls_per_row > 1 ? `, ${short(judge.calls_per_row, 2)} per row` : "";
+  entries.push(["Calls", `${whole(judge.calls)}${perRow}`]);
+  if (judge.split_rate !== null) {
+    entries.push(["Votes", `mean agreement ${percent(judge.vote_agreement)}, ${percent(judge.split_rate)} of the rows split`]);
+  }
+  entries.push(["Latency", latency ? `median ${seconds(latency[0])}, 95th percentile ${seconds(latency[1])}` : "no calls"]);
+  entries.push(["Model", judge.models.join(", ") || "–"]);
+  entries.push(["Prompt", judge.prompts.join(", ") || "–"]);
   return h("dl", { class: "facts" }, entries.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
 }
 
@@ -225,14 +241,15 @@ const FAMILIES = {
 function probe() {
   if (!data.probe) return;
   const section = document.getElementById("probe"), { unchanged, families, edits } = data.probe;
-  const of = (rate) => `${Math.round((rate.value ?? 0) * rate.n)} of ${rate.n}`;
+  const countOf = (rate) => `${Math.round((rate.value ?? 0) * rate.n)} of ${rate.n}`;
   section.hidden = false;
-  section.append(h("p", { class: "lede" }, `${data.probe.signature}, ${data.probe.date}. Unchanged: ${of(unchanged.right_passed)} right responses pass, `,
-    `${of(unchanged.wrong_failed)} wrong ones fail; judged again, ${of(unchanged.flips)} change sides. Canaries: `,
-    `${of(unchanged.canaries_right)} that nobody could fail pass, ${of(unchanged.canaries_wrong)} that nobody could pass fail.`));
-  for (const whole of families) {
-    const [title, happened, meaning] = FAMILIES[whole.family];
-    const rows = [...edits.filter((edit) => edit.family === whole.family), whole].map((edit) => probeRow(edit));
+  section.append(h("p", { class: "lede" }, `${data.probe.signature}, ${data.probe.date}. Unchanged: ${countOf(unchanged.right_passed)} right responses pass, `,
+    `${countOf(unchanged.wrong_failed)} wrong ones fail; judged again, ${countOf(unchanged.flips)} change sides. Canaries: `,
+    `${countOf(unchanged.canaries_right)} that nobody could fail pass, ${countOf(unchanged.canaries_wrong)} that nobody could pass fail.`));
+  for (const allEdits of families) {
+    const [title, happened, meaning] = FAMILIES[allEdits.family];
+    const editsOfFamily = edits.filter((edit) => edit.family === allEdits.family);
+    const rows = [...editsOfFamily, allEdits].map((edit) => probeRow(edit));
     section.append(h("article", { class: "probe" }, h("h3", null, title), h("p", { class: "small" }, meaning),
       h("table", { class: "figures" }, h("caption", { class: "unseen" }, `${title}: shares with 95 % intervals`),
         h("thead", null, h("tr", null, ["Edit", "n", happened, "95 % interval", "noise", "p", "no verdict", ""].map((name, at) =>
@@ -284,9 +301,9 @@ function unitSquare(xLabel, yLabel) {
 }
 
 function roc(judge) {
-  const { curves, confusion: cells, figures: found } = judge.agreement;
+  const { curves, confusion: cells } = judge.agreement;
   if (!curves.roc.length) return null;
-  const area = decimals(found.roc_auc.value);
+  const area = decimals(judge.agreement.figures.roc_auc.value);
   const falseRate = cells.false_positives / (cells.false_positives + cells.true_negatives);
   const trueRate = cells.true_positives / (cells.true_positives + cells.false_negatives);
   const description = `Area ${area}. At the threshold the true positive rate is ${percent(trueRate)} and the false positive rate ${percent(falseRate)}.`;
@@ -363,54 +380,64 @@ const withVotes = rows.some((row) => row.votes);
 const withTokens = rows.some((row) => row.tokens);
 const judgeOf = (row) => data.judges[row.judge];
 const caseOf = (row) => (row.case === undefined ? undefined : data.cases[row.case]);
-const outcomeOf = (row) => (row.status === "error" ? "error" : row.status === "not_applicable" ? "not applicable" : row.passed ? "passed" : "not passed");
-const labelOf = (row) => (row.error ? readable(row.error[0]) : row.label ? readable(row.label) : outcomeOf(row));
+
+function outcomeOf(row) {
+  if (row.status === "error") return "error";
+  if (row.status === "not_applicable") return "not applicable";
+  return row.passed ? "passed" : "not passed";
+}
+
+function labelOf(row) {
+  if (row.error) return readable(row.error[0]);
+  return row.label ? readable(row.label) : outcomeOf(row);
+}
+
 const partsOf = (row) => row.parts ?? [];
 const warningsOf = (row) => row.warnings ?? [];
 const reasonOf = (row) => row.error?.[1] ?? row.reason ?? partsOf(row).filter((part) => part.score < SUPPORTED).map((part) => part.name).join(" · ");
 
 const COLUMNS = [
-  { key: "case", name: "Case", of: (row) => row.id ?? "" },
-  { key: "judge", name: "Judge", of: (row) => nameOf(judgeOf(row)) },
-  { key: "score", name: "Score", of: (row) => row.score, number: true },
-  { key: "label", name: "Label", of: labelOf },
-  ...(withHumanLabels ? [{ key: "human", name: "Human", of: (row) => row.human, number: !withWords }] : []),
-  ...(withVotes ? [{ key: "votes", name: "Agreement", of: (row) => row.agreement, number: true }] : []),
-  { key: "warnings", name: "Warnings", of: (row) => warningsOf(row).join(" ") || null },
-  { key: "reason", name: "Reason", of: reasonOf },
-  ...(withTokens ? [{ key: "tokens", name: "Tokens", of: (row) => (row.tokens ? row.tokens[0] + row.tokens[1] : null), number: true }] : []),
-  { key: "seconds", name: "Time", of: (row) => (row.attempts ? row.latency : null), number: true },
+  { key: "case", name: "Case", value: (row) => row.id ?? "" },
+  { key: "judge", name: "Judge", value: (row) => nameOf(judgeOf(row)) },
+  { key: "score", name: "Score", value: (row) => row.score, number: true },
+  { key: "label", name: "Label", value: labelOf },
+  ...(withHumanLabels ? [{ key: "human", name: "Human", value: (row) => row.human, number: !withWords }] : []),
+  ...(withVotes ? [{ key: "votes", name: "Agreement", value: (row) => row.agreement, number: true }] : []),
+  { key: "warnings", name: "Warnings", value: (row) => warningsOf(row).join(" ") || null },
+  { key: "reason", name: "Reason", value: reasonOf },
+  ...(withTokens ? [{ key: "tokens", name: "Tokens", value: (row) => (row.tokens ? row.tokens[0] + row.tokens[1] : null), number: true }] : []),
+  { key: "seconds", name: "Time", value: (row) => (row.attempts ? row.latency : null), number: true },
 ];
 
 const state = { text: "", judge: "", label: "", warning: "", human: "", votes: "", sort: null, descending: false, page: 0 };
-let found = rows.map((_, index) => index); // indices of the rows that pass the filters, in the order shown
-let texts = null; // the searchable text of each row, made at the first search
+let visibleRows = rows.map((_, index) => index); // indices of the rows that pass the filters, in the order shown
+let searchTexts = null; // the searchable text of each row, made at the first search
 
 function textOf(row) {
   const flat = (value) => (Array.isArray(value) ? value.map(flat).join(" ") : value ?? "");
-  const shown = caseOf(row);
+  const judgedCase = caseOf(row);
   const parts = partsOf(row).map((part) => `${part.name} ${part.reason ?? ""}`);
-  const caseText = shown && [shown.query, shown.response, shown.conversation, shown.reference].map(flat).join(" ");
+  const caseText = judgedCase && [judgedCase.query, judgedCase.response, judgedCase.conversation, judgedCase.reference].map(flat).join(" ");
   return [row.id, row.reason, row.label, row.error?.join(" "), parts.join(" "), caseText].join(" ").toLocaleLowerCase();
 }
 
 const FILTERS = {
-  votes: (row, wanted) => row.votes !== undefined && (row.agreement === 1) === (wanted === "unanimous"),
-  judge: (row, wanted) => row.judge === Number(wanted),
-  label: (row, wanted) => [`o:${outcomeOf(row)}`, `l:${row.label}`, `e:${row.error?.[0]}`].includes(wanted),
-  warning: (row, wanted) => (wanted === "any" ? Boolean(row.warnings) : warningsOf(row).includes(wanted)),
-  human: (row, wanted) => (wanted === "none" ? row.human === undefined
-    : row.human !== undefined && row.score !== undefined && Boolean(row.disagrees) === (wanted === "disagrees")),
+  votes: (row, choice) => row.votes !== undefined && (row.agreement === 1) === (choice === "unanimous"),
+  judge: (row, choice) => row.judge === Number(choice),
+  label: (row, choice) => [`o:${outcomeOf(row)}`, `l:${row.label}`, `e:${row.error?.[0]}`].includes(choice),
+  warning: (row, choice) => (choice === "any" ? Boolean(row.warnings) : warningsOf(row).includes(choice)),
+  human: (row, choice) => (choice === "none" ? row.human === undefined
+    : row.human !== undefined && row.score !== undefined && Boolean(row.disagrees) === (choice === "disagrees")),
 };
 
 function matches(index, words) {
   return Object.entries(FILTERS).every(([key, filter]) => state[key] === "" || filter(rows[index], state[key]))
-    && words.every((word) => texts[index].includes(word));
+    && words.every((word) => searchTexts[index].includes(word));
 }
 
 // Rows without a value come last in either direction; ties keep the order of the file.
 function compareBy(column) {
-  const keys = rows.map(column.of), sign = state.descending ? -1 : 1;
+  const keys = rows.map(column.value), sign = state.descending ? -1 : 1;
   const empty = (key) => key === null || key === undefined || key === "";
   const compare = column.number
     ? (a, b) => a - b || 0 // NaN, from two rows without a value, counts as a tie
@@ -420,9 +447,9 @@ function compareBy(column) {
 
 function update() {
   const words = state.text.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length) texts ??= rows.map(textOf);
-  found = rows.map((_, index) => index).filter((index) => matches(index, words));
-  if (state.sort) found.sort(compareBy(COLUMNS.find((column) => column.key === state.sort)));
+  if (words.length) searchTexts ??= rows.map(textOf);
+  visibleRows = rows.map((_, index) => index).filter((index) => matches(index, words));
+  if (state.sort) visibleRows.sort(compareBy(COLUMNS.find((column) => column.key === state.sort)));
   state.page = 0;
   draw();
   filtersToAddress();
@@ -522,16 +549,16 @@ function sort(column) {
 }
 
 function draw() {
-  const first = state.page * ROWS_PER_PAGE, last = Math.min(found.length, first + ROWS_PER_PAGE);
-  const all = plural(rows.length, "verdict"), filtered = found.length !== rows.length;
-  document.getElementById("body").replaceChildren(...found.slice(first, last).map(tableRow));
-  document.getElementById("count").textContent = filtered ? `${whole(found.length)} of ${all}` : all;
+  const first = state.page * ROWS_PER_PAGE, last = Math.min(visibleRows.length, first + ROWS_PER_PAGE);
+  const all = plural(rows.length, "verdict"), filtered = visibleRows.length !== rows.length;
+  document.getElementById("body").replaceChildren(...visibleRows.slice(first, last).map(tableRow));
+  document.getElementById("count").textContent = filtered ? `${whole(visibleRows.length)} of ${all}` : all;
   document.getElementById("clear").hidden = !filtered;
   document.getElementById("pages").replaceChildren(...pageButtons(first, last));
 }
 
 function pageButtons(first, last) {
-  const pages = Math.ceil(found.length / ROWS_PER_PAGE);
+  const pages = Math.ceil(visibleRows.length / ROWS_PER_PAGE);
   if (pages <= 1) return [];
   const turn = (name, page) => h("button", { type: "button", disabled: page < 0 || page >= pages || page === state.page, onclick: () => {
     state.page = page;
@@ -539,7 +566,7 @@ function pageButtons(first, last) {
     document.getElementById("verdicts").scrollIntoView();
   } }, name);
   return [turn("First", 0), turn("Previous", state.page - 1),
-    h("span", null, `${whole(first + 1)}–${whole(last)} of ${whole(found.length)}`),
+    h("span", null, `${whole(first + 1)}–${whole(last)} of ${whole(visibleRows.length)}`),
     turn("Next", state.page + 1), turn("Last", pages - 1)];
 }
 
@@ -556,7 +583,7 @@ const CELLS = {
   judge: (row) => h("td", { class: "c-judge" }, breakable(nameOf(judgeOf(row)))),
   score: (row) => h("td", { class: "c-score number" }, row.score === undefined ? "–" : [decimals(row.score), scoreBar(row)]),
   label: (row) => h("td", { class: `c-label ${tone(row)}` }, labelOf(row)),
-  human: (row) => h("td", { class: `c-human ${withWords ? "" : "number"} ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [said(row.human, 3), row.disagrees ? " ≠" : ""]),
+  human: (row) => h("td", { class: `c-human ${withWords ? "" : "number"} ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [labelText(row.human, 3), row.disagrees ? " ≠" : ""]),
   votes: (row) => h("td", { class: `c-votes number ${row.agreement < 1 ? "is-fair" : ""}` }, row.votes ? percent(row.agreement) : ""),
   warnings: (row) => h("td", { class: "c-warnings" }, warningsOf(row).map(readable).join(", ")),
   reason: (row) => h("td", { class: "c-reason" }, h("span", { class: "clip", dir: "auto" }, reasonOf(row).slice(0, 400))),
@@ -573,17 +600,17 @@ function tableRow(index) {
 // --- the dialog with one verdict ----------------------------------------------------------------
 
 const dialog = document.getElementById("row");
-let opened = -1; // index of the row that the dialog shows
+let openedIndex = -1; // index of the row that the dialog shows
 
 function open(index) {
   const focusedId = dialog.contains(document.activeElement) ? document.activeElement.id : "";
-  opened = index;
-  const at = found.indexOf(index);
+  openedIndex = index;
+  const at = visibleRows.indexOf(index);
   const step = (name, target, shortcut) => h("button", { type: "button", class: "tool", id: `to-${name.toLowerCase()}`,
     disabled: target === undefined || at < 0, "aria-keyshortcuts": shortcut, onclick: () => open(target) }, name);
   dialog.replaceChildren(
-    h("div", { class: "bar-top" }, h("p", null, at < 0 ? "" : `${whole(at + 1)} of ${whole(found.length)}`),
-      step("Previous", found[at - 1], "ArrowLeft"), step("Next", found[at + 1], "ArrowRight"),
+    h("div", { class: "bar-top" }, h("p", null, at < 0 ? "" : `${whole(at + 1)} of ${whole(visibleRows.length)}`),
+      step("Previous", visibleRows[at - 1], "ArrowLeft"), step("Next", visibleRows[at + 1], "ArrowRight"),
       h("button", { type: "button", class: "tool", id: "close", onclick: () => dialog.close() }, "Close")),
     h("div", { class: "inside" }, details(rows[index], index)));
   if (!dialog.open) dialog.showModal();
@@ -593,7 +620,7 @@ function open(index) {
 }
 
 function details(row, index) {
-  const shown = caseOf(row);
+  const judgedCase = caseOf(row);
   return [
     h("h3", { id: "row-title", tabindex: -1 }, row.id ?? "Case without an id"), h("p", { class: "quiet" }, nameOf(judgeOf(row))),
     h("div", { class: "outcome" }, outcome(row).map(([name, value, look]) => h("div", null, h("span", null, name), h("div", { class: look }, value)))),
@@ -602,10 +629,10 @@ function details(row, index) {
     row.reason ? [h("h4", null, "Reason"), h("p", { class: "text", dir: "auto", id: "reason" }, row.reason)] : null,
     row.distribution ? [h("h4", null, "Probabilities"), shares(row.distribution)] : null,
     row.votes ? [h("h4", null, `Votes, ${whole(row.votes.length)} asked`), h("ul", { class: "parts votes" }, row.votes.map(voteItem))] : null,
-    row.parts ? [h("h4", null, "Parts"), h("ul", { class: "parts" }, row.parts.map((part, number) => partItem(part, number, shown)))] : null,
+    row.parts ? [h("h4", null, "Parts"), h("ul", { class: "parts" }, row.parts.map((part, number) => partItem(part, number, judgedCase)))] : null,
     row.reply ? [h("h4", null, "Raw reply"), h("p", { class: "text raw", dir: "auto" }, row.reply)] : null,
     otherVerdicts(row, index),
-    shown ? material(row, shown) : h("p", { class: "quiet" }, "This report was made without the case; --cases adds it."),
+    judgedCase ? material(row, judgedCase) : h("p", { class: "quiet" }, "This report was made without the case; --cases adds it."),
     h("details", null, h("summary", null, "How to reproduce this score"), h("p", { class: "small" }, data.signatures[row.signature]),
       h("p", { class: "small quiet" }, usage(row))),
   ];
@@ -619,7 +646,7 @@ function outcome(row) {
   if (row.expected !== undefined) entries.push(["Expected value, weighted", short(row.expected, 4), ""]);
   if (row.votes) entries.push(["Agreement of the votes", percent(row.agreement), row.agreement < 1 ? "is-fair" : ""]);
   if (row.spread !== undefined) entries.push(["Spread of their scores", short(row.spread, 3), ""]);
-  if (row.human !== undefined) entries.push(["Human label", `${said(row.human, 3)}${row.disagrees ? " ≠ judge" : ""}`, row.disagrees ? "is-bad" : ""]);
+  if (row.human !== undefined) entries.push(["Human label", `${labelText(row.human, 3)}${row.disagrees ? " ≠ judge" : ""}`, row.disagrees ? "is-bad" : ""]);
   return entries;
 }
 
@@ -646,19 +673,22 @@ function usage(row) {
 
 function otherVerdicts(row, index) {
   if (row.id === undefined) return null;
-  const others = rows.map((other, at) => [other, at]).filter(([other, at]) => at !== index && other.id === row.id);
-  return others.length ? [h("h4", null, "Other verdicts on this case"), h("ul", { class: "others" }, others.map(([other, at]) =>
-    h("li", null, h("button", { type: "button", class: "plain", onclick: () => open(at) }, nameOf(judgeOf(other))), " ",
-      other.score === undefined ? labelOf(other) : decimals(other.score))))] : null;
+  const items = [];
+  rows.forEach((otherRow, otherIndex) => {
+    if (otherIndex === index || otherRow.id !== row.id) return;
+    const button = h("button", { type: "button", class: "plain", onclick: () => open(otherIndex) }, nameOf(judgeOf(otherRow)));
+    items.push(h("li", null, button, " ", otherRow.score === undefined ? labelOf(otherRow) : decimals(otherRow.score)));
+  });
+  return items.length ? [h("h4", null, "Other verdicts on this case"), h("ul", { class: "others" }, items)] : null;
 }
 
 // A part is a sentence of the response or an aspect of it, with its value and its quotes.
-function partItem(part, number, shown) {
+function partItem(part, number, judgedCase) {
   const highlight = (on) => dialog.querySelectorAll(`mark[data-parts~="${number}"]`).forEach((mark) => mark.classList.toggle("on", on));
   const quotes = part.evidence ?? [];
   const scroll = () => dialog.querySelector(`mark.quote[data-parts~="${number}"]`)?.scrollIntoView({ block: "center" });
   const count = quotes.length ? plural(quotes.length, "quote") : "";
-  const link = shown?.context && quotes.length
+  const link = judgedCase?.context && quotes.length
     ? h("button", { type: "button", class: "plain small", onclick: scroll }, count) : h("span", { class: "small quiet" }, count);
   const quoted = quotes.filter((quote) => quote.quote).map((quote) => `${quote.near ? "near match: " : ""}“${quote.quote}”`);
   const why = [part.reason, ...quoted].filter(Boolean).join("\n");
@@ -678,18 +708,18 @@ const quoteSpans = (row) => partsOf(row).flatMap((part, number) => (part.evidenc
   title: quote.near ? "quoted, near match" : "quoted", look: quote.near ? "quote near" : "quote",
 })));
 
-function material(row, shown) {
+function material(row, judgedCase) {
   const sentences = sentenceSpans(row), quotes = quoteSpans(row);
   const field = (name, value) => (value === undefined ? null : [h("h4", null, name), paragraphs(value)]);
   const empty = () => h("p", { class: "quiet" }, "empty");
   return h("div", { class: "sides" },
-    h("div", null, field("Query", shown.query), h("h4", null, "Response"), legend(sentences, quotes),
-      shown.response === undefined ? empty() : h("p", { class: "text", dir: "auto", id: "response" }, marked(shown.response, sentences)),
-      field("Reference", shown.reference), field("Real answers", shown.answers)),
+    h("div", null, field("Query", judgedCase.query), h("h4", null, "Response"), legend(sentences, quotes),
+      judgedCase.response === undefined ? empty() : h("p", { class: "text", dir: "auto", id: "response" }, marked(judgedCase.response, sentences)),
+      field("Reference", judgedCase.reference), field("Real answers", judgedCase.answers)),
     h("div", null,
-      shown.context === undefined ? null : [h("h4", null, "Context"), shown.context.length === 0 ? empty()
-        : shown.context.map((source, number) => contextDocument(source, number, quotes.filter((quote) => quote.document === number)))],
-      field("Conversation", shown.conversation), field(shown.agent_name ? `Profile of ${shown.agent_name}` : "Profile", shown.profile)));
+      judgedCase.context === undefined ? null : [h("h4", null, "Context"), judgedCase.context.length === 0 ? empty()
+        : judgedCase.context.map((source, number) => contextDocument(source, number, quotes.filter((quote) => quote.document === number)))],
+      field("Conversation", judgedCase.conversation), field(judgedCase.agent_name ? `Profile of ${judgedCase.agent_name}` : "Profile", judgedCase.profile)));
 }
 
 // What the highlights mean, for those that occur.
@@ -709,12 +739,14 @@ function contextDocument(source, number, quotes) {
     h("p", { class: "text", dir: "auto" }, marked(source.content ?? "", quotes)));
 }
 
-// A text, a list of texts, or chat messages as [role, text].
+// A text, a list of searchTexts, or chat messages as [role, text].
 function paragraphs(value) {
   if (!Array.isArray(value)) return h("p", { class: "text", dir: "auto" }, value);
-  return value.map((one) => (Array.isArray(one)
-    ? h("div", { class: "document" }, h("p", null, one[0]), h("p", { class: "text", dir: "auto" }, one[1]))
-    : h("p", { class: "text", dir: "auto" }, one)));
+  return value.map((paragraph) => {
+    if (!Array.isArray(paragraph)) return h("p", { class: "text", dir: "auto" }, paragraph);
+    const [role, text] = paragraph;
+    return h("div", { class: "document" }, h("p", null, role), h("p", { class: "text", dir: "auto" }, text));
+  });
 }
 
 // A text with highlighted spans, which may overlap. Offsets count code points, as in Python.
@@ -742,14 +774,14 @@ document.addEventListener("click", (event) => {
 });
 
 dialog.addEventListener("close", () => {
-  document.querySelector(`.open[data-row="${opened}"]`)?.focus();
+  document.querySelector(`.open[data-row="${openedIndex}"]`)?.focus();
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (dialog.open) {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], at = found.indexOf(opened);
-    if (step && at >= 0 && found[at + step] !== undefined) open(found[at + step]);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], at = visibleRows.indexOf(openedIndex);
+    if (step && at >= 0 && visibleRows[at + step] !== undefined) open(visibleRows[at + step]);
     return;
   }
   const typing = event.target.closest("input, select");
