@@ -51,18 +51,30 @@ def created(provider: Provider, tmp_path: Path, n: int) -> Batch:
 @pytest.mark.parametrize(
     ("messages", "parameters", "expected"),
     [
-        ([SYSTEM, USER, SYSTEM], {"max_tokens": 5}, {"max_tokens": 5, "system": "s\n\ns"}),
-        (
+        pytest.param(
+            [SYSTEM, USER, SYSTEM],
+            {"max_tokens": 5},
+            {"max_tokens": 5, "system": "s\n\ns"},
+            id="system prompts are joined",
+        ),
+        pytest.param(
             [USER, ANSWER, USER],
             {"max_completion_tokens": 7, "temperature": 0, "stop": ["x", "y"]},
             {"max_tokens": 7, "temperature": 0, "stop_sequences": ["x", "y"]},
+            id="conversation, stop texts and newer limit",
         ),
-        (
+        pytest.param(
             [USER],
             {"max_tokens": None, "stop": "x"},
             {"max_tokens": DEFAULT_MAX_TOKENS, "stop_sequences": ["x"]},
+            id="default limit and one stop text",
         ),
-        ([USER], {"seed": 1, "logprobs": True, "response_format": {}, "n": 1}, {"max_tokens": 4096}),
+        pytest.param(
+            [USER],
+            {"seed": 1, "logprobs": True, "response_format": {}, "n": 1},
+            {"max_tokens": 4096},
+            id="what the API lacks is left out",
+        ),
     ],
 )
 def test_parameters_are_those_of_anthropics_api(
@@ -82,9 +94,13 @@ TEXT = {"type": "text", "text": "a"}
 @pytest.mark.parametrize(
     ("content", "stop_reason", "usage", "text", "n_prompt"),
     [
-        ([{"type": "thinking", "thinking": "t"}, TEXT], "end_turn", USED, "a", 3),
-        ([TEXT, TEXT], "end_turn", CACHED, "aa", 543),
-        ([], "max_tokens", USED, "", 3),
+        pytest.param(
+            [{"type": "thinking", "thinking": "t"}, TEXT], "end_turn", USED, "a", 3, id="thinking is no text"
+        ),
+        pytest.param(
+            [TEXT, TEXT], "end_turn", CACHED, "aa", 543, id="texts are joined, cached tokens counted"
+        ),
+        pytest.param([], "max_tokens", USED, "", 3, id="no text"),
     ],
 )
 def test_a_message_is_read_as_a_reply(
@@ -103,13 +119,13 @@ def errored(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("result", "code"),
     [
-        ({"type": "expired"}, "expired"),
-        ({"type": "canceled"}, "cancelled"),
-        ({"type": "new"}, "failed"),
-        (errored("invalid_request_error"), "bad_request"),
-        (errored("billing_error"), "quota"),
-        (errored("timeout_error"), "timeout"),
-        (errored("overloaded_error"), "server"),
+        pytest.param({"type": "expired"}, "expired", id="expired"),
+        pytest.param({"type": "canceled"}, "cancelled", id="cancelled"),
+        pytest.param({"type": "new"}, "failed", id="unknown"),
+        pytest.param(errored("invalid_request_error"), "bad_request", id="bad request"),
+        pytest.param(errored("billing_error"), "quota", id="no money"),
+        pytest.param(errored("timeout_error"), "timeout", id="timeout"),
+        pytest.param(errored("overloaded_error"), "server", id="overloaded"),
     ],
 )
 def test_what_is_no_message_is_an_error(result: Mapping[str, Any], code: str) -> None:

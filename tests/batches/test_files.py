@@ -72,7 +72,12 @@ def test_what_the_results_lack_is_unanswered(known: set[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judges", "error"), [("groundedness", "not names"), ([], "no judge"), ([JUDGE, JUDGE], "the name")]
+    ("judges", "error"),
+    [
+        pytest.param("groundedness", "not names", id="a name"),
+        pytest.param([], "no judge", id="no judge"),
+        pytest.param([JUDGE, JUDGE], "the name", id="two judges of one name"),
+    ],
 )
 def test_what_are_no_judges_is_refused(judges: Any, error: str) -> None:
     with pytest.raises((TypeError, ValueError), match=error):

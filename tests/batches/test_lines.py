@@ -68,8 +68,8 @@ def test_the_requests_of_every_judge_have_the_types_of_the_openai_client(name: s
 @pytest.mark.parametrize(
     ("endpoint", "path"),
     [
-        ("https://n.openai.azure.com/openai/v1", "/chat/completions"),
-        ("https://api.openai.com/v1", "/v1/chat/completions"),
+        pytest.param("https://n.openai.azure.com/openai/v1", "/chat/completions", id="Azure"),
+        pytest.param("https://api.openai.com/v1", "/v1/chat/completions", id="OpenAI"),
     ],
 )
 def test_a_line_names_the_path_of_the_endpoint(endpoint: str, path: str) -> None:
@@ -106,11 +106,16 @@ def of(answer: LineAnswer) -> str:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (
+        pytest.param(
             of(Text("a", finish_reason="length", usage=(1, 2))),
             Reply("a", "length", Usage(prompt_tokens=1, completion_tokens=2), "stand-in"),
+            id="a reply that was cut",
         ),
-        (of(Text(None, refusal="no", usage=None)), Reply("", "stop", None, "stand-in", refusal="no")),
+        pytest.param(
+            of(Text(None, refusal="no", usage=None)),
+            Reply("", "stop", None, "stand-in", refusal="no"),
+            id="a refusal",
+        ),
     ],
 )
 def test_a_completion_is_read_as_a_reply(line: str, expected: Reply) -> None:
@@ -129,22 +134,40 @@ def test_the_probabilities_of_tokens_are_read() -> None:
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        (of(Status(400, "too long")), "bad_request", "400: too long"),
-        (of(Status(429, "slow down")), "rate_limited", "429: slow down"),
-        (of(Unanswered("expired")), "expired", "m: The batch was expired before"),
-        ('{"custom_id": "c", "error": {"code": "request_timeout", "message": "t"}}', "timeout", "m: t"),
-        ('{"custom_id": "c", "error": {"code": "new"}}', "failed", "new"),
-        ('{"custom_id": "c", "error": "out of memory"}', "failed", "out of memory"),
-        ('{"custom_id": "c", "response": null, "error": null}', "failed", "m: the endpoint gives no reason"),
+        pytest.param(of(Status(400, "too long")), "bad_request", "400: too long", id="bad request"),
+        pytest.param(of(Status(429, "slow down")), "rate_limited", "429: slow down", id="rate limit"),
+        pytest.param(of(Unanswered("expired")), "expired", "m: The batch was expired before", id="expired"),
+        pytest.param(
+            '{"custom_id": "c", "error": {"code": "request_timeout", "message": "t"}}',
+            "timeout",
+            "m: t",
+            id="request timeout",
+        ),
+        pytest.param('{"custom_id": "c", "error": {"code": "new"}}', "failed", "new", id="unknown code"),
+        pytest.param(
+            '{"custom_id": "c", "error": "out of memory"}', "failed", "out of memory", id="error as text"
+        ),
+        pytest.param(
+            '{"custom_id": "c", "response": null, "error": null}',
+            "failed",
+            "m: the endpoint gives no reason",
+            id="neither response nor error",
+        ),
         # vLLM's errors: a response without a body, and the reason beside it
-        (of_status(400, None, "max_tokens is too large"), "bad_request", "400: max_tokens is too large"),
-        (
+        pytest.param(
+            of_status(400, None, "max_tokens is too large"),
+            "bad_request",
+            "400: max_tokens is too large",
+            id="vLLM's error beside the response",
+        ),
+        pytest.param(
             of_status(400, None, {"error": {"message": "too long", "type": "BadRequestError", "code": 400}}),
             "bad_request",
             "400: too long",
+            id="vLLM's error as an object",
         ),
-        (of_status(200, None), "server", "not a chat completion"),
-        (of_status(502, "<html>"), "server", "502: <html>"),
+        pytest.param(of_status(200, None), "server", "not a chat completion", id="a response without a body"),
+        pytest.param(of_status(502, "<html>"), "server", "502: <html>", id="a page of HTML"),
     ],
 )
 def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -> None:

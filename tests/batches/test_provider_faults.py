@@ -82,10 +82,10 @@ def test_equal_rows_share_a_request_and_rows_without_one_are_counted(batches: An
 @pytest.mark.parametrize(
     ("answer", "takes_effect"),
     [
-        (Cut(), True),
-        pytest.param(Cut(), False, marks=soak),
-        pytest.param(Status(500), True, marks=soak),
-        pytest.param(Status(429, retry_after=0.1), False, marks=soak),
+        pytest.param(Cut(), True, id="cut, created"),
+        pytest.param(Cut(), False, marks=soak, id="cut, not created"),
+        pytest.param(Status(500), True, marks=soak, id="500, created"),
+        pytest.param(Status(429, retry_after=0.1), False, marks=soak, id="429, not created"),
     ],
 )
 def test_no_batch_is_created_twice_whatever_create_answers(
@@ -100,7 +100,14 @@ def test_no_batch_is_created_twice_whatever_create_answers(
 
 @soak
 @both
-@pytest.mark.parametrize("options", [{"hidden_for": 2}, {"ahead": -3600.0}, {"ahead": 3600.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"hidden_for": 2}, id="late in the list"),
+        pytest.param({"ahead": -3600.0}, id="clock behind"),
+        pytest.param({"ahead": 3600.0}, id="clock ahead"),
+    ],
+)
 def test_a_batch_is_found_however_late_it_is_listed_and_whatever_the_servers_clock_says(
     batches: Any, model: str, options: dict[str, Any]
 ) -> None:
@@ -161,7 +168,9 @@ def test_the_file_of_errors_is_fetched_again_too(batches: Any) -> None:
 
 @soak
 @both
-@pytest.mark.parametrize("wait", [(), ("--wait", "--every", "0.01")])
+@pytest.mark.parametrize(
+    "wait", [pytest.param((), id="no wait"), pytest.param(("--wait", "--every", "0.01"), id="wait")]
+)
 def test_a_download_that_is_cut_for_ever_blocks_no_other(
     batches: Any, model: str, wait: tuple[str, ...]
 ) -> None:
@@ -233,7 +242,14 @@ def test_a_file_that_is_announced_and_not_there_is_waited_for(batches: Any) -> N
 @soak
 @both
 @pytest.mark.parametrize("late_share", [0.0, 0.5])
-@pytest.mark.parametrize("finish", [(), ("--finish", "online"), ("--finish", "batch")])
+@pytest.mark.parametrize(
+    "finish",
+    [
+        pytest.param((), id="as it is"),
+        pytest.param(("--finish", "online"), id="online"),
+        pytest.param(("--finish", "batch"), id="batch"),
+    ],
+)
 def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all(
     batches: Any, model: str, late_share: float, finish: tuple[str, ...]
 ) -> None:
@@ -272,9 +288,9 @@ def test_what_came_once_stays(batches: Any) -> None:
 @pytest.mark.parametrize(
     ("limit", "n_parts", "wait"),
     [
-        (("--max-tokens-per-batch", "4500"), 3, True),
-        pytest.param(("--max-tokens-per-batch", "1"), 5, True, marks=soak),
-        pytest.param(("--max-requests", "2"), 3, False, marks=soak),
+        pytest.param(("--max-tokens-per-batch", "4500"), 3, True, id="tokens for two requests"),
+        pytest.param(("--max-tokens-per-batch", "1"), 5, True, marks=soak, id="tokens for none"),
+        pytest.param(("--max-requests", "2"), 3, False, marks=soak, id="two requests"),
     ],
 )
 def test_with_a_limit_the_next_batch_is_sent_when_one_ends(
@@ -369,8 +385,12 @@ def test_a_queue_that_takes_one_batch_gets_one_after_another(batches: Any) -> No
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [
-        ([{"code": None, "message": None}], "the endpoint gives no reason"),
-        ([{"code": "c", "message": message} for message in ("One.", None, "One.")], "One.; c"),
+        pytest.param([{"code": None, "message": None}], "the endpoint gives no reason", id="no reason"),
+        pytest.param(
+            [{"code": "c", "message": message} for message in ("One.", None, "One.")],
+            "One.; c",
+            id="each reason once",
+        ),
     ],
 )
 def test_the_reason_stands_once_in_the_verdict(
@@ -446,7 +466,14 @@ def test_results_for_cases_that_changed_are_counted_each_time(
 
 
 @soak
-@pytest.mark.parametrize("options", [(), ("--repeats", "3"), ("--panel", "--model", "n")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="one judge"),
+        pytest.param(("--repeats", "3"), id="repeats"),
+        pytest.param(("--panel", "--model", "n"), id="panel"),
+    ],
+)
 def test_results_that_fit_are_not_counted(batches: Any, options: tuple[str, ...]) -> None:
     run: BatchCommands = batches(4, script=by_number({1: "unreadable", 2: Unanswered("expired")}))
     run.write_cases([*rows(4), {**rows(1)[0], "id": "again"}, {"id": "faulty"}])

@@ -146,7 +146,11 @@ def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "code"), [({"response": " "}, "empty_response"), ({"query": None}, "missing_field")]
+    ("changes", "code"),
+    [
+        pytest.param({"response": " "}, "empty_response", id="blank response"),
+        pytest.param({"query": None}, "missing_field", id="missing query"),
+    ],
 )
 def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], code: str) -> None:
     judge = judge_of()
@@ -163,7 +167,8 @@ def test_what_waits_has_no_verdict_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "n_messages", "max_tokens"), [(ANSWERS[1], 2, 2000), (ANSWERS[2], 0, 4000)]
+    ("answer", "n_messages", "max_tokens"),
+    [pytest.param(ANSWERS[1], 2, 2000, id="unreadable"), pytest.param(ANSWERS[2], 0, 4000, id="cut off")],
 )
 def test_what_cannot_be_read_is_asked_again_in_a_second_batch(
     answer: LineAnswer, n_messages: int, max_tokens: int

@@ -23,7 +23,13 @@ def no_call(_: Request) -> str:
 
 @pytest.mark.parametrize(
     ("contents", "tokens"),
-    [(["abcd"], 1 + 4), (["abc"], 4), (["abcd" * 100, "abcd"], 101 + 8), (["日本語日"], 3 + 4), ([""], 4)],
+    [
+        pytest.param(["abcd"], 1 + 4, id="four bytes are a token"),
+        pytest.param(["abc"], 4, id="less than four bytes are none"),
+        pytest.param(["abcd" * 100, "abcd"], 101 + 8, id="two messages"),
+        pytest.param(["日本語日"], 3 + 4, id="bytes, not characters"),
+        pytest.param([""], 4, id="an empty message"),
+    ],
 )
 def test_prompt_tokens_are_estimated_at_four_bytes_each(contents: list[str], tokens: int) -> None:
     judge = load("groundedness", model=no_call)

@@ -71,12 +71,12 @@ def test_input_without_an_id_keeps_nothing() -> None:
 @pytest.mark.parametrize(
     ("columns", "kept"),
     [
-        (None, ["id"]),
-        ("*", ["id", "query", "context", "response", "day"]),
-        (["day", "id"], ["day", "id"]),
-        (["day", "day"], ["day"]),
-        ("day", ["day"]),
-        ([], []),
+        pytest.param(None, ["id"], id="the id by default"),
+        pytest.param("*", ["id", "query", "context", "response", "day"], id="all columns"),
+        pytest.param(["day", "id"], ["day", "id"], id="two columns in the order named"),
+        pytest.param(["day", "day"], ["day"], id="a column named twice"),
+        pytest.param("day", ["day"], id="one name"),
+        pytest.param([], [], id="no column"),
     ],
 )
 def test_columns_are_kept(columns: Columns, kept: list[str]) -> None:
@@ -92,10 +92,30 @@ def test_columns_are_kept(columns: Columns, kept: list[str]) -> None:
 @pytest.mark.parametrize(
     ("names", "columns", "message"),
     [
-        ([], ["qeury"], "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query"),
-        (["score"], ["score"], "column 'score' cannot be kept: a column of the verdicts has that name"),
-        (["twice", "twice"], ["twice"], "column 'twice' appears twice: rename or drop one"),
-        (["query"], None, "column 'query' appears twice: rename or drop one"),
+        pytest.param(
+            [],
+            ["qeury"],
+            "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query",
+            id="a misspelt column",
+        ),
+        pytest.param(
+            ["score"],
+            ["score"],
+            "column 'score' cannot be kept: a column of the verdicts has that name",
+            id="the name of a column of verdicts",
+        ),
+        pytest.param(
+            ["twice", "twice"],
+            ["twice"],
+            "column 'twice' appears twice: rename or drop one",
+            id="a kept column that is there twice",
+        ),
+        pytest.param(
+            ["query"],
+            None,
+            "column 'query' appears twice: rename or drop one",
+            id="a column to read that is there twice",
+        ),
     ],
 )
 def test_column_that_cannot_be_kept_or_read_is_refused(
@@ -112,7 +132,10 @@ def test_column_that_cannot_be_kept_or_read_is_refused(
 
 @pytest.mark.parametrize(
     ("row", "message"),
-    [({"query": "q"}, "add a column 'id'"), ({"id": 1, "key": 1}, "there is a column 'key' already")],
+    [
+        pytest.param({"query": "q"}, "add a column 'id'", id="no id"),
+        pytest.param({"id": 1, "key": 1}, "there is a column 'key' already", id="a key already"),
+    ],
 )
 def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -143,29 +166,54 @@ PAIRS = pa.map_(TEXT, TEXT)
 @pytest.mark.parametrize(
     ("change", "types", "same"),
     [
-        ({"context": "At nine."}, {}, {"context": "At nine."}),
-        ({"context": '["At nine.", "Tours."]'}, {}, {"context": ["At nine.", "Tours."]}),
-        ({"context": '["At nine.", 5]'}, {}, {"context": '["At nine.", 5]'}),
-        ({"context": [{"content": "At nine.", "title": None}]}, {}, {"context": ["At nine."]}),
-        (
+        pytest.param({"context": "At nine."}, {}, {"context": "At nine."}, id="text"),
+        pytest.param(
+            {"context": '["At nine.", "Tours."]'},
+            {},
+            {"context": ["At nine.", "Tours."]},
+            id="text that is a JSON list of texts",
+        ),
+        pytest.param(
+            {"context": '["At nine.", 5]'},
+            {},
+            {"context": '["At nine.", 5]'},
+            id="text that is a list of texts and numbers",
+        ),
+        pytest.param(
+            {"context": [{"content": "At nine.", "title": None}]}, {}, {"context": ["At nine."]}, id="structs"
+        ),
+        pytest.param(
             {"context": [[("content", "At nine."), ("title", "Hours")]]},
             {"context": pa.list_(PAIRS)},
             {"context": [{"content": "At nine.", "title": "Hours"}]},
+            id="maps",
         ),
-        ({"context": ["At nine."]}, {"context": pa.large_list(pa.large_string())}, {}),
-        ({"context": "At nine."}, {"context": pa.dictionary(pa.int8(), TEXT)}, {"context": "At nine."}),
-        (
+        pytest.param(
+            {"context": ["At nine."]},
+            {"context": pa.large_list(pa.large_string())},
+            {},
+            id="large lists of large texts",
+        ),
+        pytest.param(
+            {"context": "At nine."},
+            {"context": pa.dictionary(pa.int8(), TEXT)},
+            {"context": "At nine."},
+            id="dictionary",
+        ),
+        pytest.param(
             {"response": [{"role": "assistant", "content": "At nine.", "tool_calls": None}]},
             {},
             {"response": [{"role": "assistant", "content": "At nine."}]},
+            id="messages",
         ),
-        (
+        pytest.param(
             {"profile": {"places": [[("city", "Vessa")], None]}},
             {"profile": pa.struct([("places", pa.list_(PAIRS))])},
             {"profile": {"places": [{"city": "Vessa"}, None]}},
+            id="a struct of lists of maps",
         ),
-        ({"reference": None, "query": "When?"}, {"reference": pa.null()}, {}),
-        ({"question": "When?", "query": None}, {"query": TEXT}, {}),
+        pytest.param({"reference": None, "query": "When?"}, {"reference": pa.null()}, {}, id="nulls"),
+        pytest.param({"question": "When?", "query": None}, {"query": TEXT}, {}, id="an alias beside a null"),
     ],
 )
 def test_values_are_those_of_a_case(
@@ -209,7 +257,14 @@ def test_rows_name_their_judges() -> None:
 
 @pytest.mark.parametrize(
     "sizes",
-    [[], [0], [0, 0, 3], [3, 0, 2], [1, 1, 1], pytest.param([2300, *[300] * 6], marks=pytest.mark.soak)],
+    [
+        pytest.param([], id="no batch"),
+        pytest.param([0], id="an empty batch"),
+        pytest.param([0, 0, 3], id="empty batches first"),
+        pytest.param([3, 0, 2], id="an empty batch between"),
+        pytest.param([1, 1, 1], id="batches of one row"),
+        pytest.param([2300, *[300] * 6], marks=pytest.mark.soak, id="batches larger than an output batch"),
+    ],
 )
 def test_batches_keep_their_rows_apart(sizes: list[int]) -> None:
     listed = [*rows(sum(sizes))]
@@ -272,7 +327,13 @@ def test_batches_are_read_as_they_are_needed() -> None:
     assert n_read <= 30
 
 
-@pytest.mark.parametrize("error", [ModelError("quota", "no money"), OSError("the source failed")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ModelError("quota", "no money"), id="the model's account is empty"),
+        pytest.param(OSError("the source failed"), id="the source fails"),
+    ],
+)
 def test_error_comes_after_the_verdicts_that_are_finished(error: Exception) -> None:
     """An error that ends the run, or one of the source."""
     is_models = isinstance(error, ModelError)

@@ -67,7 +67,14 @@ def test_a_row_that_is_too_large_is_an_error_of_that_row(
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("text", ["[" + GOOD * 200 + "]", "[" * 9000, '["' + LONG + '"]'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" + GOOD * 200 + "]", id="many objects"),
+        pytest.param("[" * 9000, id="many brackets"),
+        pytest.param('["' + LONG + '"]', id="a long text"),
+    ],
+)
 def test_an_array_that_is_too_large_is_an_error_that_names_json_lines(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(CaseError, match="JSON Lines") as caught:
@@ -113,7 +120,17 @@ def test_a_row_of_a_parquet_file_is_as_large_as_its_values(
     assert read(path) == expected
 
 
-@pytest.mark.parametrize("values", [[3, 4, 3], [1.5, None], [True, None], ["a", None], [None], []])
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param([3, 4, 3], id="whole numbers"),
+        pytest.param([1.5, None], id="numbers and nulls"),
+        pytest.param([True, None], id="booleans and nulls"),
+        pytest.param(["a", None], id="texts and nulls"),
+        pytest.param([None], id="only nulls"),
+        pytest.param([], id="no values"),
+    ],
+)
 def test_a_value_of_any_type_may_be_stored_once(values: list[Any]) -> None:
     column = pa.array(values).dictionary_encode()
     found = rows_of(pa.table({"id": column}))

@@ -33,7 +33,12 @@ def write(path: Path | str, *rows: Mapping[str, Any], group: int | None = None) 
 
 @pytest.mark.parametrize(
     ("name", "file_format", "group"),
-    [("c.parquet", None, None), ("c.parquet", None, 1), ("c.parquet", None, 2), ("c.data", "parquet", None)],
+    [
+        pytest.param("c.parquet", None, None, id="one row group"),
+        pytest.param("c.parquet", None, 1, id="a row per group"),
+        pytest.param("c.parquet", None, 2, id="two rows per group"),
+        pytest.param("c.data", "parquet", None, id="another suffix and the format named"),
+    ],
 )
 def test_rows_are_read(tmp_path: Path, name: str, file_format: Any, group: int | None) -> None:
     path = write(tmp_path / name, *ROWS, group=group)
@@ -133,10 +138,25 @@ def test_stopped_run_writes_what_is_finished_and_can_be_resumed(command: Invoke)
 @pytest.mark.parametrize(
     ("present", "arguments", "message"),
     [
-        (["v.parquet", "v.parquet.jsonl"], [], "v.parquet.jsonl already exists: continue it with --resume"),
-        (["v.parquet"], [], "v.parquet already exists, and v.parquet.jsonl, its lines, does not"),
-        (["v.parquet"], ["--resume"], "v.parquet already exists, and v.parquet.jsonl, its lines, does not"),
-        (["v.parquet/"], [], "v.parquet is a folder: choose another file"),
+        pytest.param(
+            ["v.parquet", "v.parquet.jsonl"],
+            [],
+            "v.parquet.jsonl already exists: continue it with --resume",
+            id="lines without an option",
+        ),
+        pytest.param(
+            ["v.parquet"],
+            [],
+            "v.parquet already exists, and v.parquet.jsonl, its lines, does not",
+            id="a table without its lines",
+        ),
+        pytest.param(
+            ["v.parquet"],
+            ["--resume"],
+            "v.parquet already exists, and v.parquet.jsonl, its lines, does not",
+            id="a table without its lines, resumed",
+        ),
+        pytest.param(["v.parquet/"], [], "v.parquet is a folder: choose another file", id="a folder"),
     ],
 )
 def test_table_in_the_way_is_kept(

@@ -58,11 +58,21 @@ def test_judge_is_the_same_afterwards(name: str, dumps: Dumps) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"threshold": 0.9, "parameters": {"temperature": 0.2, "seed": 5}},
-        {"reply": Json(), "scale": Scale(worst=0, best=10), "levels": {5: "low"}, "not_applicable": [0]},
-        {"scale": Choices({"yes": 1, "no": 0}), "levels": {}, "not_applicable": []},
-        {"weighted": True, "empty_response": "worst", "structured": "never", "optional": ["query"]},
-        {"repeats": 3, "rule": "min", "stop": "never"},
+        pytest.param(
+            {"threshold": 0.9, "parameters": {"temperature": 0.2, "seed": 5}}, id="threshold and parameters"
+        ),
+        pytest.param(
+            {"reply": Json(), "scale": Scale(worst=0, best=10), "levels": {5: "low"}, "not_applicable": [0]},
+            id="format, scale and levels",
+        ),
+        pytest.param(
+            {"scale": Choices({"yes": 1, "no": 0}), "levels": {}, "not_applicable": []}, id="a scale of texts"
+        ),
+        pytest.param(
+            {"weighted": True, "empty_response": "worst", "structured": "never", "optional": ["query"]},
+            id="weighted",
+        ),
+        pytest.param({"repeats": 3, "rule": "min", "stop": "never"}, id="votes"),
     ],
 )
 def test_options_are_kept(options: dict[str, Any]) -> None:
@@ -176,7 +186,14 @@ def with_other_values(n: int) -> Callable[[object], str]:
     return lambda _: GOOD + str(settings)[:0]
 
 
-@pytest.mark.parametrize("function", [fine, with_other_values(3), Settings(api_key=None, key="short")])
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(fine, id="function"),
+        pytest.param(with_other_values(3), id="function that holds values"),
+        pytest.param(Settings(api_key=None, key="short"), id="object"),
+    ],
+)
 def test_other_functions_are_pickled_without_one(function: Any) -> None:
     DUMPS["cloudpickle"](load("groundedness", model=function))
 

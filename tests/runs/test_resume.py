@@ -77,7 +77,14 @@ def test_resume_starts_a_run_if_the_file_is_empty(run: Run, out: Path) -> None:
     assert statuses(out) == [("1", "ok")]
 
 
-@pytest.mark.parametrize(("cut", "n_asked"), [(1, 0), (10, 1), (None, 1)])
+@pytest.mark.parametrize(
+    ("cut", "n_asked"),
+    [
+        pytest.param(1, 0, id="only the line end is missing"),
+        pytest.param(10, 1, id="half a line"),
+        pytest.param(None, 1, id="the whole line"),
+    ],
+)
 def test_incomplete_last_line_is_judged_again(run: Run, out: Path, cut: int | None, n_asked: int) -> None:
     run(1, 2, 3)
     whole = out.read_bytes()
@@ -114,7 +121,11 @@ def test_newer_of_two_verdicts_is_reused(run: Run, out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "n_asked"), [({"response": "At ten."}, 1), ({"metadata": {"label": 1}}, 0)]
+    ("change", "n_asked"),
+    [
+        pytest.param({"response": "At ten."}, 1, id="another response"),
+        pytest.param({"metadata": {"label": 1}}, 0, id="another metadata"),
+    ],
 )
 def test_changed_case_is_judged_again_with_a_notice_but_not_for_its_metadata(
     run: Run, change: Mapping[str, Any], n_asked: int
@@ -170,8 +181,15 @@ def test_full_shows_previous_verdicts(run: Run) -> None:
 @pytest.mark.parametrize(
     ("replies", "options", "message"),
     [
-        ([GOOD, GOOD, ModelError("quota", "No quota")], [], "No quota; the finished verdicts are in "),
-        ([GOOD], ["--max-calls", "2"], "calls made: 2, and --max-calls allows 2"),
+        pytest.param(
+            [GOOD, GOOD, ModelError("quota", "No quota")],
+            [],
+            "No quota; the finished verdicts are in ",
+            id="quota",
+        ),
+        pytest.param(
+            [GOOD], ["--max-calls", "2"], "calls made: 2, and --max-calls allows 2", id="budget of calls"
+        ),
     ],
 )
 def test_stopped_run_can_be_resumed(

@@ -191,22 +191,35 @@ MESSAGES = [{"role": "user", "content": "hi, [you]"}]
 @pytest.mark.parametrize(
     ("column", "cell", "expected"),
     [
-        ("context", '["a", "b"]', ["a", "b"]),
-        ("retrieved_contexts", ' ["a", {"title": "t", "text": "b"}]', ["a", {"title": "t", "text": "b"}]),
-        ("context", "[1] A study of bees", "[1] A study of bees"),
-        ("answers", '["a", "b"]', ["a", "b"]),
-        ("judges", '["groundedness"]', ["groundedness"]),
-        ("query", json.dumps(MESSAGES), MESSAGES),
-        ("response", '["a", "b"]', '["a", "b"]'),
-        ("context", "[" * 100_000, "[" * 100_000),
-        ("Contexts", '["a", "b"]', ["a", "b"]),
-        ("HISTORY", json.dumps(MESSAGES), MESSAGES),
-        ("context=passages", '["a", "b"]', ["a", "b"]),
-        ("context=Question", '["a", "b"]', ["a", "b"]),
-        ("reference=context", '["a", "b"]', '["a", "b"]'),
-        ("judges=who", '["groundedness"]', ["groundedness"]),
-        ("conversation=chat", json.dumps(MESSAGES), MESSAGES),
-        ("messages=chat", json.dumps(MESSAGES), "hi, [you]"),  # the query
+        pytest.param("context", '["a", "b"]', ["a", "b"], id="texts as context"),
+        pytest.param(
+            "retrieved_contexts",
+            ' ["a", {"title": "t", "text": "b"}]',
+            ["a", {"title": "t", "text": "b"}],
+            id="texts and objects under another name",
+        ),
+        pytest.param(
+            "context", "[1] A study of bees", "[1] A study of bees", id="a text that begins with a bracket"
+        ),
+        pytest.param("answers", '["a", "b"]', ["a", "b"], id="answers"),
+        pytest.param("judges", '["groundedness"]', ["groundedness"], id="judges"),
+        pytest.param("query", json.dumps(MESSAGES), MESSAGES, id="messages as query"),
+        pytest.param("response", '["a", "b"]', '["a", "b"]', id="texts are no messages"),
+        pytest.param("context", "[" * 100_000, "[" * 100_000, id="too many brackets"),
+        pytest.param("Contexts", '["a", "b"]', ["a", "b"], id="a name in another case"),
+        pytest.param("HISTORY", json.dumps(MESSAGES), MESSAGES, id="a conversation under another name"),
+        pytest.param("context=passages", '["a", "b"]', ["a", "b"], id="a named column"),
+        pytest.param(
+            "context=Question", '["a", "b"]', ["a", "b"], id="an alias of another field named as context"
+        ),
+        pytest.param("reference=context", '["a", "b"]', '["a", "b"]', id="another field named as reference"),
+        pytest.param("judges=who", '["groundedness"]', ["groundedness"], id="judges in a named column"),
+        pytest.param(
+            "conversation=chat", json.dumps(MESSAGES), MESSAGES, id="a conversation in a named column"
+        ),
+        pytest.param(
+            "messages=chat", json.dumps(MESSAGES), "hi, [you]", id="messages in a named column"
+        ),  # the query
     ],
 )
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
@@ -223,7 +236,14 @@ def test_cell_with_a_list_is_parsed_in_columns_that_take_lists(
     assert row.get(field, row.get("query")) == expected
 
 
-@pytest.mark.parametrize("named", [str.lower, str.upper, str.title])
+@pytest.mark.parametrize(
+    "named",
+    [
+        pytest.param(str.lower, id="lower"),
+        pytest.param(str.upper, id="upper"),
+        pytest.param(str.title, id="title"),
+    ],
+)
 def test_names_of_columns_are_compared_without_case(tmp_path: Path, named: Callable[[str], str]) -> None:
     prompt = tmp_path / "own.prompty"
     prompt.write_text(
@@ -262,9 +282,9 @@ def test_missing_file_raises(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "count"),
     [
-        ("rows.jsonl", '{"a": 1}\n\nbroken\n{"b": 1}', 3),
-        ("rows.csv", 'a,b\n"two\nlines",1\n\n,\n1,2,3\n', 2),
-        ("rows.csv", "", 0),
+        pytest.param("rows.jsonl", '{"a": 1}\n\nbroken\n{"b": 1}', 3, id="JSON Lines with a broken row"),
+        pytest.param("rows.csv", 'a,b\n"two\nlines",1\n\n,\n1,2,3\n', 2, id="a table with empty rows"),
+        pytest.param("rows.csv", "", 0, id="an empty table"),
     ],
 )
 def test_rows_of_a_file_are_counted(tmp_path: Path, name: str, content: str, count: int) -> None:

@@ -220,8 +220,17 @@ KEPT: list[AsyncGenerator[Verdict, None]] = []
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("source", [rows, arriving])
-@pytest.mark.parametrize("use", [kept, dropped, interrupted])
+@pytest.mark.parametrize(
+    "source", [pytest.param(rows, id="iterable"), pytest.param(arriving, id="asynchronous")]
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(kept, id="kept"),
+        pytest.param(dropped, id="dropped"),
+        pytest.param(interrupted, id="interrupted"),
+    ],
+)
 def test_loop_that_ends_before_the_run_reports_no_error(
     caplog: pytest.LogCaptureFixture,
     use: Callable[[AsyncGenerator[Verdict, None]], Coroutine[Any, Any, None]],
@@ -385,16 +394,30 @@ class DataFrame(dict[str, Any]):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"judges": []}, ValueError, "no judge given"),
-        ({"judges": [judge_named("j", Echo())] * 2}, ValueError, "two judges have the name 'j'"),
-        ({"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0"),
-        ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
-        ({"cases": "cases.jsonl"}, TypeError, "read a file"),
-        ({"cases": DataFrame()}, TypeError, r'df\.to_dict\("records"\)'),
-        ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
+        pytest.param({"judges": []}, ValueError, "no judge given", id="no judge"),
+        pytest.param(
+            {"judges": [judge_named("j", Echo())] * 2},
+            ValueError,
+            "two judges have the name 'j'",
+            id="two judges of one name",
+        ),
+        pytest.param(
+            {"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0", id="no concurrency"
+        ),
+        pytest.param(
+            {"cases": {"response": "x"}}, TypeError, "put a single case in a list", id="a single case"
+        ),
+        pytest.param({"cases": "cases.jsonl"}, TypeError, "read a file", id="a path"),
+        pytest.param({"cases": DataFrame()}, TypeError, r'df\.to_dict\("records"\)', id="a data frame"),
+        pytest.param(
+            {"concurency": 3},
+            TypeError,
+            "unknown option 'concurency', did you mean 'concurrency'",
+            id="a misspelt option",
+        ),
     ],
 )
-@pytest.mark.parametrize("function", [run, arun])
+@pytest.mark.parametrize("function", [pytest.param(run, id="run"), pytest.param(arun, id="arun")])
 def test_wrong_arguments_raise_before_the_first_verdict(
     function: Callable[..., object], arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:

@@ -39,7 +39,9 @@ def blocked(request: Request) -> str:
     return GOOD
 
 
-@pytest.mark.parametrize("answer", [never, blocked])
+@pytest.mark.parametrize(
+    "answer", [pytest.param(never, id="never answered"), pytest.param(blocked, id="blocked")]
+)
 def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
     found = list(run(judge_named("j", answer), rows(40), concurrency=4, deadline=1.0))
     assert codes(found) == {"ok": 39, "timeout": 1}
@@ -137,7 +139,13 @@ def limited(retry_after: float | None = 0.001) -> ModelError:
 
 
 @pytest.mark.parametrize(
-    ("retry", "retry_after", "least"), [(0, 0.4, 0.4), (7, 0.4, 0.4), (0, None, 0.5), (1, None, 1)]
+    ("retry", "retry_after", "least"),
+    [
+        pytest.param(0, 0.4, 0.4, id="at least what the endpoint asks for"),
+        pytest.param(7, 0.4, 0.4, id="and after many retries"),
+        pytest.param(0, None, 0.5, id="the first wait of one's own"),
+        pytest.param(1, None, 1, id="the second wait of one's own"),
+    ],
 )
 def test_wait_is_at_most_a_quarter_longer_than_necessary(
     retry: int, retry_after: float | None, least: float
@@ -146,7 +154,10 @@ def test_wait_is_at_most_a_quarter_longer_than_necessary(
     assert least <= min(waits) < max(waits) <= 1.25 * least
 
 
-@pytest.mark.parametrize(("retry_after", "asked"), [(0.001, 9), (300, 1)])
+@pytest.mark.parametrize(
+    ("retry_after", "asked"),
+    [pytest.param(0.001, 9, id="short waits"), pytest.param(300, 1, id="a wait that is too long")],
+)
 def test_number_of_retries_is_limited(retry_after: float, asked: int) -> None:
     with StandIn([Status(429, retry_after=retry_after)]) as server:
         model = OpenAIModel("m", base_url=server.url)
@@ -171,9 +182,9 @@ QUOTA = Status(429, "You exceeded your current quota.", "insufficient_quota")
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [
-        (QUOTA, "quota", "You exceeded your current quota."),
-        (Status(401, "Bad key."), "auth", "Bad key."),
-        (Status(404, "No such model."), "not_found", "No such model."),
+        pytest.param(QUOTA, "quota", "You exceeded your current quota.", id="quota"),
+        pytest.param(Status(401, "Bad key."), "auth", "Bad key.", id="bad key"),
+        pytest.param(Status(404, "No such model."), "not_found", "No such model.", id="no such model"),
     ],
 )
 @pytest.mark.parametrize("ordered", [False, True])
@@ -249,7 +260,14 @@ def test_cached_replies_and_rate_limited_requests_do_not_count_as_calls() -> Non
     assert len(found) == 4
 
 
-@pytest.mark.parametrize("limits", [{"max_calls": 0}, {"max_tokens": 0}, {"deadline": 0}])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param({"max_calls": 0}, id="calls"),
+        pytest.param({"max_tokens": 0}, id="tokens"),
+        pytest.param({"deadline": 0}, id="deadline"),
+    ],
+)
 def test_limit_out_of_range_raises(limits: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         run(judge_named("j", ScriptedModel(GOOD)), rows(1), **limits)

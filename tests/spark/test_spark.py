@@ -94,9 +94,16 @@ def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"columns": ["query", "status"]}, ValueError, "a column of the verdicts has that name"),
-        ({"concurrency": 0}, ValueError, "concurrency must be 1 or more"),
-        ({"judges": "groundedness"}, TypeError, "judges must be Judge objects, not names"),
+        pytest.param(
+            {"columns": ["query", "status"]},
+            ValueError,
+            "a column of the verdicts has that name",
+            id="a column of the verdicts",
+        ),
+        pytest.param({"concurrency": 0}, ValueError, "concurrency must be 1 or more", id="no concurrency"),
+        pytest.param(
+            {"judges": "groundedness"}, TypeError, "judges must be Judge objects, not names", id="a name"
+        ),
     ],
 )
 def test_mistakes_are_reported_at_once(

@@ -78,6 +78,7 @@ class AnthropicBatches:
         with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [json.loads(line) for line in file]
         with self._errors():
+            # The client's own retry of a call that was cut would create a second batch.
             client = self._client.with_options(max_retries=0)
             return _describe(client.messages.batches.create(requests=requests))
 
@@ -85,6 +86,7 @@ class AnthropicBatches:
         """Find the last batch of so many requests that was created since then, by the provider's clock."""
         with self._errors():
             response = self._client.messages.batches.with_raw_response.list(limit=100)
+            # `since` is by our clock; the provider's may be an hour ahead or behind.
             now = datetime.now(UTC)
             provider_now = now
             if "date" in response.headers:
@@ -138,7 +140,7 @@ def params_of(
         if value is not None:
             params[name] = value
     stop: str | list[str] | None = parameters.get("stop")
-    if isinstance(stop, str) and stop:
+    if isinstance(stop, str) and stop:  # which OpenAI's API takes, and this one does not
         params["stop_sequences"] = [stop]
     elif stop:
         params["stop_sequences"] = stop

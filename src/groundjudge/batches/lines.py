@@ -117,7 +117,7 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
             fault = response.get("body") or result.get("error")  # vLLM has it beside the response
             return model_error(code_of_status(status), f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
-            body = response.get("body", response)
+            body = response.get("body", response)  # some servers leave the body out
             reply = completion_of(body)
             if reply is None:
                 return model_error("server", f"{origin}{no_reply(body)}", model)
@@ -179,7 +179,7 @@ class CollectedAnswers:
                 self.n_unreadable += 1
                 continue
             stored = self._lines.get(name)
-            if stored:
+            if stored:  # a file of errors and a later batch can answer a request once more
                 _, _, has_reply = stored
                 if has_reply:
                     continue

@@ -51,6 +51,7 @@ class OpenAIBatches:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
         with self._client() as client:
             file_id = _upload(client, lines, _file_name(tag))
+            # The client's own retry of a call that was cut would create a second batch.
             batch = client.with_options(max_retries=0).batches.create(
                 completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
             )
@@ -95,6 +96,7 @@ class OpenAIBatches:
 
         Those that cannot be deleted expire, at OpenAI after 30 days.
         """
+        # The results are there: a file that cannot be deleted is no reason to lose them.
         with suppress(ModelError), self._client() as client:
             client.files.delete(batch.upload)
         with suppress(ModelError), self._client() as client:
@@ -104,7 +106,7 @@ class OpenAIBatches:
 
     def _describe(self, batch: OpenAIBatch) -> Batch:
         n_done = 0
-        if batch.request_counts:
+        if batch.request_counts:  # a batch that was never validated has none
             n_done = batch.request_counts.completed + batch.request_counts.failed
         has_failed = batch.status == "failed"
         message = ""

@@ -150,8 +150,9 @@ def pending_requests(
             new_requests: dict[str, PendingRequest] = {}
             for request in pending:
                 if request.why and request.why.code == "bad_request":
-                    continue
+                    continue  # the endpoint would reject it again
                 n_useful += 1
+                # Equal rows share a request, and votes of one panel can too.
                 if not yielded_names.get(request.custom_id):
                     new_requests[request.custom_id] = request
             for name in new_requests:

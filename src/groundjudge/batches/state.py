@@ -127,6 +127,7 @@ class State:
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
         """Write down what has changed about a part; returns the part as it is then."""
+        # How long a part waits is counted from its step, not from each look at it.
         if changes.get("step", part.step) != part.step:
             changes["since"] = time.time()
         changed = part.model_copy(update=changes)

@@ -143,8 +143,10 @@ def plan(  # noqa: PLR0913  independent options
                 new_plan.n_free += 1
             new_plan.n_shared += n_useful - len(new_requests)
             for request in new_requests:
+                # Attempts are those of a request, whatever became of the others in its batch.
                 if attempts.get(request.custom_id, 0) < MOST_ATTEMPTS:
                     new_plan.add(request, state, providers[request.model.name])
+    # The state may name a file of requests only once that is on disk.
     for number in new_plan.parts:
         sync(state.requests(number))
     state.write(new_settings, [*state.parts, *new_plan.parts.values()])
@@ -155,7 +157,7 @@ def _count_attempts(state: State) -> DiskDict:
     """Count how often each request was sent; the caller closes the counts."""
     attempts = DiskDict()
     for part in state.parts:
-        if part.batch.is_refused:
+        if part.batch.is_refused:  # as a whole: none of its requests was an attempt
             continue
         for name in state.custom_ids(part):
             attempts[name] = attempts.get(name, 0) + 1
@@ -192,6 +194,7 @@ def submit(
 def _must_wait(state: State, part: PartOfRun) -> bool:
     """Tell whether a part is sent only once another one has ended."""
     parts_of_model = [other for other in state.parts if other.model == part.model]
+    # A provider that refused a batch, as its queue was full, takes it once another one has ended.
     one_by_one = state.settings.get("limits") or any(other.batch.is_refused for other in parts_of_model)
     return bool(one_by_one) and any(other.step == "created" for other in parts_of_model)
 
@@ -277,7 +280,7 @@ def download(
                 part = _collect(state, part, provider)  # noqa: PLW2901  the same part
             show(part)
         except ModelError as error:
-            last_error = error
+            last_error = error  # a download that is cut for ever blocks no other
     if last_error:
         raise last_error
     return all(part.is_settled for part in state.parts)
@@ -294,6 +297,7 @@ def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LIST
     except ModelError as error:
         if error.code != UNKNOWN:
             raise
+        # A provider may list a batch only some time after it has created it.
         if part.step == "created" and time.time() < part.since + listed_within:
             return part.batch
         message = message_in(error.__cause__ or error)
@@ -311,6 +315,7 @@ def _collect(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
         return state.change(part, step="lost")
     n_results = _keep_results(state, part, provider)
     has_all = n_results >= batch.n_done
+    # One that is completed has results, even if it announces none: they can be late.
     if has_all and (n_results or batch.status != "completed"):
         provider.delete_uploads(batch, _tag(state, part))
         return state.change(part, step="collected")

@@ -110,7 +110,7 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
         limits.append(parameters.get("max_completion_tokens", parameters.get("max_tokens")))
     n_votes = len(limits)
     fewest_calls = n_votes
-    if isinstance(judge, Panel) and judge.stop == "decided":
+    if isinstance(judge, Panel) and judge.stop == "decided":  # the first votes can agree
         fewest_calls = FIRST_VOTES
     set_limits = [limit for limit in limits if limit is not None]
     completion_tokens = None

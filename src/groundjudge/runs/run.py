@@ -316,7 +316,7 @@ def _judges_of_row(
     row_names = data.get("judges")
     if isinstance(row_names, str):
         row_names = [name.strip() for name in row_names.split(",") if name.strip()]
-        if not row_names:
+        if not row_names:  # an empty cell of a table names nobody
             return judges, {}
     if row_names is None:
         return judges, {}
@@ -531,7 +531,7 @@ class Limits:
             if reply.usage:
                 self._spent["max_tokens"] += reply.usage.total_tokens
         except ModelError as error:
-            if error.code == "rate_limited":
+            if error.code == "rate_limited":  # nothing was answered, and nothing is paid
                 n_calls = 0
             raise
         finally:

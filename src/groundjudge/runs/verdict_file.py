@@ -228,7 +228,7 @@ def resume_verdict_file(path: Path, judges: Iterable[AnyJudge]) -> Generator[Pre
     with replace_file(path) as new_file, path.open("r+b") as lines:
         for number, line in enumerate(lines, 1):
             verdict = _parse_verdict(line, f"{path}, line {number}")
-            if verdict is None:
+            if verdict is None:  # a run that was killed while it wrote
                 continue
             judge = judge_by_name.get(verdict.judge)
             if verdict.error and (judge or not verdict.judge or verdict.error.code == "unknown_judge"):
