@@ -214,11 +214,13 @@ LONG_INSERT = "for _ in range(99): file.execute('INSERT INTO users VALUES (rando
 @pytest.mark.parametrize(
     "statements",
     [
-        *([USERS], [OURS, "CREATE VIEW answers AS SELECT reply FROM replies"]),
-        ["CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"],
-        *([OURS, "PRAGMA application_id = 77"], [OURS, "PRAGMA user_version = 1"]),
-        *([WAL, USERS], [WAL, OURS, USERS, CRASH]),
-        [USERS, "PRAGMA cache_size = 1", "BEGIN", LONG_INSERT, CRASH],
+        pytest.param(
+            ["CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"], id="a table much like ours"
+        ),
+        pytest.param([OURS, "PRAGMA application_id = 77"], id="an application's number"),
+        pytest.param([OURS, "PRAGMA user_version = 1"], id="a version"),
+        pytest.param([WAL, OURS, USERS, CRASH], id="another table in a log that a crash left"),
+        pytest.param([USERS, "PRAGMA cache_size = 1", "BEGIN", LONG_INSERT, CRASH], id="half a transaction"),
     ],
 )
 def test_the_database_of_another_application_is_refused_and_unchanged(
