@@ -172,6 +172,7 @@ class Case(Frozen):
             TypeError: there is no field of that name.
         """
         changed = Case(**changes)
+        # In a case where titles say nothing, those of another context say nothing either.
         if not self.tool_titles:
             changed = changed.without_tool_titles()
         values: dict[str, Any] = {name: getattr(changed, name) for name in changes}
@@ -231,6 +232,7 @@ class Case(Frozen):
     def field_names(self) -> tuple[str, ...]:
         """The names of the fields that were given, followed by the keys of the metadata that have a value."""
         names: list[str] = []
+        # A field that cannot be read was given, too.
         for name in ALIASES:
             if name in self.unreadable or getattr(self, name) is not None:
                 names.append(name)
@@ -253,6 +255,7 @@ class Case(Frozen):
                 return False
             if field in ALIASES and holds_media(getattr(self, field)):
                 return False
+            # An input of a prompt's own is in the metadata, where nothing has been read yet.
             documents = try_read_field("documents", self.metadata.get(field))
             if holds_media(documents):
                 return False
@@ -270,6 +273,7 @@ class Case(Frozen):
         """
         metadata = self.value("metadata")
         value = metadata.get(key)
+        # Names are compared without case; a key that is written like the input comes first.
         if key not in metadata:
             for name in metadata:
                 if name.casefold() == key.casefold():

@@ -55,18 +55,18 @@ def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
     return value
 
 
-def first_value(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
+def first_value(container: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
     """Return what a mapping or an object has under the first of some names that has a value.
 
     None if none has; a string has none, because its methods are no part of the data.
     """
-    if isinstance(item, str):
+    if isinstance(container, str):
         return None
     for name in names:
-        if is_mapping(item):
-            value = item.get(name)
+        if is_mapping(container):
+            value = container.get(name)
         else:
-            value = getattr(item, name, None)
+            value = getattr(container, name, None)
         if value is not None:
             return as_plain(value)
     return None

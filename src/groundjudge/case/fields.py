@@ -222,7 +222,7 @@ class Fields:
             if not self.paths or roots is None:
                 message = f"a case must be a mapping from field names to values, not {shape_of(row)}"
                 raise CaseError("unreadable_row", message)
-            row = {}
+            row = {}  # all that is needed is at the paths
         values_at_paths: FieldValues = {}
         if self.paths:
             all_roots = {**row, **(roots or {})}
@@ -333,7 +333,7 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     if meaning == "response" and main_field == "reference":
         return "reference"
     if meaning == "messages" and main_field == "response" and isinstance(value, str):
-        return "response"
+        return "response"  # a text is no thread, but can only be what the application answered
     return meaning
 
 
@@ -385,10 +385,12 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
     answer_at: int | None = None
     response_text = _text_of_response(fields)
     for number, message in enumerate(thread):
+        # Where the response has a key of its own, the thread may go on behind it, or end before it.
+        can_be_response = response_text in (None, message.content)
         if message.role == "user":
             question_at = number
             answer_at = None  # what answers an earlier question is no response
-        elif _can_be_response(message, response_text):
+        elif can_be_response and message.role == "assistant" and not message.tool_calls:
             answer_at = number
 
     conversation = thread[:answer_at]
@@ -400,6 +402,7 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
         response = _text_or_message(thread[answer_at])
     tool_results: list[Message] | None = _tool_results(conversation)
     if not tool_results:
+        # A misspelt context, such as `contxt`, must not look like an agent that called no tool.
         is_whole = question_at is not None and answer_at is not None
         if not is_whole or misspelt_key("context", fields["metadata"]) is not None:
             tool_results = None
@@ -414,13 +417,6 @@ def _text_of_response(fields: FieldValues) -> object:
     if isinstance(response, CaseError):
         return response
     return text_of(response, "assistant")
-
-
-def _can_be_response(message: Message, response_text: object) -> bool:
-    """Whether a message is an answer and, where the response has a key of its own, the same as that."""
-    if message.role != "assistant" or message.tool_calls:
-        return False
-    return response_text is None or message.content == response_text
 
 
 def _tool_results(messages: object) -> list[Message]:

@@ -42,6 +42,7 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
 
 def _is_same(first: object, second: object) -> bool:
     """Whether two values of a row say the same, at whatever depth there is a NaN or an array."""
+    # An object that cannot be compared is at least the same as itself.
     if first is second or (is_absent(first) and is_absent(second)):
         return True
     try:
@@ -56,6 +57,7 @@ def _is_equal(first: object, second: object) -> bool:
             return False
         return all(_is_same(first[key], second[key]) for key in first)
     if is_list(first) and is_list(second):
+        # Item by item, because a list with an array in it has no truth value as a whole.
         if isinstance(first, list) != isinstance(second, list) or len(first) != len(second):
             return False
         return all(_is_same(*pair) for pair in zip(first, second, strict=True))
@@ -104,6 +106,7 @@ def until_found(
             if not paths_of_first_row:
                 paths_of_first_row = list(islice(_paths_in(row), MOST_PATHS))
             for name, path in list(missing_paths.items()):
+                # Also if it is null: the row has the path.
                 if list(_values_at(row, path)):
                     del missing_paths[name]
         yield row

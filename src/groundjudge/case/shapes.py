@@ -1,6 +1,6 @@
 """The usual shapes of texts, chat messages, documents and tools' calls and results, read into one form.
 
-A value is cut into items and what each holds into pieces (see `content`). From these a `Message` or a
+A value is cut into parts and what each holds into pieces (see `content`). From these a `Message` or a
 `Document` is made, whatever shape it had, and from messages and documents the value of a field. Everything
 else works on these.
 
@@ -141,12 +141,11 @@ def is_blank(value: object) -> bool:
     if not isinstance(text, str):
         return False
     # White space is cut off first: a long blank text is decided at once, and hardly a text is searched far.
-    return not any(_is_visible(sign) for sign in text.strip())
-
-
-def _is_visible(sign: str) -> bool:
-    # A zero-width space, for example, is no space but has the category Cf.
-    return not sign.isspace() and category(sign) not in {"Cc", "Cf"}
+    for sign in text.strip():
+        # A zero-width space, for example, is no space but has the category Cf.
+        if not sign.isspace() and category(sign) not in {"Cc", "Cf"}:
+            return False
+    return True
 
 
 def text_of(value: str | Sequence[Message] | None, role: str) -> str:
@@ -200,48 +199,51 @@ def _refuse(field: str, expected: str, value: object) -> NoReturn:
 # --- messages ---------------------------------------------------------------------------------------------
 
 
-def _split_items(value: object) -> Iterator[Any]:
-    """The items of a value: a string, a mapping or an object with content is the only item itself."""
+def _split_parts(value: object) -> Iterator[Any]:
+    """The parts of a value: a string, a mapping or an object with content is the only part itself."""
     # Objects of pydantic are iterable, but what they give are their fields.
     is_single = isinstance(value, str | bytes | Mapping | BaseModel) or not isinstance(value, Iterable)
     if is_single:
-        yield _unwrap_item(value)
+        yield _unwrap(value)
         return
-    # Gone through first: an object may change, or end with an error, while its items are read.
-    items: list[Any] = list(cast("Iterable[Any]", value))
-    for item in items:
-        yield _unwrap_item(item)
+    # Gone through first: an object may change, or end with an error, while its parts are read.
+    parts: list[Any] = list(cast("Iterable[Any]", value))
+    for part in parts:
+        yield _unwrap(part)
 
 
-def _unwrap_item(item: Any) -> Any:  # noqa: ANN401  any shape of a message or a document
+def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a document
     """A mapping like those of others in place of what LangChain dumps, or of a pair of role and content."""
-    match item:
+    match part:
         case {"lc": _, "id": [*_, class_name], "kwargs": {**fields}}:  # dumpd
             # Before the fields, which may have a type: LangChain.js gives only the name of the class.
             return {"type": class_name, **fields}
-        case {"type": _, "data": {**fields}} if len(item) == len(("type", "data")):  # messages_to_dict
-            return {**item, **fields}
+        case {"type": _, "data": {**fields}} if len(part) == len(("type", "data")):  # messages_to_dict
+            return {**part, **fields}
         case [str(role), content] if role in ROLES and isinstance(content, str | list):
             return {"role": role, "content": cast("object", content)}
         case _:
-            return item
+            return part
 
 
-def role_of(item: object) -> str | None:
-    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
-    role = first_value(item, "role")
-    class_name = str(first_value(item, "type"))
+def role_of(raw_message: object) -> str | None:
+    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if it is no message."""
+    role = first_value(raw_message, "role")
+    class_name = str(first_value(raw_message, "type"))
     if isinstance(role, str):
+        # Some write roles in capitals.
         return ROLES.get(role.casefold(), role)
+    # The class of a message that is streamed ends in "MessageChunk".
     short_name = class_name.removesuffix("Chunk").removesuffix("Message")
     return ROLES.get(short_name.lower())
 
 
-def _list_calls(item: object) -> list[Any]:
+def _list_calls(raw_message: object) -> list[Any]:
     """The calls that stand beside a message's content; a call with an id is listed once."""
-    places = (first_value(item, "additional_kwargs"), item)
+    places = (first_value(raw_message, "additional_kwargs"), raw_message)
     calls: list[Any] = []
     for place in places:
+        # LangChain keeps a call whose arguments it could not parse apart from the others.
         for name in ("tool_calls", "invalid_tool_calls"):
             listed_calls = first_value(place, name)
             if listed_calls:
@@ -253,13 +255,13 @@ def _list_calls(item: object) -> list[Any]:
     return calls
 
 
-def _list_notes(item: object) -> list[str]:
+def _list_notes(raw_message: object) -> list[str]:
     """What a message says beside its content: a refusal, or the error of a tool of Inspect's; each once."""
     notes: list[str] = []
     values = (
-        first_value(first_value(item, "additional_kwargs"), "refusal"),
-        first_value(item, "refusal"),
-        first_value(first_value(item, "error"), "message"),
+        first_value(first_value(raw_message, "additional_kwargs"), "refusal"),
+        first_value(raw_message, "refusal"),
+        first_value(first_value(raw_message, "error"), "message"),
     )
     for value in values:
         if value is not None and str(value) not in notes:
@@ -267,26 +269,27 @@ def _list_notes(item: object) -> list[str]:
     return notes
 
 
-def _read_pieces(item: object) -> list[Piece] | None:
+def _read_pieces(raw_message: object) -> list[Piece] | None:
     """All that a message holds: its content, what it says beside it, and its calls; None if it has none.
 
     A call is read once, in whatever places it is: LangChain has Anthropic's in the content and beside it.
     """
-    notes = _list_notes(item)
-    content = first_value(item, "content")
+    notes = _list_notes(raw_message)
+    content = first_value(raw_message, "content")
     pieces: list[Piece] = []
-    invocations = first_value(item, "toolInvocations")  # of the AI SDK
+    invocations = first_value(raw_message, "toolInvocations")  # of the AI SDK
     if invocations:
         pieces.extend(read_call(invocation) for invocation in invocations)
     if content is not None:
         pieces.extend(read_content(content))
-    if first_value(item, "images"):  # of Ollama
+    if first_value(raw_message, "images"):  # of Ollama
         pieces.append(Piece("media", "[images]"))
     pieces.extend(Piece("beside", note) for note in notes)
 
     calls: dict[Any, Any] = {}
-    for number, call in enumerate(_list_calls(item)):
+    for number, call in enumerate(_list_calls(raw_message)):
         call_id = first_value(call, "id")
+        # Calls without an id may be equal and are two calls all the same.
         if not call_id:
             call_id = number
         calls[call_id] = call
@@ -297,14 +300,15 @@ def _read_pieces(item: object) -> list[Piece] | None:
 
     if pieces:
         return pieces
-    has_content = hasattr(item, "content")
-    if is_mapping(item):
-        has_content = "content" in item
+    # A message that says nothing, as None or [], is a message; what has no content at all is none.
+    has_content = hasattr(raw_message, "content")
+    if is_mapping(raw_message):
+        has_content = "content" in raw_message
     return [Piece("text")] if has_content else None
 
 
 def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """The pieces of each message that an item of a thread is.
+    """The pieces of each message that an entry of a thread is.
 
     A tool's result in its content is a message of its own, as Anthropic sends them, and so is what follows a
     call: no application has answered that call, so the provider made it.
@@ -321,22 +325,22 @@ def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return turns
 
 
-def _read_messages(field: str, item: object) -> list[Message]:
-    """The messages that an item of a thread is: one or, with results in its content, several."""
-    if isinstance(item, Message):
-        return [item]
-    role = role_of(item)
-    pieces = _read_pieces(item)
+def _read_messages(field: str, raw_message: object) -> list[Message]:
+    """The messages that an entry of a thread is: one or, with results in its content, several."""
+    if isinstance(raw_message, Message):
+        return [raw_message]
+    role = role_of(raw_message)
+    pieces = _read_pieces(raw_message)
     if role is None:
-        sort = sort_of_block(first_value(item, "type"))
+        sort = sort_of_block(first_value(raw_message, "type"))
         if sort in BESIDE_MESSAGES:
             role = "assistant"
             pieces = []
             if sort != "reasoning":
-                pieces = read_content([item])
-            item = None  # what it has besides is the block's, not a message's
+                pieces = read_content([raw_message])
+            raw_message = None  # what it has besides is the block's, not a message's
     if pieces is None:
-        _refuse(field, "a string or chat messages with role and content", item)
+        _refuse(field, "a string or chat messages with role and content", raw_message)
 
     messages: list[Message] = []
     for turn in _split_turns(pieces):
@@ -349,22 +353,22 @@ def _read_messages(field: str, item: object) -> list[Message]:
             # The output may be blocks again, results among them.
             messages += _read_messages(field, {"role": "tool", "name": name, "content": output})
         elif role is None:
-            _refuse(field, "a string or chat messages with role and content", item)
+            _refuse(field, "a string or chat messages with role and content", raw_message)
         else:
-            messages.append(_make_message(role, item, turn))
+            messages.append(_make_message(role, raw_message, turn))
     return messages
 
 
-def _make_message(role: str, item: object, pieces: Sequence[Piece]) -> Message:
+def _make_message(role: str, raw_message: object, pieces: Sequence[Piece]) -> Message:
     content = None
     if role == "tool":
-        content = _tool_result_as_json(item)
+        content = _tool_result_as_json(raw_message)
     if content is None and role == "assistant":
         # What a model says in adjacent blocks is one text, which is only cut where it cites something.
         content = join_pieces(pieces, "")
     elif content is None:
         content = join_pieces(pieces)
-    name = first_value(item, "name", "function")
+    name = first_value(raw_message, "name", "function")
     return Message(
         role=role,
         content=content,
@@ -385,15 +389,15 @@ def _read_tool_call(call: object) -> ToolCall:
     return ToolCall(name=str(name) if name else "", arguments=arguments)
 
 
-def _tool_result_as_json(item: object) -> str | None:
+def _tool_result_as_json(raw_result: object) -> str | None:
     """A tool result that is a mapping with more than a content, as JSON: that is what the tool returned."""
     # With a `tool_call_id` it is a message, whose other keys are no result.
-    if not is_mapping(item) or "tool_call_id" in item:
+    if not is_mapping(raw_result) or "tool_call_id" in raw_result:
         return None
     result: dict[str, Any] = {}
-    for key in item:
-        if key not in ABOUT_A_RESULT and item[key] is not None:
-            result[key] = item[key]
+    for key in raw_result:
+        if key not in ABOUT_A_RESULT and raw_result[key] is not None:
+            result[key] = raw_result[key]
     if len(result) < 2:  # noqa: PLR2004  more than a content
         return None
     return as_json(result)
@@ -402,45 +406,45 @@ def _tool_result_as_json(item: object) -> str | None:
 # --- documents --------------------------------------------------------------------------------------------
 
 
-def _read_document(field: str, item: object) -> Document:
+def _read_document(field: str, raw_document: object) -> Document:
     """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
-    if isinstance(item, Document):
-        return item
-    if isinstance(item, str):
-        return Document(content=item)
+    if isinstance(raw_document, Document):
+        return raw_document
+    if isinstance(raw_document, str):
+        return Document(content=raw_document)
     has_string = False
     contents: list[list[Piece]] = []
-    values = [first_value(item, name) for name in CONTENT_NAMES]
+    values = [first_value(raw_document, name) for name in CONTENT_NAMES]
     for value in values:
         if value is not None:
             has_string = has_string or isinstance(value, str)
             contents.append(read_content(value))
     text = _join_contents(contents)
 
-    title = first_value(item, "title")
+    title = first_value(raw_document, "title")
     if not title:
-        title = first_value(first_value(item, "metadata"), "title")
+        title = first_value(first_value(raw_document, "metadata"), "title")
     author = None
-    if role_of(item):
-        author = first_value(item, "name")
-    is_result_by_title = _is_tool_result_by_title(item)
-    is_result = _is_tool_result(item) or is_result_by_title
+    if role_of(raw_document):
+        author = first_value(raw_document, "name")
+    is_result_by_title = _is_tool_result_by_title(raw_document)
+    is_result = _is_tool_result(raw_document) or is_result_by_title
 
     content = None
     if is_result:
-        content = _tool_result_as_json(item)
+        content = _tool_result_as_json(raw_document)
     if content is None:
         content = text
     # An empty string is a document without text, but what has a title and no text was read wrongly. A tool
     # may return nothing.
     may_be_blank = has_string and (is_result or not title)
     if not content and not may_be_blank:
-        _refuse(field, DOCUMENTS, item)
+        _refuse(field, DOCUMENTS, raw_document)
     return Document(
         content=content,
         title=str(title or author or ""),
         kind="tool" if is_result else "knowledge",
-        holds_media=_is_marked_as_media(item) or _has_media(contents),
+        holds_media=_is_marked_as_media(raw_document) or _has_media(contents),
         untitled=text if is_result_by_title else None,
     )
 
@@ -463,32 +467,32 @@ def _has_media(contents: Iterable[Sequence[Piece]]) -> bool:
     return False
 
 
-def _is_tool_result(item: object) -> bool:
+def _is_tool_result(raw_document: object) -> bool:
     """Whether a document's kind or, if it has none, its role says so."""
-    kind = first_value(item, "kind")
+    kind = first_value(raw_document, "kind")
     if kind is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
-    return role_of(item) == "tool" and first_value(item, "role", "tool_call_id") is not None
+    return role_of(raw_document) == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
 
 
-def _is_tool_result_by_title(item: object) -> bool:
+def _is_tool_result_by_title(raw_document: object) -> bool:
     """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
-    if not is_mapping(item) or first_value(item, "kind", "role") is not None:
+    if not is_mapping(raw_document) or first_value(raw_document, "kind", "role") is not None:
         return False
-    return str(first_value(item, "title")).startswith(TOOL_TITLE)
+    return str(first_value(raw_document, "title")).startswith(TOOL_TITLE)
 
 
-def _split_document(field: str, item: object) -> Sequence[object]:
-    """The item itself; of a message with tools' results in its content, the messages that it is."""
-    if isinstance(item, str):
-        return [item]
-    content = first_value(item, "content")
+def _split_document(field: str, raw_document: object) -> Sequence[object]:
+    """The document itself; of a message with tools' results in its content, the messages that it is."""
+    if isinstance(raw_document, str):
+        return [raw_document]
+    content = first_value(raw_document, "content")
     if is_list(content):
         for block in content:
             if read_block(block).sort == "result":
-                return _read_messages(field, item)
-    return [item]
+                return _read_messages(field, raw_document)
+    return [raw_document]
 
 
 def _without_title(field: str, document: Document) -> Document:
@@ -517,8 +521,8 @@ def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, 
     if isinstance(value, str):
         return value
     messages: list[Message] = []
-    for item in _split_items(value):
-        messages += _read_messages(field, item)
+    for raw_message in _split_parts(value):
+        messages += _read_messages(field, raw_message)
     return tuple(messages)
 
 
@@ -530,13 +534,13 @@ def _read_documents(field: str, value: object) -> tuple[Document, ...]:
         if is_blank(value):
             return ()
     if is_list(value):
-        for item in value:
+        for raw_document in value:
             # A row of a table would look like a pair of role and text.
-            if is_list(item):
-                _refuse(field, DOCUMENTS, item)
+            if is_list(raw_document):
+                _refuse(field, DOCUMENTS, raw_document)
     documents: list[Document] = []
-    for item in _split_items(value):
-        for part in _split_document(field, item):
+    for raw_document in _split_parts(value):
+        for part in _split_document(field, raw_document):
             documents.append(_read_document(field, part))
     return tuple(documents)
 
@@ -560,8 +564,8 @@ def _read_reference(field: str, value: object) -> str:
 
 def _read_answers(field: str, value: object) -> tuple[str, ...]:
     answers: list[str] = []
-    for item in _split_items(value):
-        answer = _read_string(field, item)
+    for answer_value in _split_parts(value):
+        answer = _read_string(field, answer_value)
         if answer.strip():
             answers.append(answer)
     return tuple(answers)
