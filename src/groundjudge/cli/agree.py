@@ -222,6 +222,7 @@ def _disagreement_lines(disagreement: Disagreement) -> list[str]:
     passed = "passed" if disagreement.passed else "not passed"
     label = disagreement.word or f"{disagreement.label:.3g}"
     lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]
+    # A reason may be as long as a reply, and there is one for each disagreement.
     reason = shorten(disagreement.reason or "", MAX_REASON, placeholder=" ...")
     if reason:
         lines.append(f"    {reason}")

@@ -154,6 +154,7 @@ def submit(
             limits["max_requests"] = max_requests
         if max_tokens_per_batch:
             limits["max_tokens_per_batch"] = max_tokens_per_batch
+        # The folder is made last: what is refused above leaves none.
         with open_state(state_folder(out), is_new=True) as state:
             run = make_submission(state, selection, judges, rows, limits)
             if state.settings:
@@ -253,6 +254,7 @@ def collect(
         run = load_submission(state)
         wait_between = every if wait else None
         has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
+        # What fails in a further batch is asked for in yet another one, until nothing is left to ask.
         while has_all and finish == "batch":
             planned = _plan(run, out, resume=True).parts
             if not planned:
@@ -263,6 +265,7 @@ def collect(
         limits = None
         if has_all and finish == "online":
             limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
+        # While batches are running, this writes what no answer can change any more.
         totals = _write_answers(run, out, prices, limits=limits, has_all=has_all)
         if not has_all:
             n_running = sum(not part.is_settled for part in state.parts)
@@ -356,7 +359,7 @@ def cancel(out: SubmittedOut) -> None:
             if part.step == "created":
                 provider = run.providers[part.model]
                 batch = fetch_batch(part, provider)
-                if not batch.is_ended:
+                if not batch.is_ended:  # providers refuse to cancel what has ended
                     batch = provider.batch(part.batch.id, cancel=True)
                 say(part_line(state.change(part, batch=batch)))
             elif part.step == "planned":
@@ -580,6 +583,7 @@ def _show_totals(  # noqa: PLR0917  what there is to show
 ) -> None:
     """Print the totals, and the tokens that were used in batches and online with their costs."""
     show_run(screen, judges, rows, totals)
+    # What was answered in a batch costs half, what is asked for online does not.
     batch_prices = prices.times(BATCH_SHARE) if prices else None
     if answers.usage.total_tokens:
         screen.text(*usage_lines(answers.usage, batch_prices, " in batches"))

@@ -125,7 +125,7 @@ def _judge_pairs(
     if len(chosen) > MAX_JUDGES:
         fail("--judge can be given at most twice: once for each file")
     if chosen:
-        return [(chosen[0], chosen[-1])]
+        return [(chosen[0], chosen[-1])]  # one name stands for the same judge in both files
     if len(first) == len(second) == 1:
         return [(min(first), min(second))]
     if first.isdisjoint(second):

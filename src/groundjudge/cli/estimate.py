@@ -58,6 +58,7 @@ def estimate(
     """
     with report_errors():
         prices = options.prices_of(price_in, price_out)
+        # Calls and tokens are the same for every model; a panel needs to know how many there are.
         models = model or [UNNAMED_MODEL]
         selection = JudgeSelection(
             judge, models, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles

@@ -71,8 +71,10 @@ def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile
     if not judges:
         return file
     chosen: list[Verdict] = []
+    # A judge that is named twice is measured once.
     for judge in dict.fromkeys(judges):
         chosen += file.by_judge(judge)
+    # Other judges show labels in words that the chosen ones did not give.
     others = tuple(verdict for verdict in verdicts if verdict.judge not in judges)
     return replace(file, verdicts=tuple(chosen), others=others)
 
@@ -152,6 +154,7 @@ def join_labels(
             f"{file.path}: no labelled case has a score: {_why_unscored(unscored)}; "
             "`groundjudge agree --count-unscored wrong` counts such cases"
         )
+    # Other ids are what is wrong most often: the first ones show it.
     if not unscored:
         judged_id = _first_id(file.verdicts)
         labelled_id = next(iter(labels.by_case), None)
@@ -195,6 +198,7 @@ def thresholds_for(option: str | None, *verdict_sets: Sequence[Verdict]) -> tupl
     """
     if option is None:
         return None, []
+    # A file that is called like a number would have to be named by a path, as in ./0.5.
     try:
         number = float(option)
     except ValueError:
@@ -221,6 +225,7 @@ def _fitted_thresholds(path: str, verdict_sets: Sequence[Sequence[Verdict]]) -> 
                 if warning:
                     warnings.append(warning)
     thresholds = {judge: calibration.threshold for judge, calibration in calibrations.items()}
+    # A judge that is compared with several others would repeat its warnings.
     return thresholds, list(dict.fromkeys(warnings))
 
 
@@ -277,6 +282,7 @@ def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Ver
     judged_hashes = {verdict.case_id: verdict.case_hash for verdict in latest_verdicts(verdicts)[0]}
     for case in cases:
         judged_hash = judged_hashes.get(case.id)
+        # A verdict without a key, such as one on a row that could not be read, has no hash.
         if judged_hash and judged_hash != case_hash(case, rubric.inputs):
             remedy = "give the file that was judged, read in the same way (--fields, --format)"
             fail(f"the case {case.id!r} is not what was judged under this id: {remedy}")

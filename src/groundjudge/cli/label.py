@@ -128,6 +128,7 @@ def label(
             [("--out", path) for path in (*pages, sample_file)],
             [("the file of cases", cases), ("the file of verdicts", verdicts)],
         )
+        # The sample is data, which labels refer to; the pages can be made again of it.
         until_written.enter_context(hold_file("--out", sample_file, overwrite=overwrite))
         if not overwrite:
             for path in pages:
@@ -340,6 +341,7 @@ def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
     for pass_rate in true_rate.own:
         rows.append([f"{_short_signature(pass_rate.signature)} passes", with_interval(pass_rate.passed)])
     screen.table(["", "share [95 %]"], rows)
+    # How many labels would be needed to know as much without the judge.
     gain = "the judge added nothing to the labels"
     if true_rate.worth > n_labels:
         gain = f"the judge makes {n_labels:,} labels as good as {true_rate.worth:,}"

@@ -191,7 +191,7 @@ class RowOptions:
             path = path.strip()
             if not path:
                 fail(f"--fields {assignment}: expected FIELD=PATH, such as --fields query=inputs.question")
-            if name in paths:
+            if name in paths:  # a dictionary would keep the last one, and nobody would notice
                 fail(f"--fields {assignment}: {name} is already read from {paths[name]}: leave one out")
             paths[name] = path
         inputs: list[str] | None = None
@@ -314,6 +314,7 @@ def prices_of(price_in: float | None, price_out: float | None) -> Prices | None:
     """Make the prices of tokens, in any currency; None without them. Exit if there is only one of them."""
     if price_in is None and price_out is None:
         return None
+    # A cost of prompts alone would be taken for the whole.
     if price_in is None or price_out is None:
         fail("--price-in and --price-out belong together: add the other one")
     return Prices(price_in, price_out)

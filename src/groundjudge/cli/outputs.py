@@ -38,6 +38,7 @@ def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tupl
             continue
         identity = _identity(path, sys.stdout)
         name = "stdout" if path == STDIO else f"{option} {path}"
+        # By identity: a file has other names by links, by `sub/../` and by the shell's redirection.
         if identity and identity in uses:
             fail(f"{name} is {uses[identity]}: choose another file")
         folder = Path(path).parent
@@ -80,6 +81,7 @@ def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[No
     if path is None:
         yield
         return
+    # From before the work: of two commands that began at once, one would replace what the other wrote.
     in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
     with lock_file(Path(path), in_use):
         if is_nonempty_file(path) and not overwrite:
@@ -96,6 +98,7 @@ def write_page(path: str, html: str) -> int:
 
 def check_page(path: str) -> None:
     """Exit if a page would be written over a file that is not a page of this library."""
+    # A page is made of other files and can be made again; what else has that name may be all there is.
     if is_nonempty_file(path) and not is_page(path):
         remedy = "it is not a page of groundjudge: choose another file"
         fail(f"--out {path} already exists, and {remedy}")

@@ -164,6 +164,7 @@ def probe(
         rows = row_options.read(cases, [rubric]) if cases else None
         plan = plan_of(rubric, rows, without or ())
         to_judge = [trial.case for trial in plan.trials]
+        # Counting needs no model, and so none needs to be named.
         if estimate:
             show_estimates(estimate_judges(rubric, to_judge), prices)
             return
@@ -173,6 +174,7 @@ def probe(
             [("the file of cases", cases), *selection.prompt_files],
         )
         refuse_table(out)
+        # A card that must not be replaced is refused before anything is asked.
         until_written.enter_context(hold_file("--card", card, overwrite=overwrite))
         (loaded_judge,) = selection.judges(cache=cache)
         limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
@@ -204,6 +206,7 @@ def _missed_limits(card: Card, min_detection: float | None, max_attack_success: 
         missed_limits.append(
             f"detection is {_share_text(detection)}, and --min-detection is {min_detection:g}"
         )
+    # Each attack by itself: the mean of a family hides one that always succeeds.
     strongest: str | None = None
     success: float | None = None
     for edit_figures in card.edits:

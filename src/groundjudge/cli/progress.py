@@ -88,7 +88,7 @@ class ProgressLine:
 
             self._update_bar = update_bar
             yield advance_bar
-            self._update_bar = None
+            self._update_bar = None  # a message that comes later has no bar
 
     def _print_line(self) -> None:
         """Print how far the run is, now and then; a terminal without a bar shows the verdicts themselves."""

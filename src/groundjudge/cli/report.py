@@ -90,6 +90,7 @@ def report(
         label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
         _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)
+        # Read once: they may come from stdin, and labels are looked for in them, too.
         rows: list[FileRow] = []
         if cases:
             rows += row_options.read(cases)

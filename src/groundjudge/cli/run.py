@@ -105,6 +105,7 @@ def run(
     """
     with report_errors(), ExitStack() as until_written:
         prices = options.prices_of(price_in, price_out)
+        # A pipe or a file takes the verdicts; on a terminal they would hide the table.
         if out is None and not sys.stdout.isatty():
             out = STDIO
         lines = _lines_path(out, overwrite=overwrite)
@@ -116,8 +117,10 @@ def run(
             [("the file of cases", cases), *selection.prompt_files],
         )
         judges = selection.judges(stop, cache=cache)
+        # A wrong path is reported before anything is opened to write.
         check_cases(cases)
         if out != lines:
+            # Whether the table may be replaced is decided by its lines.
             until_written.enter_context(hold_file("--out", out, overwrite=True))
         rows = options.RowOptions(file_format, paths, encoding, limit).case_file(cases, judges, full)
         limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
@@ -135,6 +138,7 @@ def run(
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
+        # A case that is named twice is printed once.
         for case_id in dict.fromkeys(full or ()):
             show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.sources(case_id))
         exit_after_run(rows, totals, out, min_coverage)

@@ -48,6 +48,7 @@ def judge_rows(
         kept_ids: the ids of the cases whose verdicts are kept.
     """
     with open_out(out, judges, output) as verdict_file:
+        # A judge that no row names has a line in the table, too.
         tally = Tally(judge.name for judge in judges)
         totals = RunTotals(tally, kept_ids, verdict_file.previous)
         progress = ProgressLine(count, totals, prices, out)
@@ -63,6 +64,7 @@ def judge_rows(
 
 def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals) -> None:
     """Print the totals of a run: the summaries, the errors, what no row has, and what was reused."""
+    # Without rows there is nothing to summarise, and `exit_after_run` says so.
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
     screen.text(*_error_lines(totals), *_missing_inputs(judges, totals, rows), *reused_lines(totals))
@@ -110,7 +112,7 @@ def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
         return
     reason = in_options(totals.stopped.message, totals.stopped.subject)
     message = f"stopped: {reason}"
-    if out is not None and out != STDIO:
+    if out is not None and out != STDIO:  # what went to stdout cannot be continued
         message += f"; the finished verdicts are in {out}, continue with --resume"
     fail(message, status=INCOMPLETE)
 
@@ -142,6 +144,7 @@ def exit_after_run(
     if all(summary.n == summary.errors.get("missing_field", 0) for summary in summaries):
         fail(f"{nothing} lacks a required input: see above")
     fail_if_stopped(totals, out)
+    # A row that cannot be read is in no judge's coverage.
     if totals.n_unreadable:
         is_complete = False
     for summary in summaries:
@@ -221,8 +224,9 @@ def _missing_inputs(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFil
     """Name the inputs that no row has, for each judge that could not judge anything."""
     idle_judges: set[str] = set()
     for summary in totals.tally.summaries():
-        if summary.n and not summary.n_ok:
+        if summary.n and not summary.n_ok:  # one score shows that the inputs were there
             idle_judges.add(summary.judge)
+    # The keys of the rows show which name a field has there.
     keys = ", ".join(sorted(rows.keys)[:MAX_KEYS]) or "nothing"
     lines: list[str] = []
     for judge in judges:

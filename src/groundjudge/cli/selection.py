@@ -54,6 +54,7 @@ class JudgeSelection:
         """The judges' names, each once."""
         if not self.judge:
             return names()
+        # A judge that is named twice is asked once; votes are asked for with --repeats.
         return list(dict.fromkeys(self.judge))
 
     @property
@@ -87,6 +88,7 @@ class JudgeSelection:
         if cache:
             models = [CachedModel(model, cache) for model in models]
         judges = self._voters(models, "never" if in_batches else stop)
+        # Two prompt files may have one name inside, and summaries are by name.
         duplicate = find_duplicate(judge.name for judge in judges)
         if duplicate:
             fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
@@ -104,6 +106,7 @@ class JudgeSelection:
             fail(MAKE_VOTES)
         if len(models) > 1 and not self.panel:
             fail(MAKE_PANEL)
+        # All built-in judges would be one panel, and they answer on different scales.
         if self._judges_vote and not self.judge:
             fail(NAME_JUDGES)
         if self._judges_vote and len(self.names) == 1:
@@ -119,6 +122,7 @@ class JudgeSelection:
         if model_of is None:
             model_of = as_model
         models = [model_of(name) for name in self.model or ()]
+        # Votes and verdicts are told apart by the names of models.
         duplicate = find_duplicate(model.name for model in models)
         if duplicate:
             remedy = "to ask one model several times, use --repeats"

@@ -101,6 +101,7 @@ def _example_case(rubric: Rubric) -> Case:
     rows: list[dict[str, Any]] = []
     for line in CASES.read_text(encoding="utf-8").strip().split("\n"):
         rows.append(json.loads(line))
+    # The sort keeps the order of the others.
     rows.sort(key=lambda row: rubric.name not in row["judges"])
     fields: dict[str, Any] = {}
     for field_name in ALIASES:

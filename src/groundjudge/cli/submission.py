@@ -67,6 +67,7 @@ def make_submission(
     judge_files: list[str] = []
     for name in selection.names:
         judge_files.append(name if name in names() else str(Path(name).resolve()))
+    # Batches can be fetched only where they were sent to.
     endpoints: dict[str, str] = {}
     for model in models_of(judges):
         endpoints[model.name] = str(getattr(model, "endpoint", ""))
@@ -77,6 +78,7 @@ def make_submission(
         "fields": dict(rows.fields),
         "encoding": rows.encoding,
         "limit": rows.limit,
+        # A later `submit` may change the limits of a run that waits for the provider.
         "limits": {**state.settings.get("limits", {}), **limits},
         "selection": {**asdict(selection), "judge": judge_files},
         "identities": {judge.name: judge.identity for judge in judges},
