@@ -31,25 +31,29 @@ def rows(n: int) -> list[dict[str, Any]]:
 
 def number_of(body: Mapping[str, Any]) -> int:
     """The number of the row that a request is about."""
-    found = re.search(r"Number (\d+)\?", json.dumps(body["messages"]))
-    assert found
-    return int(found[1])
+    match = re.search(r"Number (\d+)\?", json.dumps(body["messages"]))
+    assert match
+    return int(match[1])
 
 
 def by_number(answers: Mapping[int, LineAnswer | Callable[[int], LineAnswer]]) -> Script:
     """A script that answers by the row's number, or by how many messages the request has; else well."""
 
-    def answered(body: dict[str, Any]) -> LineAnswer:
+    def answer_request(body: dict[str, Any]) -> LineAnswer:
         answer = answers.get(number_of(body), GOOD)
+        if not callable(answer):
+            return answer
         n_turns = sum(message["role"] != "system" for message in body["messages"])
-        return answer(n_turns) if callable(answer) else answer
+        return answer(n_turns)
 
-    return answered
+    return answer_request
 
 
 def unreadable_once(n_turns: int) -> LineAnswer:
     """An answer that cannot be read to the first request, and a good one to the second."""
-    return "I would rather not say." if n_turns == 1 else GOOD
+    if n_turns == 1:
+        return "I would rather not say."
+    return GOOD
 
 
 def environment(server: BatchStandIn) -> dict[str, str]:
@@ -67,6 +71,8 @@ class BatchCommands:
         folder: where the files are.
         model: the model's name.
         options: of `submit`.
+        patience: how long both commands look for a lost batch.
+        collect_options: of `collect`.
     """
 
     server: BatchStandIn
@@ -85,8 +91,8 @@ class BatchCommands:
     def out(self) -> Path:
         return self.folder / "v.jsonl"
 
-    def write_cases(self, listed: list[dict[str, Any]]) -> None:
-        self.cases.write_text("".join(f"{json.dumps(row)}\n" for row in listed))
+    def write_cases(self, cases: list[dict[str, Any]]) -> None:
+        self.cases.write_text("".join(f"{json.dumps(row)}\n" for row in cases))
 
     @property
     def to_submit(self) -> list[str]:
@@ -114,6 +120,9 @@ class BatchCommands:
 
     def results(self) -> dict[str, float | str | None]:
         """The score or the error's code of each row; no row has two verdicts."""
-        found = {str(each.case_id): each.error.code if each.error else each.score for each in self.verdicts()}
-        assert len(found) == len(self.verdicts())
-        return found
+        results: dict[str, float | str | None] = {}
+        for verdict in self.verdicts():
+            case_id = str(verdict.case_id)
+            assert case_id not in results, f"two verdicts on row {case_id}"
+            results[case_id] = verdict.error.code if verdict.error else verdict.score
+        return results

@@ -50,7 +50,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Runs a command, with a model that stands for every name."""
 
     def call(
-        *arguments: str | Path, model: object = None, given: str | bytes | None = None, columns: int = 200
+        *arguments: str | Path, model: object = None, stdin: str | bytes | None = None, columns: int = 200
     ) -> Result:
         if model is not None:
 
@@ -58,23 +58,21 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
                 return model
 
             monkeypatch.setattr("groundjudge.cli.selection.as_model", stand_in)
-        given_arguments = [*map(str, arguments)]
+        words = [str(argument) for argument in arguments]
         runner = CliRunner(env={"COLUMNS": str(columns)})
-        return runner.invoke(with_one_command(given_arguments), given_arguments, input=given)
+        return runner.invoke(with_one_command(words), words, input=stdin)
 
     return call
 
 
 def with_one_command(arguments: Sequence[str]) -> typer.Typer:
     """The app with the command that the arguments name: Typer sets up every command anew for each call."""
-    named = [
-        info for info in app.registered_commands if getattr(info.callback, "__name__", None) in arguments[:1]
-    ]
-    if not named:
-        return app
-    smaller = copy(app)
-    smaller.registered_commands = named
-    return smaller
+    for info in app.registered_commands:
+        if getattr(info.callback, "__name__", None) in arguments[:1]:
+            smaller = copy(app)
+            smaller.registered_commands = [info]
+            return smaller
+    return app
 
 
 @pytest.fixture
@@ -90,7 +88,10 @@ def file_of(tmp_path: Path) -> Callable[..., Path]:
 
     def write(*rows: Mapping[str, Any] | str) -> Path:
         path = tmp_path / "cases.jsonl"
-        path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+        with path.open("w") as file:
+            for row in rows:
+                line = row if isinstance(row, str) else json.dumps(row)
+                file.write(f"{line}\n")
         return path
 
     return write
@@ -123,9 +124,9 @@ for arguments in json.loads(sys.argv[1]):
 
 def several_on_a_terminal(*commands: Sequence[str]) -> list[str]:
     """What each of several commands shows on a terminal, all in one process; each must end well."""
-    status, seen = on_a_terminal(json.dumps(commands), program=[sys.executable, "-c", SEVERAL])
-    assert status == 0, seen
-    return seen.split("= the end")[:-1]
+    status, output = on_a_terminal(json.dumps(commands), program=[sys.executable, "-c", SEVERAL])
+    assert status == 0, output
+    return output.split("= the end")[:-1]
 
 
 def on_a_terminal(
@@ -134,26 +135,29 @@ def on_a_terminal(
     program: Sequence[str] = COMMAND,
     **environment: str,
 ) -> tuple[int, str]:
-    """Run a command on a terminal of its own; gives its status and what was seen, which `see` gets so far."""
+    """Run a command on a terminal of its own; gives its status and its output, which `see` gets so far."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(program[0], [*program, *map(str, arguments)], {**os.environ, **environment})  # noqa: S606
-    seen, ready = b"", True
+        words = [str(argument) for argument in arguments]
+        os.execve(program[0], [*program, *words], {**os.environ, **environment})  # noqa: S606
+    output = b""
     with suppress(OSError):  # how Linux says that the other side is closed
-        while ready := bool(select.select([terminal], [], [], 60)[0]):
-            if not (read := os.read(terminal, 65536)):
+        while True:
+            ready, _, _ = select.select([terminal], [], [], 60)
+            assert ready, "nothing was printed for a minute"
+            chunk = os.read(terminal, 65536)
+            if not chunk:
                 break
-            seen += read
-            see(seen)
-    assert ready, "nothing was printed for a minute"
+            output += chunk
+            see(output)
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), seen.decode()
+    return os.waitstatus_to_exitcode(status), output.decode()
 
 
 def run_program(code: str, *arguments: str) -> tuple[int, str, str]:
     """Run a program that can import what tests import; its exit status, stdout and stderr."""
-    done = subprocess.run(  # noqa: S603  this very Python
+    process = subprocess.run(  # noqa: S603  this very Python
         [sys.executable, "-W", "always", "-c", code, *arguments],
         capture_output=True,
         text=True,
@@ -161,4 +165,4 @@ def run_program(code: str, *arguments: str) -> tuple[int, str, str]:
         check=False,
         cwd=Path(__file__).parent,
     )
-    return done.returncode, done.stdout, done.stderr
+    return process.returncode, process.stdout, process.stderr

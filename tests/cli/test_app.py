@@ -13,7 +13,8 @@ from groundjudge.cli.app import app
 def test_version_and_help(invoke: Invoke) -> None:
     assert invoke("--version").stdout == f"groundjudge {__version__}\n"
     for command in ("", "run", "batch submit"):
-        short, long = (invoke(*command.split(), option) for option in ("-h", "--help"))
+        short = invoke(*command.split(), "-h")
+        long = invoke(*command.split(), "--help")
         assert (short.exit_code, short.stdout) == (0, long.stdout)
         assert "-h, --help" in short.stdout
 
@@ -21,19 +22,27 @@ def test_version_and_help(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        ("groundjudge es", ["estimate"]),
-        ("groundjudge run --max", ["--max-calls", "--max-tokens"]),
-        ("groundjudge run cases.jsonl --judge ", names()),
-        ("groundjudge show pas", ["passage_quality"]),
-        ("groundjudge run cases --format ", ["jsonl", "json", "csv", "tsv", "parquet"]),
-        ("groundjudge run --judge my_judge.pro", []),
+        pytest.param("groundjudge es", ["estimate"], id="a command"),
+        pytest.param("groundjudge run --max", ["--max-calls", "--max-tokens"], id="options"),
+        pytest.param("groundjudge run cases.jsonl --judge ", names(), id="all judges"),
+        pytest.param("groundjudge show pas", ["passage_quality"], id="a judge as an argument"),
+        pytest.param(
+            "groundjudge run cases --format ", ["jsonl", "json", "csv", "tsv", "parquet"], id="choices"
+        ),
+        pytest.param("groundjudge run --judge my_judge.pro", [], id="a prompt file is left to the shell"),
     ],
 )
 def test_the_shell_completes(typed: str, completed: list[str]) -> None:
-    position = str(len(typed.split()) - (not typed.endswith(" ")))
-    asked = {"_GROUNDJUDGE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": position}
-    done = CliRunner(env=asked).invoke(app, prog_name="groundjudge")
-    assert (done.stdout.split(), done.stderr) == (completed, "")
+    position = len(typed.split())
+    if not typed.endswith(" "):
+        position -= 1  # the last word is the one to complete
+    environment = {
+        "_GROUNDJUDGE_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(position),
+    }
+    result = CliRunner(env=environment).invoke(app, prog_name="groundjudge")
+    assert (result.stdout.split(), result.stderr) == (completed, "")
 
 
 def test_the_shell_is_given_a_script(invoke: Invoke) -> None:

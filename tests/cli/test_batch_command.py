@@ -33,11 +33,11 @@ def test_a_run_is_submitted_and_collected(batches: Any, model: str) -> None:
     assert run.invoke("batch", "status", run.out).exit_code == 0
     assert {*run.server.paid().values()} == {1}
     assert len(run.server.batches) == 3
-    written = run.out.read_bytes()
+    content = run.out.read_bytes()
     assert run.submit().exit_code == 0
     again = run.collect("--finish", "online")
     assert (again.exit_code, "5 verdicts reused" in again.output) == (0, True)
-    assert run.out.read_bytes() == written
+    assert run.out.read_bytes() == content
     assert not run.server.chats
     assert len(run.server.batches) == 3
 
@@ -47,12 +47,15 @@ def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> N
     run.submit()
     (_, second) = run.server.batches.values()
     second.stages = ["in_progress"] * 9
-    _, _, running = (run.invoke("batch", "collect", run.out) for _ in range(3))
+    for _ in range(2):
+        run.invoke("batch", "collect", run.out)
+    running = run.invoke("batch", "collect", run.out)
     assert (running.exit_code, "batches that have not ended: 1 of 2;" in running.output) == (1, True)
     assert run.results() == {"0": 1.0, "1": 1.0}
-    shown = dict(zip(*(line.split() for line in running.stdout.splitlines()[:2]), strict=True))
+    heading, cells = running.stdout.splitlines()[:2]
+    summary = dict(zip(heading.split(), cells.split(), strict=True))
     expected = {"ok": "2", "error": "0", "waiting": "2", "coverage": "0.500", "bounds": "0.500..1.000"}
-    assert expected.items() <= shown.items()
+    assert expected.items() <= summary.items()
     second.stages = ["completed"]
     collected = run.collect()
     assert (collected.exit_code, "waiting" in collected.stdout) == (0, False)
@@ -128,19 +131,27 @@ def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> N
 
 ANOTHER = "belongs to another run"
 OLD = "is a file, as in earlier versions, and not the folder of a submitted run: collect it with"
+NO_STATE = "is not the state of a submitted run"
+EXISTS = "continue it with --resume, or choose another file"
 STATE = "v.jsonl.batch/state.json"
 
 
 @pytest.mark.parametrize(
     ("path", "content", "command", "message"),
     [
-        *((None, "", name, "groundjudge batch submit") for name in ("collect", "status", "cancel")),
-        *((STATE, "{}", name, "is not the state of a submitted run") for name in ("submit", "status")),
-        *(("v.jsonl.batch", "{}", name, OLD) for name in ("submit", "status")),
-        ("cases.jsonl", "", "submit", "no row could be read"),
-        ("v.jsonl", "{}\n", "submit", "continue it with --resume, or choose another file"),
-        (None, "", "submit --out v.parquet", "choose a name that ends in .jsonl"),
-        (None, "", "submit --model offline --panel", "offline has no batches"),
+        pytest.param(None, "", "collect", "groundjudge batch submit", id="collect without a state"),
+        pytest.param(None, "", "status", "groundjudge batch submit", id="status without a state"),
+        pytest.param(None, "", "cancel", "groundjudge batch submit", id="cancel without a state"),
+        pytest.param(STATE, "{}", "submit", NO_STATE, id="submit with a broken state"),
+        pytest.param(STATE, "{}", "status", NO_STATE, id="status of a broken state"),
+        pytest.param("v.jsonl.batch", "{}", "submit", OLD, id="submit with the state of an old version"),
+        pytest.param("v.jsonl.batch", "{}", "status", OLD, id="status of the state of an old version"),
+        pytest.param("cases.jsonl", "", "submit", "no row could be read", id="no rows"),
+        pytest.param("v.jsonl", "{}\n", "submit", EXISTS, id="a file of verdicts that exists"),
+        pytest.param(None, "", "submit --out v.parquet", "choose a name that ends in .jsonl", id="a table"),
+        pytest.param(
+            None, "", "submit --model offline --panel", "offline has no batches", id="a model without batches"
+        ),
     ],
 )
 def test_nothing_is_sent_for_what_is_refused(
@@ -151,9 +162,9 @@ def test_nothing_is_sent_for_what_is_refused(
         (run.folder / path).parent.mkdir(exist_ok=True)
         (run.folder / path).write_text(content)
     name, *more = command.split()
-    refused = run.submit(*more) if name == "submit" else run.invoke("batch", name, run.out)
-    assert refused.exit_code == 2
-    assert message in refused.output
+    result = run.submit(*more) if name == "submit" else run.invoke("batch", name, run.out)
+    assert result.exit_code == 2
+    assert message in result.output
     assert not run.server.calls
 
 
@@ -163,8 +174,8 @@ def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.Mon
     assert "bad key" in run.submit().output
     status = run.invoke("batch", "status", run.out)
     assert (status.exit_code, "batch 1 (m): planned, 4 requests" in status.stdout) == (1, True)
-    refused = run.submit("--judge", "statement_groundedness")
-    assert (refused.exit_code, ANOTHER in refused.output) == (2, True)
+    another = run.submit("--judge", "statement_groundedness")
+    assert (another.exit_code, ANOTHER in another.output) == (2, True)
     assert "(another --fields)" in run.submit("--fields", "query=response").output
     assert run.collect().exit_code == 0
     assert {*run.server.paid().values()} == {1}
@@ -178,12 +189,14 @@ def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.Mon
 WRITE = ("batch", "write", "cases.jsonl", "--judge", "groundedness", "--model", "m", "--out")
 
 
-def answered(requests: str, script: Any, results: str) -> None:
+def answer_requests(requests: str, script: Any, results: str) -> None:
     """Answer a file of requests, as a provider or vLLM does, in another order."""
     bodies, errors = read_lines(Path(requests).read_bytes(), COMPLETIONS, 50_000)
     assert not errors
-    lines = [json.dumps(result_line(name, script(body))) for name, body in reversed(bodies.items())]
-    Path(results).write_text("".join(f"{line}\n" for line in lines))
+    with Path(results).open("w") as file:
+        for name, body in reversed(bodies.items()):
+            line = json.dumps(result_line(name, script(body)))
+            file.write(f"{line}\n")
 
 
 def test_requests_are_written_and_results_read(command: Invoke) -> None:
@@ -191,18 +204,20 @@ def test_requests_are_written_and_results_read(command: Invoke) -> None:
     run.write_cases([*rows(4), {**rows(1)[0], "id": "again"}])
     assert command(*WRITE, "requests.jsonl").exit_code == 0
     assert len(Path("requests.jsonl").read_text().splitlines()) == 4
-    answered("requests.jsonl", by_number({1: unreadable_once, 2: Status(400), 3: TRUNCATED}), "results.jsonl")
+    answer_requests(
+        "requests.jsonl", by_number({1: unreadable_once, 2: Status(400), 3: TRUNCATED}), "results.jsonl"
+    )
     with Path("results.jsonl").open("a") as file:
         file.write("{half")
-    read = ("batch", "read", "results.jsonl", "--cases", *WRITE[2:], run.out)
-    first = command(*read)
+    read_results = ("batch", "read", "results.jsonl", "--cases", *WRITE[2:], run.out)
+    first = command(*read_results)
     assert (first.exit_code, "lines that are not results: 1\n" in first.output) == (1, True)
     assert run.results() == {"0": 1.0, "1": "no_verdict", "2": "bad_request", "3": "truncated", "again": 1.0}
     # the second round
     assert command(*WRITE, "more.jsonl", "--answered", "results.jsonl").exit_code == 0
-    answered("more.jsonl", by_number({}), "rest.jsonl")
+    answer_requests("more.jsonl", by_number({}), "rest.jsonl")
     assert len(Path("rest.jsonl").read_text().splitlines()) == 2
-    assert command(*read, "--overwrite", "rest.jsonl").exit_code == 1
+    assert command(*read_results, "--overwrite", "rest.jsonl").exit_code == 1
     assert run.results() == {"0": 1.0, "1": 1.0, "2": "bad_request", "3": 1.0, "again": 1.0}
 
 
@@ -210,14 +225,15 @@ def test_requests_go_to_stdout_and_replace_nothing_when_an_input_cannot_be_read(
     run = BatchCommands(BatchStandIn(), command, Path())
     run.write_cases(rows(2))
     Path("requests.jsonl").write_text("kept\n")
-    refused = command(*WRITE, "requests.jsonl", "--overwrite", "--answered", "none.jsonl")
-    assert (refused.exit_code, "none.jsonl: No such file" in refused.output) == (2, True)
+    failed = command(*WRITE, "requests.jsonl", "--overwrite", "--answered", "none.jsonl")
+    assert (failed.exit_code, "none.jsonl: No such file" in failed.output) == (2, True)
     assert Path("requests.jsonl").read_text() == "kept\n"
     with run.cases.open("a") as file:
         file.write("{half\n")
-    written = command(*WRITE, "-")
-    assert len([json.loads(line) for line in written.stdout.splitlines()]) == 2
-    assert "2 requests written to stdout, for 2 rows; 1 rows could not be read" in written.stderr
+    result = command(*WRITE, "-")
+    requests = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(requests) == 2
+    assert "2 requests written to stdout, for 2 rows; 1 rows could not be read" in result.stderr
 
 
 @pytest.mark.soak
@@ -226,8 +242,7 @@ def test_a_run_that_was_begun_online_can_go_on_in_batches(batches: Any) -> None:
     run.write_cases(rows(2))
     run.invoke("run", run.cases, "--judge", "groundedness", "--model", "m", "--out", run.out)
     run.write_cases(rows(4))
-    refused = run.submit()
-    assert refused.exit_code == 2
+    assert run.submit().exit_code == 2
     assert run.submit("--resume").exit_code == 0
     assert sum(run.server.paid().values()) == 2
     assert run.collect().exit_code == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] =
     "no-json": (lambda _: [Raw(b"<html>")], "server", 1),
     "bad-request": (lambda _: [Status(400, "The prompt is too long.")], "bad_request", 1),
 }
+PLAN_NAMES = {plan.replace("-", ""): plan for plan in PLANS}
+"""The plans by their names without hyphens, as they stand in a response."""
 
 
 def row(plan: str) -> dict[str, Any]:
@@ -68,27 +70,32 @@ class Endpoint:
     """Answers each judge and row by the row's plan, and takes no temperature."""
 
     def __init__(self) -> None:
-        self.asked: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._judge_of = {
-            load(name, model=print).rubric.ask(row("good")).messages[0]["content"]: name for name in names()
-        }
+        self.n_requests: Counter[tuple[str, str]] = Counter()
+        self._judge_of: dict[str, str] = {}
+        for name in names():
+            instructions = load(name, model=print).rubric.ask(row("good")).messages[0]["content"]
+            self._judge_of[instructions] = name
 
     def __call__(self, body: dict[str, Any]) -> Answer:
         if "temperature" in body:
             return refuses("temperature")
         judge = self._judge_of[body["messages"][0]["content"]]
-        found = re.search(r"plan=([\w-]+);", body["messages"][1]["content"])
-        assert found
-        plan = next(each for each in PLANS if each.replace("-", "") == found[1])
-        answers = PLANS[plan][0](judge)
-        key = judge, plan
-        self.asked[key] += 1
-        return answers[min(self.asked[key], len(answers)) - 1]
+        match = re.search(r"plan=([\w-]+);", body["messages"][1]["content"])
+        assert match
+        plan = PLAN_NAMES[match[1]]
+        make_answers, _, _ = PLANS[plan]
+        answers = make_answers(judge)
+        n_earlier = self.n_requests[judge, plan]
+        self.n_requests[judge, plan] += 1
+        if n_earlier < len(answers):
+            return answers[n_earlier]
+        return answers[-1]
 
 
 def check(verdict: Verdict, plan: str) -> None:
     _, code, attempts = PLANS[plan]
-    assert (verdict.error.code if verdict.error else None, verdict.attempts) == (code, attempts), verdict
+    error_code = verdict.error.code if verdict.error else None
+    assert (error_code, verdict.attempts) == (code, attempts), verdict
     assert verdict.case_id == plan
     if code:
         assert (verdict.status, verdict.score, verdict.passed) == ("error", None, None)
@@ -122,7 +129,7 @@ def test_run_gives_every_row_its_due(
     assert "line 4" in unreadable.error.message
     missing = [verdict.error.code for verdict in verdicts if verdict.case_id == "bare" and verdict.error]
     assert missing == ["missing_field"] * len(names())
-    ok = sum(code is None for _, code, _ in PLANS.values())
+    n_ok = sum(code is None for _, code, _ in PLANS.values())
+    table = [line[:5] for line in words(result.output)]
     for name in names():
-        shown = [name, "0.750", str(ok), str(len(PLANS) + 1 - ok), "0"]
-        assert shown in [line[:5] for line in words(result.output)], result.output
+        assert [name, "0.750", str(n_ok), str(len(PLANS) + 1 - n_ok), "0"] in table, result.output

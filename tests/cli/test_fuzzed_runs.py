@@ -57,9 +57,11 @@ def command(*arguments: str) -> Result:
 
 def verdicts_of(out: Path) -> list[Verdict]:
     """All lines of a file, each of which is a verdict."""
-    found = [*read_verdicts(out)] if out.exists() else []
-    verdicts = [each for each in found if isinstance(each, Verdict)]
-    assert verdicts == found
+    verdicts: list[Verdict] = []
+    if out.exists():
+        for verdict in read_verdicts(out):
+            assert isinstance(verdict, Verdict)
+            verdicts.append(verdict)
     return verdicts
 
 
@@ -71,17 +73,22 @@ def check_run(
     suffix: str,
 ) -> list[Verdict]:
     """Run, and resume with each further script; gives the verdicts in the end."""
-    model, verdicts, n_before = f"m{next(NUMBERS)}", list[Verdict](), 0
+    model = f"m{next(NUMBERS)}"
+    verdicts: list[Verdict] = []
+    n_before = 0
     with TemporaryDirectory() as folder:
-        path, out = Path(folder, f"cases{suffix}"), Path(folder, "out.jsonl")
+        path = Path(folder, f"cases{suffix}")
         path.write_bytes(cases)
+        out = Path(folder, "out.jsonl")
         for script in scripts:
             endpoint.answer_with(script)
             more = ["--resume"] if out.exists() else []
             command("run", str(path), "--judge", JUDGE, "--model", model, "--out", str(out), *options, *more)
             verdicts = verdicts_of(out)
-            assert all((each.score is None) == (each.status != "ok") for each in verdicts)
-            n_scored = sum(each.score is not None for each in verdicts)
+            n_scored = 0
+            for verdict in verdicts:
+                assert (verdict.score is None) == (verdict.status != "ok")
+                n_scored += verdict.score is not None
             assert n_scored - n_before <= endpoint.n_scorable, "a score without a completion"
             n_before = n_scored
     return verdicts
@@ -103,13 +110,14 @@ def check(
     cases, suffix = file
     verdicts = check_run(endpoint, cases, [*scripts, GOOD_ENDPOINT], options, suffix)
     again = check_run(endpoint, cases, [GOOD_ENDPOINT], options, suffix)
-    assert Counter(each.case_id for each in verdicts) == Counter(each.case_id for each in again)
+    ids = Counter(verdict.case_id for verdict in verdicts)
+    assert ids == Counter(verdict.case_id for verdict in again)
     if suffix == ".jsonl":
         rows = rows_in(cases)
         if not any("judges" in row for row in rows):  # such a row says how many verdicts it gets
             assert len(verdicts) == len(rows)
-        known = [each.score for each in verdicts if each.case_id == KNOWN_ID]
-        assert known == [1.0][: len(rows)]
+        known_scores = [verdict.score for verdict in verdicts if verdict.case_id == KNOWN_ID]
+        assert known_scores == [1.0][: len(rows)]
 
 
 OPTIONS = st.sampled_from(

@@ -43,31 +43,56 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("arguments", "out", "what"),
     [
-        (REPORT, "--out soft-v.jsonl", "the file of verdicts"),
-        (REPORT, "-o hard-c.jsonl", "the file of cases"),
-        (REPORT, "-o sub/../l.jsonl", "the file of labels"),
-        (REPORT, "-o t.json", "the file of thresholds"),
-        ("report v.jsonl", "-o ABSOLUTE/sub/../v.jsonl", "the file of verdicts"),
-        (CALIBRATE, "--out v.jsonl", "the file of verdicts"),
-        ("calibrate v.jsonl --labels v.jsonl", "--out v.jsonl", "the file of labels"),
-        (RUN, "--out soft-soft-c.jsonl", "the file of cases"),
-        (RUN, "--judge hard-own.prompty --out soft-own.prompty", "the prompt file of a judge"),
-        (RUN, "--out o.jsonl --cache c.jsonl", "the file of cases"),
-        (RUN, "--judge own.prompty --cache own.prompty", "the prompt file of a judge"),
-        (RUN, "--out v.jsonl --cache hard-v.jsonl", "the file --out"),
-        (RUN, "--out new.jsonl --cache sub/../new.jsonl", "the file --out"),
+        pytest.param(REPORT, "--out soft-v.jsonl", "the file of verdicts", id="a page over a soft link"),
+        pytest.param(REPORT, "-o hard-c.jsonl", "the file of cases", id="a page over a hard link"),
+        pytest.param(REPORT, "-o sub/../l.jsonl", "the file of labels", id="a page by another path"),
+        pytest.param(REPORT, "-o t.json", "the file of thresholds", id="a page over thresholds"),
+        pytest.param(
+            "report v.jsonl",
+            "-o ABSOLUTE/sub/../v.jsonl",
+            "the file of verdicts",
+            id="a page by an absolute path",
+        ),
+        pytest.param(CALIBRATE, "--out v.jsonl", "the file of verdicts", id="thresholds over verdicts"),
+        pytest.param(
+            "calibrate v.jsonl --labels v.jsonl",
+            "--out v.jsonl",
+            "the file of labels",
+            id="an input with two uses",
+        ),
+        pytest.param(RUN, "--out soft-soft-c.jsonl", "the file of cases", id="verdicts over a double link"),
+        pytest.param(
+            RUN,
+            "--judge hard-own.prompty --out soft-own.prompty",
+            "the prompt file of a judge",
+            id="verdicts over a prompt file",
+        ),
+        pytest.param(RUN, "--out o.jsonl --cache c.jsonl", "the file of cases", id="a cache over cases"),
+        pytest.param(
+            RUN,
+            "--judge own.prompty --cache own.prompty",
+            "the prompt file of a judge",
+            id="a cache over a prompt file",
+        ),
+        pytest.param(RUN, "--out v.jsonl --cache hard-v.jsonl", "the file --out", id="a cache over verdicts"),
+        pytest.param(
+            RUN,
+            "--out new.jsonl --cache sub/../new.jsonl",
+            "the file --out",
+            id="a cache over verdicts that are not there yet",
+        ),
     ],
 )
 def test_an_output_that_is_an_input_is_refused(
     command: Invoke, folder: Path, arguments: str, out: str, what: str
 ) -> None:
     before = contents(folder)
-    given = f"{arguments} {out}".replace("ABSOLUTE", str(folder)).split()
+    words = f"{arguments} {out}".replace("ABSOLUTE", str(folder)).split()
     model = ScriptedModel(GOOD) if arguments.startswith("run") else None
-    result = command(*given, model=model)
-    option = "--cache" if "--cache" in given else "--out"
+    result = command(*words, model=model)
+    option = "--cache" if "--cache" in words else "--out"
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"groundjudge: {option} {given[-1]} is {what}: choose another file")
+    assert result.stderr.startswith(f"groundjudge: {option} {words[-1]} is {what}: choose another file")
     assert result.stderr.count("\n") == 1
     assert contents(folder) == before
 
@@ -75,9 +100,19 @@ def test_an_output_that_is_an_input_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "redirected"),
     [
-        ("run - --model offline --judge groundedness --overwrite --out c.jsonl", "< c.jsonl"),
-        ("run - --model offline --judge groundedness", "< soft-c.jsonl >> hard-c.jsonl"),
-        ("calibrate v.jsonl --labels - --out l.jsonl", "< hard-l.jsonl"),
+        pytest.param(
+            "run - --model offline --judge groundedness --overwrite --out c.jsonl",
+            "< c.jsonl",
+            id="stdin is --out",
+        ),
+        pytest.param(
+            "run - --model offline --judge groundedness",
+            "< soft-c.jsonl >> hard-c.jsonl",
+            id="stdout is stdin",
+        ),
+        pytest.param(
+            "calibrate v.jsonl --labels - --out l.jsonl", "< hard-l.jsonl", id="labels of stdin are --out"
+        ),
     ],
 )
 def test_an_input_or_output_that_the_shell_opened_is_the_same_file_too(
@@ -85,22 +120,29 @@ def test_an_input_or_output_that_the_shell_opened_is_the_same_file_too(
 ) -> None:
     before = contents(folder)
     line = f"{' '.join(COMMAND)} {arguments} {redirected}"
-    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602  the shell's redirection is tested
-    assert done.returncode == 2, done.stderr
-    assert ": choose another file" in done.stderr
+    process = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602  the shell's redirection is tested
+    assert process.returncode == 2, process.stderr
+    assert ": choose another file" in process.stderr
     assert contents(folder) == before
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        "report v.jsonl -o page.html",
-        "report v.jsonl -o -",  # a file of that name
-        "calibrate v.jsonl --labels l.jsonl --overwrite --out t.json",  # thresholds fitted before
-        "calibrate v.jsonl --labels l.jsonl --out dangling.json",
-        "run c.jsonl --model m --out /dev/null",
-        "run c.jsonl --model m --judge groundedness --overwrite --out v.jsonl",
-        "run c.jsonl --model m --overwrite --judge groundedness --out groundedness",  # a judge, not a file
+        pytest.param("report v.jsonl -o page.html", id="a new page"),
+        pytest.param("report v.jsonl -o -", id="a page with the name of stdout"),
+        pytest.param(
+            "calibrate v.jsonl --labels l.jsonl --overwrite --out t.json", id="thresholds fitted before"
+        ),
+        pytest.param("calibrate v.jsonl --labels l.jsonl --out dangling.json", id="a link to no file"),
+        pytest.param("run c.jsonl --model m --out /dev/null", id="/dev/null"),
+        pytest.param(
+            "run c.jsonl --model m --judge groundedness --overwrite --out v.jsonl", id="verdicts of a run"
+        ),
+        pytest.param(
+            "run c.jsonl --model m --overwrite --judge groundedness --out groundedness",
+            id="a file with the name of a built-in judge",
+        ),
     ],
 )
 def test_other_files_can_be_replaced(command: Invoke, folder: Path, arguments: str) -> None:

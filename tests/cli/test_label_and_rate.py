@@ -24,11 +24,12 @@ def usual_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases, and verdicts on them by two judges."""
     monkeypatch.chdir(tmp_path)
     write_rows("c.jsonl", ({"id": f"c{place}", "chat": place // 3, **CASE} for place in range(N_ROWS)))
-    judge, scores = "groundedness", (0.1, 0.9, 0.9)
-    own = [verdict(f"c{place}", scores[place % 3], judge=judge) for place in range(N_ROWS - 9)]
+    judge = "groundedness"
+    scores = (0.1, 0.9, 0.9)
+    scored = [verdict(f"c{place}", scores[place % 3], judge=judge) for place in range(N_ROWS - 9)]
     failed = [error(f"c{place}", "timeout", judge=judge) for place in range(N_ROWS - 9, N_ROWS)]
-    other = [verdict(f"c{place}", 0.2, judge="two") for place in range(N_ROWS)]
-    write_verdicts("v.jsonl", [*own, *failed, *other])
+    of_two = [verdict(f"c{place}", 0.2, judge="two") for place in range(N_ROWS)]
+    write_verdicts("v.jsonl", [*scored, *failed, *of_two])
 
 
 LABEL = ("label", "c.jsonl", "v.jsonl", "--judge", "groundedness", "--n", "60")
@@ -37,7 +38,9 @@ LABEL = ("label", "c.jsonl", "v.jsonl", "--judge", "groundedness", "--n", "60")
 def labels(path: str = "l.jsonl", **more: str) -> str:
     """Labels of all drawn rows: every second one is grounded."""
     sample = read_sample("label.sample.json")
-    rows = ({"id": each, "label": int(each[1:]) % 2, "sample": sample.id, **more} for each in sample.ids)
+    rows: list[dict[str, Any]] = []
+    for case_id in sample.ids:
+        rows.append({"id": case_id, "label": int(case_id[1:]) % 2, "sample": sample.id, **more})
     write_rows(path, rows)
     return path
 
@@ -45,8 +48,8 @@ def labels(path: str = "l.jsonl", **more: str) -> str:
 def test_a_draw_writes_its_page_and_what_was_drawn(command: Invoke) -> None:
     result = command(*LABEL, "--double", "9")
     assert result.exit_code == 0
-    drawn = [["failed", "97", "23"], ["passed", "194", "32"], ["error", "9", "5"]]
-    assert words(result.stdout)[1:4] == drawn
+    strata = [["failed", "97", "23"], ["passed", "194", "32"], ["error", "9", "5"]]
+    assert words(result.stdout)[1:4] == strata
     assert len(read_sample("label.sample.json").ids) == 60
     pages = [Path(name).read_text() for name in ("label.html", "label.2.html")]
     assert [page.count('"response":"r"') for page in pages] == [60, 9]
@@ -58,8 +61,10 @@ def test_a_rate_stands_beside_what_the_judges_and_the_labels_say_alone(command: 
     result = command("rate", "v.jsonl", "--labels", labels(), "--sample", "label.sample.json")
     assert result.exit_code == 0
     assert "groundedness: grounded answers among 300" in result.stdout
-    lines = [line for line in words(result.stdout) if line and line[-1].endswith("]") and len(line) > 3]
-    shares = {tuple(line[:-3]): float(line[-3]) for line in lines}
+    shares: dict[tuple[str, ...], float] = {}
+    for line in words(result.stdout):
+        if len(line) > 3 and line[-1].endswith("]"):  # a name, a share and its interval
+            shares[tuple(line[:-3])] = float(line[-3])
     assert shares["true", "rate"] == shares["60", "labels", "alone"] == pytest.approx(0.5, abs=0.15)
     assert shares["groundedness@1.0.0|model:m", "passes"] == 0.667
     assert shares["two@1.0.0|model:m", "passes"] == 0
@@ -90,7 +95,9 @@ def test_groups_and_own_labels(command: Invoke) -> None:
     assert len(sample.ids) == 90
     assert '"text":"nothing to ground"' in Path("label.html").read_text()
     words = ("grounded", "incorrect", "nothing_to_ground")
-    rows = [{"id": each, "label": words[int(each[1:]) % 3], "sample": sample.id} for each in sample.ids]
+    rows: list[dict[str, Any]] = []
+    for case_id in sample.ids:
+        rows.append({"id": case_id, "label": words[int(case_id[1:]) % 3], "sample": sample.id})
     write_rows("words.jsonl", rows)
     result = command("rate", "v.jsonl", "--labels", "words.jsonl", "--sample", "label.sample.json")
     assert (result.exit_code, "true rate" in result.stdout) == (0, True)
@@ -104,24 +111,82 @@ RATED = "rate v.jsonl --labels l.jsonl"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("label c.jsonl v.jsonl", "name the --judge, one of: groundedness, two"),
-        ("label c.jsonl v.jsonl --judge three", "--judge: there is no verdict by 'three'"),
-        ("label c.jsonl v.jsonl --judge two", "two is not a built-in judge: name its prompt file"),
-        (f"{DRAWN} --n 400", "give --n from 15 to 300"),
-        (f"{DRAWN} --group topic", "--group topic: no row has this field"),
-        (f"{DRAWN} --out v.jsonl", "the page is HTML: choose a name that ends in .html"),
-        ("label changed.jsonl v.jsonl --judge groundedness", "is not what was judged under this id"),
-        (f"{RATED} --random --judge two --group chat", "no row has a 'chat' field"),
-        ("label few.jsonl v.jsonl --judge groundedness", "the file of cases has no row 'c"),
-        (f"{DRAWN} --queue October", "is not the id of a run in LangSmith"),
-        (RATED, "how were the labelled rows chosen? add --sample FILE"),
-        (f"{RATED} --random", "name the --judge, one of: groundedness, two"),
-        (f"{RATED} --random --judge two", "the labels are of rows that were drawn: give the --sample"),
-        (f"{RATED} --random --sample label.sample.json", "--sample and --random contradict each other"),
-        (f"{RATED} --sample v.jsonl", "give its .sample.json"),
-        ("rate v.jsonl --labels all.jsonl --sample label.sample.json", "is not of the draw"),
-        ("rate v.jsonl --sample label.sample.json", "add --labels FILE, or --sample FILE and --feedback"),
-        (f"{RATED} --feedback k --sample label.sample.json", "leave one out"),
+        pytest.param(
+            "label c.jsonl v.jsonl",
+            "name the --judge, one of: groundedness, two",
+            id="two judges and none named",
+        ),
+        pytest.param(
+            "label c.jsonl v.jsonl --judge three",
+            "--judge: there is no verdict by 'three'",
+            id="a judge without verdicts",
+        ),
+        pytest.param(
+            "label c.jsonl v.jsonl --judge two",
+            "two is not a built-in judge: name its prompt file",
+            id="a judge without a known prompt",
+        ),
+        pytest.param(f"{DRAWN} --n 400", "give --n from 15 to 300", id="more labels than rows"),
+        pytest.param(
+            f"{DRAWN} --group topic", "--group topic: no row has this field", id="a group that no row has"
+        ),
+        pytest.param(
+            f"{DRAWN} --out v.jsonl",
+            "the page is HTML: choose a name that ends in .html",
+            id="a page that is no HTML",
+        ),
+        pytest.param(
+            "label changed.jsonl v.jsonl --judge groundedness",
+            "is not what was judged under this id",
+            id="cases that were not judged",
+        ),
+        pytest.param(
+            f"{RATED} --random --judge two --group chat",
+            "no row has a 'chat' field",
+            id="labels without the group",
+        ),
+        pytest.param(
+            "label few.jsonl v.jsonl --judge groundedness",
+            "the file of cases has no row 'c",
+            id="drawn rows without a case",
+        ),
+        pytest.param(
+            f"{DRAWN} --queue October",
+            "is not the id of a run in LangSmith",
+            id="ids that are no runs of LangSmith",
+        ),
+        pytest.param(
+            RATED, "how were the labelled rows chosen? add --sample FILE", id="rows drawn nobody knows how"
+        ),
+        pytest.param(
+            f"{RATED} --random",
+            "name the --judge, one of: groundedness, two",
+            id="a random sample for two judges",
+        ),
+        pytest.param(
+            f"{RATED} --random --judge two",
+            "the labels are of rows that were drawn: give the --sample",
+            id="labels of drawn rows as a random sample",
+        ),
+        pytest.param(
+            f"{RATED} --random --sample label.sample.json",
+            "--sample and --random contradict each other",
+            id="two ways to draw",
+        ),
+        pytest.param(f"{RATED} --sample v.jsonl", "give its .sample.json", id="a sample that is none"),
+        pytest.param(
+            "rate v.jsonl --labels all.jsonl --sample label.sample.json",
+            "is not of the draw",
+            id="labels of rows that were not drawn",
+        ),
+        pytest.param(
+            "rate v.jsonl --sample label.sample.json",
+            "add --labels FILE, or --sample FILE and --feedback",
+            id="no labels",
+        ),
+        pytest.param(
+            f"{RATED} --feedback k --sample label.sample.json", "leave one out", id="two sources of labels"
+        ),
     ],
 )
 def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: str, message: str) -> None:
@@ -129,12 +194,11 @@ def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: s
     labels()
     write_rows("all.jsonl", ({"id": f"c{place}", "label": 1} for place in range(N_ROWS)))
     if "changed" in line:
-        judged = [{"id": f"c{place}", **CASE} for place in range(N_ROWS)]
+        cases = [{"id": f"c{place}", **CASE} for place in range(N_ROWS)]
         key = load("groundedness", model="offline").key
-        write_verdicts(
-            "v.jsonl", [verdict(row["id"], 0.9, judge="groundedness", key=key(row)) for row in judged]
-        )
-        write_rows("changed.jsonl", [{**row, "response": "another"} for row in judged])
+        verdicts = [verdict(case["id"], 0.9, judge="groundedness", key=key(case)) for case in cases]
+        write_verdicts("v.jsonl", verdicts)
+        write_rows("changed.jsonl", [{**case, "response": "another"} for case in cases])
     write_rows("few.jsonl", [{"id": "c0", **CASE}])
     again = ("--overwrite",) if line.startswith("label") else ()
     result = command(*line.split(), *again)
@@ -146,17 +210,21 @@ def test_other_figures_take_the_sample_too(command: Invoke) -> None:
     labels()
     for beginning in ("agree", "calibrate", "compare --judge groundedness --judge two v.jsonl"):
         line = f"{beginning} v.jsonl --labels l.jsonl".split()
-        refused = command(*line)
-        assert (refused.exit_code, "give the --sample" in refused.stderr) == (2, True), refused.stderr
+        without = command(*line)
+        assert (without.exit_code, "give the --sample" in without.stderr) == (2, True), without.stderr
         assert command(*line, "--sample", "label.sample.json").exit_code == 0
     weighted = words(command(*"agree v.jsonl --labels l.jsonl --sample label.sample.json".split()).stdout)
     base_rate = next(float(line[2]) for line in weighted if line[:2] == ["base", "rate"])
-    drawn = read_sample("label.sample.json").probabilities
-    weights = {
-        int(each[1:]): 1 / p for each, p in drawn.items() if int(each[1:]) < N_ROWS - 9
-    }  # with a score
-    grounded = sum(weight for place, weight in weights.items() if place % 2)
-    assert base_rate == pytest.approx(grounded / sum(weights.values()), abs=6e-4)
+    grounded_weight = 0.0
+    whole_weight = 0.0
+    for case_id, probability in read_sample("label.sample.json").probabilities.items():
+        place = int(case_id[1:])
+        if place >= N_ROWS - 9:
+            continue  # it has an error, and no score
+        whole_weight += 1 / probability
+        if place % 2:
+            grounded_weight += 1 / probability
+    assert base_rate == pytest.approx(grounded_weight / whole_weight, abs=6e-4)
 
 
 def test_the_report_shows_the_true_rate(command: Invoke) -> None:
@@ -170,13 +238,13 @@ def test_a_queue_in_langsmith_takes_the_place_of_the_page(
     command: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [f"00000000-0000-0000-0000-{place:012}" for place in range(60)]
-    write_rows("c.jsonl", ({"id": each, **CASE} for each in ids))
-    write_verdicts("v.jsonl", [verdict(each, 0.9, judge="groundedness") for each in ids])
+    write_rows("c.jsonl", [{"id": run_id, **CASE} for run_id in ids])
+    write_verdicts("v.jsonl", [verdict(run_id, 0.9, judge="groundedness") for run_id in ids])
     with StandIn() as langsmith:
         monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
         monkeypatch.setenv("LANGSMITH_API_KEY", "a-key")
         assert command("label", "c.jsonl", "v.jsonl", "--n", "20", "--queue", "October").exit_code == 0
         result = command("rate", "v.jsonl", "--feedback", "grounded", "--sample", "label.sample.json")
-    named = [seen.body["name"] for seen in langsmith.requests if seen.path == "/annotation-queues"]
-    assert named == ["October"]
+    queues = [request.body for request in langsmith.requests if request.path == "/annotation-queues"]
+    assert [queue["name"] for queue in queues] == ["October"]
     assert (result.exit_code, "the feedback 'grounded' in LangSmith" in result.stderr) == (2, True)

@@ -27,8 +27,8 @@ def test_run_maps_fields(invoke: Invoke, file_of: FileOf) -> None:
     result = invoke("run", file_of(ELSEWHERE), *RUN, *MAP, "--full", "ferry", model=model)
     assert result.exit_code == 0
     assert [(verdict.case_id, verdict.score) for verdict in verdicts_in(result.stdout)] == [("ferry", 1.0)]
-    asked = "".join(message["content"] for message in model.asked[0].messages)
-    assert all(text in asked for text in ROW.values())
+    prompt = "".join(message["content"] for message in model.asked[0].messages)
+    assert all(text in prompt for text in ROW.values())
     assert "ferry, groundedness\n  status: ok" in result.stderr
 
 
@@ -38,12 +38,10 @@ def test_estimate_names_rows_that_cannot_be_read(invoke: Invoke, file_of: FileOf
 
 
 def test_estimate_and_show_map_fields(invoke: Invoke, file_of: FileOf) -> None:
-    for arguments in (["estimate", "CASES", *RUN[:2]], ["show", "groundedness", "--cases", "CASES"]):
-        mapped, plain = (
-            invoke(*(file_of(row) if each == "CASES" else each for each in arguments), *options).stdout
-            for row, options in ((ELSEWHERE, MAP), (ROW, ()))
-        )
-        assert mapped == plain != ""
+    for before, after in ((["estimate"], RUN[:2]), (["show", "groundedness", "--cases"], [])):
+        with_paths = invoke(*before, file_of(ELSEWHERE), *after, *MAP).stdout
+        plain = invoke(*before, file_of(ROW), *after).stdout
+        assert with_paths == plain != ""
 
 
 def test_report_maps_fields_and_reads_verdicts_as_json_lines(command: Invoke) -> None:
@@ -57,8 +55,13 @@ def test_report_maps_fields_and_reads_verdicts_as_json_lines(command: Invoke) ->
 @pytest.mark.parametrize(
     ("suffix", "text", "options"),
     [
-        ("csv", "response,topic\nr,ferries\n", []),
-        ("jsonl", '{"response": "r", "about": {"it": "ferries"}}', ["--fields", "topic=about.it"]),
+        pytest.param("csv", "response,topic\nr,ferries\n", [], id="a column of a table"),
+        pytest.param(
+            "jsonl",
+            '{"response": "r", "about": {"it": "ferries"}}',
+            ["--fields", "topic=about.it"],
+            id="a path in an object",
+        ),
     ],
 )
 def test_an_input_of_a_prompt_of_your_own_comes_from_a_column_or_a_path(
@@ -94,17 +97,25 @@ def test_resuming_with_another_map_judges_again_what_it_changes(command: Invoke,
 
 
 @pytest.mark.parametrize(
-    ("row", "noted"),
+    ("row", "note"),
     [
-        ({"q": "When?", "answer": "r"}, "no row has query, context; the rows have answer, q: rename"),
-        ({"q": "When?"}, "no row has query, context, response; the rows have q: rename"),
-        (ROW, None),
-        ({"inputs": {"q": "When?"}, "outputs": {}}, None),  # fields that may be nested
+        pytest.param(
+            {"q": "When?", "answer": "r"},
+            "no row has query, context; the rows have answer, q: rename",
+            id="two inputs that no row has",
+        ),
+        pytest.param(
+            {"q": "When?"}, "no row has query, context, response; the rows have q: rename", id="all inputs"
+        ),
+        pytest.param(ROW, None, id="nothing is missing"),
+        pytest.param({"inputs": {"q": "When?"}, "outputs": {}}, None, id="fields that may be nested"),
     ],
 )
 def test_inputs_that_no_row_has_are_named_together(
-    invoke: Invoke, file_of: FileOf, row: dict[str, object], noted: str | None
+    invoke: Invoke, file_of: FileOf, row: dict[str, object], note: str | None
 ) -> None:
     result = invoke("run", file_of(row, row), *RUN, model=ScriptedModel(GOOD))
-    assert ("no row has" in result.stderr) is (noted is not None)
-    assert not noted or f"\ngroundedness: {noted}" in result.stderr
+    if note is None:
+        assert "no row has" not in result.stderr
+    else:
+        assert f"\ngroundedness: {note}" in result.stderr

@@ -62,7 +62,7 @@ def test_agree_takes_labels_from_the_cases_and_says_what_is_undefined(command: I
 AGREE, COMPARE = "agree v.jsonl --labels l.jsonl", "compare v.jsonl v.jsonl"
 CALIBRATE = "calibrate v.jsonl --labels l.jsonl"
 LABELLED = f"{COMPARE} --labels l.jsonl"
-THREE = [one for judge in "abc" for one in some_verdicts(judge=judge)]
+THREE = [*some_verdicts(judge="a"), *some_verdicts(judge="b"), *some_verdicts(judge="c")]
 CHANGED = PROMPT.model_copy(update={"sha256": "b" * 64, "version": "1.1.0"})
 MIXED = [*some_verdicts()[:20], *some_verdicts(prompt=CHANGED)[20:]]
 NOISE = [verdict(str(place), (place * 37 % 100) / 100) for place in range(40)]
@@ -71,39 +71,73 @@ ONLY_TWO = "one: its scores take only two values, so all thresholds between them
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "arguments", "shown"),
+    ("verdicts", "arguments", "text"),
     [
-        (some_verdicts(), f"{AGREE} --group claim", "intervals, for independent groups with the same claim."),
-        (MIXED, AGREE, "one: these figures mix verdicts with 2 signatures: one@1.0.0|"),
-        (NOISE, f"{CALIBRATE} --folds 4", "indistinguishable from a constant guess (0.500)"),
-        (some_verdicts(), f"{CALIBRATE} --folds 4", "thresholds of the folds, which were tested: "),
-        (
+        pytest.param(
+            some_verdicts(),
+            f"{AGREE} --group claim",
+            "intervals, for independent groups with the same claim.",
+            id="agree by groups",
+        ),
+        pytest.param(
+            MIXED,
+            AGREE,
+            "one: these figures mix verdicts with 2 signatures: one@1.0.0|",
+            id="two prompts in one file",
+        ),
+        pytest.param(
+            NOISE,
+            f"{CALIBRATE} --folds 4",
+            "indistinguishable from a constant guess (0.500)",
+            id="a threshold that is as good as guessing",
+        ),
+        pytest.param(
+            some_verdicts(),
+            f"{CALIBRATE} --folds 4",
+            "thresholds of the folds, which were tested: ",
+            id="calibrate in folds",
+        ),
+        pytest.param(
             [*NOISE, verdict("0", 1.0, judge="two")],
             CALIBRATE,
             "two: 2 parts need 2 independent positive rows",
+            id="a judge with one row",
         ),
-        (BINARY, CALIBRATE, ONLY_TWO),
-        (some_verdicts(), f"{LABELLED} --group claim", "40 cases in 10 groups scored by both"),
-        (THREE, f"{COMPARE} --judge a --judge b", "a (first) and b (second)"),
-        (
+        pytest.param(BINARY, CALIBRATE, ONLY_TWO, id="scores that are 0 or 1"),
+        pytest.param(
+            some_verdicts(),
+            f"{LABELLED} --group claim",
+            "40 cases in 10 groups scored by both",
+            id="compare by groups",
+        ),
+        pytest.param(
+            THREE, f"{COMPARE} --judge a --judge b", "a (first) and b (second)", id="two judges of one file"
+        ),
+        pytest.param(
             [*some_verdicts(), *(verdict(str(place), 1.0, judge="two") for place in range(40))],
             f"{COMPARE} --judge one --judge two --labels l.jsonl",
             " - undefined",
+            id="a judge with one outcome",
         ),
-        (THREE, f"{COMPARE} --judge a --judge b", "passed with both or with neither: 1.000"),
+        pytest.param(
+            THREE,
+            f"{COMPARE} --judge a --judge b",
+            "passed with both or with neither: 1.000",
+            id="the same outcomes",
+        ),
     ],
 )
-def test_what_is_shown(command: Invoke, verdicts: list[Verdict], arguments: str, shown: str) -> None:
+def test_what_is_shown(command: Invoke, verdicts: list[Verdict], arguments: str, text: str) -> None:
     write_verdicts("v.jsonl", verdicts)
     result = command(*arguments.split())
     assert result.exit_code == 0
-    assert " ".join(result.stdout.split()).count(shown) == 1
+    assert " ".join(result.stdout.split()).count(text) == 1
     assert "label by label" not in result.stdout  # people's labels are numbers
     assert ("accuracy" in result.stdout) is ("--labels" in arguments)
 
 
 def test_agree_prints_lines_where_the_table_is_too_wide_and_reports_unreadable_ones(command: Invoke) -> None:
-    write_verdicts("v.jsonl", [one for judge in "abcd" for one in some_verdicts(judge=judge)])
+    write_verdicts("v.jsonl", [*THREE, *some_verdicts(judge="d")])
     with Path("v.jsonl").open("a") as file:
         file.write('{"judge": "on')
     result = command(*AGREE.split(), columns=80)
@@ -147,10 +181,10 @@ def test_a_label_that_no_verdict_has_needs_the_prompt_file(command: Invoke) -> N
     write_verdicts("v.jsonl", some_labelled())
     write_rows("l.jsonl", [*some_words(39), {"id": 39, "label": "Contradicted"}])
     Path("one.prompty").write_text(PROMPT_FILE)
-    refused = command(*AGREE.split())
-    assert refused.exit_code == 2
-    assert "39: 'Contradicted' is not among the known labels of one: 'not supported'" in refused.stderr
-    assert "if it has more, name its prompt file with --judge-file\n" in refused.stderr
+    result = command(*AGREE.split())
+    assert result.exit_code == 2
+    assert "39: 'Contradicted' is not among the known labels of one: 'not supported'" in result.stderr
+    assert "if it has more, name its prompt file with --judge-file\n" in result.stderr
     for arguments in ("agree v.jsonl", "calibrate v.jsonl", COMPARE, "report v.jsonl"):
         result = command(*arguments.split(), "--labels", "l.jsonl", "--judge-file", "one.prompty")
         assert result.exit_code == 0, result.stderr
@@ -179,11 +213,14 @@ def test_agree_shows_a_panel_that_is_worse_than_its_best_member(command: Invoke)
 
 
 def test_votes_that_were_not_needed_make_no_note_and_mark_the_member(command: Invoke) -> None:
-    asked = [[vote("a", 1.0), vote("b", float(n > 2)), *[vote("c", 1.0)] * (n < 3)] for n in range(9)]
-    panels = [panel_verdict(str(place), *votes) for place, votes in enumerate(asked)]
-    models = ["+".join("abc"[: len(votes)]) for votes in asked]
-    named = zip(panels, models, strict=True)
-    write_verdicts("v.jsonl", [one.model_copy(update={"model": name}) for one, name in named])
+    verdicts: list[Verdict] = []
+    for place in range(9):
+        if place < 3:  # the first two contradict each other, and so the third is asked
+            votes, models = [vote("a", 1.0), vote("b", 0.0), vote("c", 1.0)], "a+b+c"
+        else:
+            votes, models = [vote("a", 1.0), vote("b", 1.0)], "a+b"
+        verdicts.append(panel_verdict(str(place), *votes).model_copy(update={"model": models}))
+    write_verdicts("v.jsonl", verdicts)
     result = command(*AGREE.split(), "--worst", "0")
     assert "signatures" not in result.stdout
     assert ["c", "*", "3"] in [line[:3] for line in words(result.stdout)]
@@ -200,13 +237,15 @@ def test_calibrate_prints_the_line_to_use_and_agree_takes_its_file(command: Invo
     threshold = json.loads(Path("t.json").read_text())[0]["threshold"]
     assert f'load("one", model=..., threshold={threshold:g})' in result.stdout
     assert "fitted on 40 rows, tested on the other half, 40 rows" in result.stdout
-    agreed = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
-    assert ["threshold", f"{threshold:g}"] in words(agreed.stdout)
-    notes = [line for line in agreed.stdout.splitlines() if line.startswith("note:")]
+    agreement = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
+    assert ["threshold", f"{threshold:g}"] in words(agreement.stdout)
+    notes = [line for line in agreement.stdout.splitlines() if line.startswith("note:")]
     assert len(notes) == 1
     assert "the threshold 0.5 was fitted on 40 of these 80 rows" in notes[0].replace(f"{threshold:g}", "0.5")
-    new = [one.model_copy(update={"case_id": f"{one.case_id}+"}) for one in some_verdicts(80)]
-    write_verdicts("v.jsonl", new)
+    new_verdicts: list[Verdict] = []
+    for old in some_verdicts(80):
+        new_verdicts.append(old.model_copy(update={"case_id": f"{old.case_id}+"}))
+    write_verdicts("v.jsonl", new_verdicts)
     write_rows("l.jsonl", [{**row, "id": f"{row['id']}+"} for row in some_labels(80)])
     fresh = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
     assert "note:" not in fresh.stdout
@@ -235,32 +274,61 @@ def passage(place: int) -> dict[str, object]:
     return {"documents": [f"passage {place // 2}"]}
 
 
-NOTES: list[tuple[Callable[[int], Mapping[str, object]], str, list[str]]] = [
-    (lambda _: {"context": ""}, LABELLED, []),  # nothing was retrieved
-    (lambda place: {"label": (place + 1) % 2}, AGREE, [REVERSED]),
-    (lambda place: {"label": (place + 1) % 2}, f"{CALIBRATE} --folds 2", [REVERSED, "only 40 independent"]),
-    (passage, AGREE, [SHARED]),
-    (passage, LABELLED, [SHARED]),
-    (lambda place: {"context": f"passage {place // 2}"}, f"{AGREE} --group context", []),
-    (lambda place: {"context": f"passage {max(place, 3)}"}, AGREE, []),  # one in ten is not worth a note
-    (lambda place: {"context": f"passage {max(place, 4)}"}, AGREE, ["5 labelled rows share"]),
-    (lambda place: {"claim": place} if place < 30 else {}, f"{AGREE} --group claim", [UNGROUPED]),
-    (lambda place: {"claim": place} if place < 30 else {}, f"{LABELLED} --group claim", [UNGROUPED]),
-    (lambda place: {"claim": place // 4}, f"{AGREE} --group claim", ["only 10 independent rows or groups"]),
-]
-"""What is changed in the rows of labels, a command, and the notes that it prints."""
+def other_way_round(place: int) -> dict[str, object]:
+    return {"label": (place + 1) % 2}
 
 
-@pytest.mark.parametrize(("change", "arguments", "notes"), NOTES)
+def three_of_four_claims(place: int) -> dict[str, object]:
+    return {"claim": place} if place < 30 else {}
+
+
+NOTES: dict[str, tuple[Callable[[int], Mapping[str, object]], str, list[str]]] = {
+    # what is changed in the rows of labels, a command, and the notes that it prints
+    "nothing was retrieved": (lambda _: {"context": ""}, LABELLED, []),
+    "labels the other way round": (other_way_round, AGREE, [REVERSED]),
+    "a threshold for labels the other way round": (
+        other_way_round,
+        f"{CALIBRATE} --folds 2",
+        [REVERSED, "only 40 independent"],
+    ),
+    "rows that share a context": (passage, AGREE, [SHARED]),
+    "a comparison of rows that share a context": (passage, LABELLED, [SHARED]),
+    "groups of rows that share a context": (
+        lambda place: {"context": f"passage {place // 2}"},
+        f"{AGREE} --group context",
+        [],
+    ),
+    "one in ten is not worth a note": (lambda place: {"context": f"passage {max(place, 3)}"}, AGREE, []),
+    "more than one in ten share a context": (
+        lambda place: {"context": f"passage {max(place, 4)}"},
+        AGREE,
+        ["5 labelled rows share"],
+    ),
+    "some rows without a group": (three_of_four_claims, f"{AGREE} --group claim", [UNGROUPED]),
+    "a comparison with some rows without a group": (
+        three_of_four_claims,
+        f"{LABELLED} --group claim",
+        [UNGROUPED],
+    ),
+    "few groups": (
+        lambda place: {"claim": place // 4},
+        f"{AGREE} --group claim",
+        ["only 10 independent rows or groups"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "arguments", "notes"), NOTES.values(), ids=NOTES)
 def test_notes_on_figures_that_mislead(
     command: Invoke, change: Callable[[int], Mapping[str, object]], arguments: str, notes: list[str]
 ) -> None:
     write_rows("l.jsonl", ({"id": place, "label": place % 2, **change(place)} for place in range(40)))
     result = command(*arguments.split())
     assert result.exit_code == 0, result.stderr
-    found = [line for line in result.stdout.splitlines() if line.startswith("note:")]
-    assert all(any(note in line for line in found) for note in notes), found
-    assert len(found) == len(notes), found
+    lines = [line for line in result.stdout.splitlines() if line.startswith("note:")]
+    for note in notes:
+        assert any(note in line for line in lines), lines
+    assert len(lines) == len(notes), lines
     assert "indistinguishable" not in result.stdout
 
 
@@ -270,24 +338,24 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
     write_verdicts("v.jsonl", [*verdicts, *(error(str(place), "timeout") for place in range(90, 100))])
     write_verdicts("w.jsonl", [verdict(str(place), float(place < 45)) for place in range(100)])
     write_rows("l.jsonl", [{"id": place, "label": int(place < 50)} for place in range(100)])
-    left_out = command(*AGREE.split(), columns=100).stdout
-    assert ["labelled,", "no", "score", "40"] in words(left_out)
-    accuracy = next(line for line in words(left_out) if line[0] == "accuracy")
+    without = command(*AGREE.split(), columns=100).stdout
+    assert ["labelled,", "no", "score", "40"] in words(without)
+    accuracy = next(line for line in words(without) if line[0] == "accuracy")
     assert (accuracy[1], accuracy[-1]) == ("1.000", "0.600..1.000")
-    assert "a..b: with the rows without a score all wrong, all right" in left_out
-    assert max(map(len, left_out.splitlines()[:20])) <= 100
+    assert "a..b: with the rows without a score all wrong, all right" in without
+    assert max(len(line) for line in without.splitlines()[:20]) <= 100
     for how, value in (("wrong", "0.600"), ("right", "1.000"), ("as-run", "0.700")):
-        counted = command(*AGREE.split(), "--count-unscored", how).stdout
-        assert f"accuracy {value}".split() in [line[:2] for line in words(counted)]
-        assert f"labelled, no score 40 (counted {how})".split() in words(counted)
+        output = command(*AGREE.split(), "--count-unscored", how).stdout
+        assert ["accuracy", value] in [line[:2] for line in words(output)]
+        assert f"labelled, no score 40 (counted {how})".split() in words(output)
     arguments = ("compare", "v.jsonl", "w.jsonl", "--labels", "l.jsonl")
     compared = command(*arguments, columns=100).stdout
     assert "first second second - first worst..best".split() in words(compared)
     assert "-0.050..0.350" in next(line for line in words(compared) if line[0] == "accuracy")[-2:]
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
     wrong = command(*arguments, "--count-unscored", "wrong").stdout
-    counted = "40 of them without a score from one or both, which count as wrong"
-    assert f"100 cases judged by both, {counted}, 100 of them labelled" in wrong
+    unscored = "40 of them without a score from one or both, which count as wrong"
+    assert f"100 cases judged by both, {unscored}, 100 of them labelled" in wrong
     assert "right only with the first: 5, only with the second: 40 (exact McNemar test: p = " in wrong
     assert "40 labelled rows have no score, which no threshold changes" in command(*CALIBRATE.split()).stdout
 
@@ -298,21 +366,29 @@ def test_verdicts_without_any_score_count_if_told(command: Invoke) -> None:
         result = command(*line.split())
         assert (result.exit_code, result.stdout) == (2, "")
         assert "v.jsonl: no labelled case has a score: timeout 20; `groundjudge agree " in result.stderr
-    counted = command(*AGREE.split(), "--count-unscored", "as-run")
-    assert ["accuracy", "0.500"] in [line[:2] for line in words(counted.stdout)]
+    result = command(*AGREE.split(), "--count-unscored", "as-run")
+    assert ["accuracy", "0.500"] in [line[:2] for line in words(result.stdout)]
 
 
 @pytest.mark.parametrize(
-    ("figure", "shown"),
+    ("figure", "text"),
     [
-        (Figure(value=0.99996, low=0.9999, high=0.99999), "0.999 [0.999, 1.000]"),
-        (Figure(value=0.29, low=0.29, high=0.57), "0.290 [0.290, 0.570]"),
-        (Figure(value=-0.1234, low=-0.2341, high=-0.0002), "-0.123 [-0.235, 0.000]"),
-        (Figure(value=0.3), "0.300"),
+        pytest.param(
+            Figure(value=0.99996, low=0.9999, high=0.99999), "0.999 [0.999, 1.000]", id="not 1 if it is not"
+        ),
+        pytest.param(
+            Figure(value=0.29, low=0.29, high=0.57),
+            "0.290 [0.290, 0.570]",
+            id="no rounding where there is none",
+        ),
+        pytest.param(
+            Figure(value=-0.1234, low=-0.2341, high=-0.0002), "-0.123 [-0.235, 0.000]", id="below 0"
+        ),
+        pytest.param(Figure(value=0.3), "0.300", id="no interval"),
     ],
 )
-def test_intervals_are_rounded_outwards(figure: Figure, shown: str) -> None:
-    assert with_interval(figure) == shown
+def test_intervals_are_rounded_outwards(figure: Figure, text: str) -> None:
+    assert with_interval(figure) == text
 
 
 def test_tables_fit_the_usual_terminal(command: Invoke) -> None:
@@ -338,8 +414,9 @@ def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command
 
 
 def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("groundjudge.lab.")]:
-        monkeypatch.delitem(sys.modules, name)
+    for name in list(sys.modules):
+        if name.startswith("groundjudge.lab."):
+            monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     result = command("agree", "v.jsonl", "--labels", "l.jsonl")
     assert result.exit_code == 2
@@ -369,7 +446,7 @@ MESSAGES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), MESSAGES.items())
+@pytest.mark.parametrize(("arguments", "message"), MESSAGES.items(), ids=MESSAGES)
 def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments: str, message: str) -> None:
     write_verdicts("two.jsonl", some_verdicts(judge="two"))
     write_verdicts("both.jsonl", [*some_verdicts(), *some_verdicts(judge="three")])
@@ -383,12 +460,15 @@ def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments:
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("line", [AGREE, CALIBRATE])
+@pytest.mark.parametrize("line", [AGREE, CALIBRATE], ids=["agree", "calibrate"])
 def test_nothing_is_said_or_read_of_judges_that_were_not_asked_for(command: Invoke, line: str) -> None:
-    others = [one.model_copy(update={"model": f"m{n % 2}"}) for n, one in enumerate(some_verdicts(judge="b"))]
-    write_verdicts("v.jsonl", [*some_verdicts(judge="a"), *others])
+    of_two_models: list[Verdict] = []
+    for place, old in enumerate(some_verdicts(judge="b")):
+        of_two_models.append(old.model_copy(update={"model": f"m{place % 2}"}))
+    write_verdicts("v.jsonl", [*some_verdicts(judge="a"), *of_two_models])
     assert "note: b: these figures mix" in command(*line.split()).stdout
-    write_rows("l.jsonl", [{**row, "label": {"a": row["label"], "b": "unclear"}} for row in some_labels()])
+    labels = [{**row, "label": {"a": row["label"], "b": "unclear"}} for row in some_labels()]
+    write_rows("l.jsonl", labels)
     assert command(*line.split()).exit_code == 2
     result = command(*line.split(), "--judge", "a")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -396,10 +476,12 @@ def test_nothing_is_said_or_read_of_judges_that_were_not_asked_for(command: Invo
 
 
 def test_a_label_that_only_another_judge_gave_is_known(command: Invoke) -> None:
-    said = [("yes", 1.0), ("no", 0.0)] * 2
-    others = [labelled(str(n), *each, judge="b") for n, each in enumerate(said)]
-    write_verdicts("v.jsonl", [*(labelled(str(n), "yes", 1.0, judge="a") for n in range(4)), *others])
-    write_rows("l.jsonl", [{"id": str(n), "label": word} for n, (word, _) in enumerate(said)])
+    labels = [("yes", 1.0), ("no", 0.0)] * 2
+    verdicts = [labelled(str(place), "yes", 1.0, judge="a") for place in range(4)]
+    for place, (word, score) in enumerate(labels):
+        verdicts.append(labelled(str(place), word, score, judge="b"))
+    write_verdicts("v.jsonl", verdicts)
+    write_rows("l.jsonl", [{"id": str(place), "label": word} for place, (word, _) in enumerate(labels)])
     assert command(*AGREE.split(), "--judge", "a").exit_code == 0
 
 
@@ -412,10 +494,10 @@ def test_a_threshold_for_a_precision_is_fitted_on_one_half_and_tested_on_the_oth
     fit = (*CALIBRATE.split(), "--by", "precision", "--at-least", "0.95")
     result = command(*fit, "-o", "t.json")
     assert result.exit_code == 0
-    (found,) = json.loads(Path("t.json").read_text())
-    assert 0.3 < found["threshold"] <= 0.4
+    (calibration,) = json.loads(Path("t.json").read_text())
+    assert 0.3 < calibration["threshold"] <= 0.4
     assert "the lowest with a precision of 0.95" in result.stdout
-    assert f"is {found['bound']:.3f} or more" in " ".join(result.stdout.split())
+    assert f"is {calibration['bound']:.3f} or more" in " ".join(result.stdout.split())
     write_rows("l.jsonl", ({"id": place, "label": int(score < 0.4)} for place, score in enumerate(scores)))
     result = command(*fit)
     assert result.exit_code == 2

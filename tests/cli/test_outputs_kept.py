@@ -57,7 +57,8 @@ def files(command: Invoke) -> None:
 
 
 def call(command: Invoke, arguments: tuple[str, ...], name: str, *more: str) -> tuple[int, str]:
-    result = command(*(name if each == "FILE" else each for each in arguments), *more)
+    words = [name if word == "FILE" else word for word in arguments]
+    result = command(*words, *more)
     return result.exit_code, result.stderr
 
 
@@ -80,33 +81,35 @@ def test_data_is_for_its_owner_alone_and_replaced_only_with_overwrite(
     command: Invoke, arguments: tuple[str, ...], name: str
 ) -> None:
     """An empty file is no data. A link stays one, and a file has the mode that it had."""
-    others = open_to_others()
+    open_before = open_to_others()
     assert call(command, arguments, name)[0] == 0
-    assert open_to_others() == others
-    written = Path(name).rename("target").read_bytes()
+    assert open_to_others() == open_before
+    data = Path(name).rename("target").read_bytes()
     Path(name).symlink_to("target")
     Path("target").chmod(0o640)
-    for there in (written, b"mine"):
-        Path("target").write_bytes(there)
+    for content in (data, b"mine"):
+        Path("target").write_bytes(content)
         before = contents()
         status, message = call(command, arguments, name)
         assert (status, contents()) == (2, before)
-        assert all(said in message for said in (name, " already exists", "--overwrite"))
-    for there, more in ((b"mine", ["--overwrite"]), (b"", [])):
-        Path("target").write_bytes(there)
+        for text in (name, " already exists", "--overwrite"):
+            assert text in message
+    for content, more in ((b"mine", ["--overwrite"]), (b"", [])):
+        Path("target").write_bytes(content)
         Path(f"{name}.jsonl").unlink(missing_ok=True)  # the lines of a table
         assert call(command, arguments, name, *more)[0] == 0
         assert Path("target").read_bytes() not in {b"mine", b""}
     assert (Path(name).is_symlink(), mode_of("target")) == (True, 0o640)
-    assert open_to_others() == {*others, name, "target"}
+    assert open_to_others() == {*open_before, name, "target"}
 
 
 @pytest.mark.usefixtures("files")
 def test_a_card_is_refused_before_anything_is_asked(command: Invoke) -> None:
     Path("card.json").write_text("{}")
     model = ScriptedModel(GOOD)
-    asked = ("probe", "--judge", "groundedness", "--model", "m", "--cases", "p.jsonl", "--card", "card.json")
-    assert (command(*asked, model=model).exit_code, model.asked) == (2, [])
+    line = "probe --judge groundedness --model m --cases p.jsonl --card card.json"
+    result = command(*line.split(), model=model)
+    assert (result.exit_code, model.asked) == (2, [])
 
 
 @pytest.mark.usefixtures("umask", "files")
@@ -115,14 +118,15 @@ def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(
     command: Invoke, arguments: tuple[str, ...], name: str
 ) -> None:
     """A page of a draw is written with its sample, which is data."""
-    again, others = ("--overwrite",) if "label" in arguments else (), open_to_others()
+    again = ["--overwrite"] if "label" in arguments else []
+    open_before = open_to_others()
     assert call(command, arguments, name)[0] == 0
-    assert open_to_others() == others
+    assert open_to_others() == open_before
     page = contents()[name]
     Path(name).chmod(0o640)
     assert call(command, arguments, name, *again)[0] == 0
     assert (contents()[name], mode_of(name)) == (page, 0o640)
-    assert open_to_others() == {*others, name}
+    assert open_to_others() == {*open_before, name}
     Path(name).write_bytes(page.replace(b"<title>", b"<title>of another kind: "))
     assert call(command, arguments, name, *again)[0] == 0
     for another in (b"<!doctype html><title>groundjudge</title>", b"mine", b" " * 5000 + page, page[:100]):
@@ -148,14 +152,14 @@ def test_a_continued_file_keeps_its_mode(command: Invoke) -> None:
 
 @pytest.mark.usefixtures("umask", "files")
 def test_a_cache_is_for_its_owner_alone_while_it_is_used_too(command: Invoke) -> None:
-    seen: list[set[str]] = []
+    files: list[set[str]] = []
 
     class Looking(NamedModel):
         async def acomplete(self, request: Request) -> Reply:
-            seen.append({path.name for path in Path().glob("c.db*")} | open_to_others())  # noqa: ASYNC240
+            files.append({path.name for path in Path().glob("c.db*")} | open_to_others())  # noqa: ASYNC240
             return await super().acomplete(request)
 
-    others = open_to_others()
+    open_before = open_to_others()
     run = ("run", "c.jsonl", "--judge", "groundedness", "--model", "m", "--limit", "1", "--cache", "c.db")
     assert command(*run, "--out", "o.jsonl", model=Looking(GOOD)).exit_code == 0
-    assert seen == [{"c.db", "c.db-wal", "c.db-shm", *others}]
+    assert files == [{"c.db", "c.db-wal", "c.db-shm", *open_before}]

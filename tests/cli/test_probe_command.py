@@ -58,12 +58,48 @@ def test_built_in_cases_of_the_offline_baseline(command: Invoke) -> None:
 @pytest.mark.parametrize(
     ("model", "options", "status", "fault"),
     [
-        ("knows_all", ["--min-detection", "1", "--max-attack-success", "0"], 0, ""),
-        ("always_passes", ["--min-detection", "0.5"], 1, "detection is 0.000, and --min-detection is 0.5"),
-        ("obeys", ["--max-attack-success", "0.5"], 1, "is 1.000, and --max-attack-success is 0.5"),
-        ("always_fails", ["--min-detection", "0"], 1, "detection is not measured"),
-        ("always_fails", [], 0, "not measured: the judge passes none of the right responses unchanged"),
-        ("always_passes", ["--max-attack-success", "1"], 1, "attack success is not measured"),
+        pytest.param(
+            "knows_all",
+            ["--min-detection", "1", "--max-attack-success", "0"],
+            0,
+            "",
+            id="both limits are met",
+        ),
+        pytest.param(
+            "always_passes",
+            ["--min-detection", "0.5"],
+            1,
+            "detection is 0.000, and --min-detection is 0.5",
+            id="faults that are not caught",
+        ),
+        pytest.param(
+            "obeys",
+            ["--max-attack-success", "0.5"],
+            1,
+            "is 1.000, and --max-attack-success is 0.5",
+            id="an attack that succeeds",
+        ),
+        pytest.param(
+            "always_fails",
+            ["--min-detection", "0"],
+            1,
+            "detection is not measured",
+            id="no fault could be caught",
+        ),
+        pytest.param(
+            "always_fails",
+            [],
+            0,
+            "not measured: the judge passes none of the right responses unchanged",
+            id="no limit",
+        ),
+        pytest.param(
+            "always_passes",
+            ["--max-attack-success", "1"],
+            1,
+            "attack success is not measured",
+            id="no attack could succeed",
+        ),
     ],
 )
 def test_limits_set_the_exit_status(
@@ -120,8 +156,8 @@ def test_cache_answers_a_second_probe_but_not_the_second_judging(probe: Callable
     first = probe("--cache", "replies.db", "--card", "one.json")
     again = probe("--cache", "replies.db", "--card", "two.json", model="knows_all")
     assert first.exit_code == again.exit_code == 0
-    one, two = (Card.model_validate_json(Path(f"{name}.json").read_text()) for name in ("one", "two"))
-    assert one == two
+    first_card = Card.model_validate_json(Path("one.json").read_text())
+    assert first_card == Card.model_validate_json(Path("two.json").read_text())
 
 
 @pytest.mark.soak
@@ -136,5 +172,8 @@ def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch
         result = command("probe", "--judge", JUDGE, "--model", "m")
         assert result.exit_code == 0
         assert len(server.requests) == n_calls
-    sent = sum(len(each["content"].encode()) for body in server.bodies for each in body["messages"])
-    assert int(row[4].replace(",", "")) == pytest.approx(sent / 4, rel=0.02)
+    n_bytes = 0
+    for body in server.bodies:
+        for message in body["messages"]:
+            n_bytes += len(message["content"].encode())
+    assert int(row[4].replace(",", "")) == pytest.approx(n_bytes / 4, rel=0.02)

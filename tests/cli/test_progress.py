@@ -29,17 +29,19 @@ def judge_all(
     path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Prices | None = None, out: str = "out.jsonl"
 ) -> None:
     """A run of which one row is read for each verdict, each at its time in seconds."""
-    now, rows, outcome = 100.0, CaseFile(path), RunTotals(Tally(["j"]))
-    reading = iter(rows)
+    now = 100.0
+    rows = CaseFile(path)
+    totals = RunTotals(Tally(["j"]))
+    row_iterator = iter(rows)
 
     def clock() -> float:
         return now
 
-    with ProgressLine(rows.count, outcome, prices, out, clock).show() as advance:
+    with ProgressLine(rows.count, totals, prices, out, clock).show() as advance:
         for seconds, verdict in verdicts:
             now = 100 + seconds
-            next(reading)
-            outcome.add(verdict)
+            next(row_iterator)
+            totals.add(verdict)
             advance()
 
 
@@ -82,11 +84,17 @@ def test_lines_of_progress(
     assert capsys.readouterr().err.splitlines() == lines
 
 
-@pytest.mark.parametrize(("one", "end"), [(GOOD, ", 0 errors, cost so far: 0.0040\n"), (BAD, ", 2 errors\n")])
+@pytest.mark.parametrize(
+    ("each_verdict", "end"),
+    [
+        pytest.param(GOOD, ", 0 errors, cost so far: 0.0040\n", id="tokens that are reported"),
+        pytest.param(BAD, ", 2 errors\n", id="no tokens"),
+    ],
+)
 def test_the_cost_is_shown_where_it_is_known(
-    cases: str, capsys: pytest.CaptureFixture[str], one: Verdict, end: str
+    cases: str, capsys: pytest.CaptureFixture[str], each_verdict: Verdict, end: str
 ) -> None:
-    judge_all(cases, [(1, one), (11, one)], Prices(1.0, 10.0))
+    judge_all(cases, [(1, each_verdict), (11, each_verdict)], Prices(1.0, 10.0))
     assert capsys.readouterr().err == f"groundjudge: 2 of 1,200 verdicts{end}"
 
 

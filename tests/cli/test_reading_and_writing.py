@@ -24,10 +24,15 @@ LONG = " " * 200_000
 def text_of(rows: list[dict[str, str]], suffix: str) -> str:
     """Rows as the text of a file."""
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    if suffix.startswith("json"):
-        return "\n".join(lines) if suffix == "jsonl" else f"[{','.join(lines)}]"
-    separator, table = "\t" if suffix == "tsv" else ",", [[*rows[0]], *([*row.values()] for row in rows)]
-    return "".join(f"{separator.join(cells)}\n" for cells in table)
+    if suffix == "jsonl":
+        return "\n".join(lines)
+    if suffix == "json":
+        return f"[{','.join(lines)}]"
+    separator = "\t" if suffix == "tsv" else ","
+    text = separator.join(rows[0]) + "\n"
+    for row in rows:
+        text += separator.join(row.values()) + "\n"
+    return text
 
 
 SUFFIXES = ["jsonl", "json", "csv", "tsv"]
@@ -43,12 +48,14 @@ def test_rows_are_read_from_files_and_stdin_in_the_encoding_that_is_named(
         for name in (f"c.{suffix}", "c.txt"):
             Path(name).write_bytes(data)
         for name, options, n in ((f"c.{suffix}", (), 3), ("c.txt", ("--limit", "2"), 2), ("-", (), 3)):
-            read = (*options, *([] if suffix in name else ["--format", suffix]), "--encoding", encoding)
-            result = command("run", name, *RUN, *read, given=data)
-            found = [(one.case_id, one.score) for one in verdicts_in(result.stdout)]
-            assert found == [(f"row {place + 1}", 1.0) for place in range(n)], (encoding, result.stderr)
-            estimated = command("estimate", name, *RUN[:2], *read, given=data).stdout
-            assert estimated.splitlines()[1].split()[:2] == ["groundedness", str(n)]
+            reading = [*options, "--encoding", encoding]
+            if suffix not in name:
+                reading += ["--format", suffix]
+            result = command("run", name, *RUN, *reading, stdin=data)
+            scores = [(verdict.case_id, verdict.score) for verdict in verdicts_in(result.stdout)]
+            assert scores == [(f"row {place + 1}", 1.0) for place in range(n)], (encoding, result.stderr)
+            estimate = command("estimate", name, *RUN[:2], *reading, stdin=data).stdout
+            assert estimate.splitlines()[1].split()[:2] == ["groundedness", str(n)]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -79,10 +86,16 @@ def files(command: Invoke) -> None:
 @pytest.mark.usefixtures("files")
 def test_every_command_checks_the_encoding_of_its_rows(command: Invoke) -> None:
     for line in (
-        *("run c.csv RUN", "estimate c.csv --judge groundedness", "show groundedness --cases c.csv"),
-        *("probe RUN --cases c.csv", "report v.jsonl --cases c.csv", "report v.jsonl --labels c.csv"),
-        *("agree v.jsonl --labels c.csv", "calibrate v.jsonl --labels c.csv"),
-        *("compare v.jsonl v.jsonl --labels c.csv", "batch write c.csv RUN -o requests.jsonl"),
+        "run c.csv RUN",
+        "estimate c.csv --judge groundedness",
+        "show groundedness --cases c.csv",
+        "probe RUN --cases c.csv",
+        "report v.jsonl --cases c.csv",
+        "report v.jsonl --labels c.csv",
+        "agree v.jsonl --labels c.csv",
+        "calibrate v.jsonl --labels c.csv",
+        "compare v.jsonl v.jsonl --labels c.csv",
+        "batch write c.csv RUN -o requests.jsonl",
         "batch submit c.csv RUN -o v2.jsonl",
     ):
         arguments = line.replace("RUN", " ".join(RUN)).split()
@@ -97,7 +110,7 @@ def test_every_command_checks_the_encoding_of_its_rows(command: Invoke) -> None:
 
 def test_a_pipe_in_another_encoding_ends_the_run_with_one_line(command: Invoke) -> None:
     data = text_of([ROW], "csv").encode("utf-16")[:-1]
-    result = command("run", "-", *RUN, "--format", "csv", "--encoding", "utf-16", given=data)
+    result = command("run", "-", *RUN, "--format", "csv", "--encoding", "utf-16", stdin=data)
     assert result.exit_code in {1, 2}
     assert isinstance(result.exception, SystemExit)
 
@@ -139,7 +152,7 @@ def test_o_is_short_for_out_and_a_full_disk_is_a_line_that_names_the_file(
 def test_a_terminal_shows_the_table_and_a_bar_and_lines_only_if_asked(
     file_of: FileOf, tmp_path: Path
 ) -> None:
-    shown: dict[tuple[str, ...], tuple[bool, bool, bool]] = {
+    expectations: dict[tuple[str, ...], tuple[bool, bool, bool]] = {
         # the options: whether there are lines, a note that they are not kept, and a bar
         (): (False, True, True),
         ("-o", "-"): (True, False, False),
@@ -147,11 +160,10 @@ def test_a_terminal_shows_the_table_and_a_bar_and_lines_only_if_asked(
         ("-o", str(tmp_path / "v.jsonl")): (False, False, True),
     }
     run = ["run", str(file_of(*[ROW] * 20)), *RUN]
-    for seen, found in zip(
-        several_on_a_terminal(*([*run, *each] for each in shown)), shown.values(), strict=True
-    ):
-        assert "1.000..1.000" in seen
-        assert ('"case_id"' in seen, "counted, but not kept" in seen, "20/20" in seen) == found
+    outputs = several_on_a_terminal(*([*run, *options] for options in expectations))
+    for output, expected in zip(outputs, expectations.values(), strict=True):
+        assert "1.000..1.000" in output
+        assert ('"case_id"' in output, "counted, but not kept" in output, "20/20" in output) == expected
 
 
 @contextmanager
@@ -164,11 +176,12 @@ def small_files() -> Generator[None]:
 
 
 def test_a_full_disk_names_the_file_and_how_to_go_on(command: Invoke, file_of: FileOf) -> None:
-    run, out = ("run", file_of(*[ROW] * 20), *RUN, "--out", "v.jsonl"), Path("v.jsonl")
+    run = ("run", file_of(*[ROW] * 20), *RUN, "--out", "v.jsonl")
+    out = Path("v.jsonl")
     with small_files():
         result = command(*run)
-    kept = "v.jsonl: File too large; the finished verdicts are in v.jsonl, continue with --resume"
-    assert (result.exit_code, result.stderr) == (1, f"groundjudge: stopped: {kept}\n")
+    message = "v.jsonl: File too large; the finished verdicts are in v.jsonl, continue with --resume"
+    assert (result.exit_code, result.stderr) == (1, f"groundjudge: stopped: {message}\n")
     assert 0 < out.stat().st_size <= 3000
     assert command(*run, "--resume").exit_code == 0
     assert len(verdicts_in(out.read_text())) == 20

@@ -19,9 +19,8 @@ JUDGED = ("--judge", "groundedness", "--model", "m")
 def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: FileOf) -> None:
     result = invoke("run", file_of(ROW, ROW), *JUDGED, model=ScriptedModel(GOOD))
     assert result.exit_code == 0
-    found = verdicts_in(result.stdout)
-    shown = sorted((v.judge, v.case_id, v.score) for v in found)
-    assert shown == [("groundedness", "row 1", 1.0), ("groundedness", "row 2", 1.0)]
+    scores = sorted((v.judge, v.case_id, v.score) for v in verdicts_in(result.stdout))
+    assert scores == [("groundedness", "row 1", 1.0), ("groundedness", "row 2", 1.0)]
     assert words(result.stderr) == [
         ["judge", "mean", "ok", "error", "n/a", "coverage", "bounds"],
         ["groundedness", "1.000", "2", "0", "0", "1.000", "1.000..1.000"],
@@ -32,7 +31,8 @@ def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: 
 def test_with_out_the_table_goes_to_stdout_and_without_a_judge_all_are_asked(
     invoke: Invoke, file_of: FileOf, tmp_path: Path
 ) -> None:
-    out, rows = tmp_path / "verdicts.jsonl", [ROW, {**ROW, "judges": ["groundedness"]}]
+    out = tmp_path / "verdicts.jsonl"
+    rows = [ROW, {**ROW, "judges": ["groundedness"]}]
     out.write_text("a previous run's\n" * 3)
     run = ("run", file_of(*rows), "--model", "m", "--out", out, "--overwrite")
     failed = invoke(*run, model=ScriptedModel(ModelError("no_endpoint", "nobody to ask")))
@@ -41,9 +41,9 @@ def test_with_out_the_table_goes_to_stdout_and_without_a_judge_all_are_asked(
     result = invoke(*run, model=ScriptedModel(GOOD))
     assert [line[0] for line in words(result.stdout)][1:6] == names()
     assert result.stderr == ""
-    assert sorted((v.judge, v.case_id) for v in verdicts_in(out.read_text())) == sorted(
-        [*((name, "row 1") for name in names()), ("groundedness", "row 2")]
-    )
+    expected = [(name, "row 1") for name in names()]
+    expected.append(("groundedness", "row 2"))
+    assert sorted((v.judge, v.case_id) for v in verdicts_in(out.read_text())) == sorted(expected)
 
 
 FOUR, TWO_OF_FOUR = [ROW] * 4, [GOOD, "", "", GOOD]
@@ -74,17 +74,29 @@ LACKS = {**ROW, "query": None}
 def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     invoke: Invoke, file_of: FileOf, rows: list[Any], replies: list[str], options: str, status: int
 ) -> None:
-    given = [*JUDGED, "--concurrency", "1", *options.split()]
-    result = invoke("run", file_of(*rows), *given, model=ScriptedModel(*replies))
+    one_by_one = (*JUDGED, "--concurrency", "1")
+    result = invoke("run", file_of(*rows), *one_by_one, *options.split(), model=ScriptedModel(*replies))
     assert result.exit_code == status, result.output
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("[]", "no row could be read; the file must hold one JSON object per line"),
-        ({**ROW, "judges": "passage_quality"}, "nothing was judged, because every row names other judges"),
-        (LACKS, "nothing was judged, because every row lacks a required input: see above"),
+        pytest.param(
+            "[]",
+            "no row could be read; the file must hold one JSON object per line",
+            id="a file that is no JSON Lines",
+        ),
+        pytest.param(
+            {**ROW, "judges": "passage_quality"},
+            "nothing was judged, because every row names other judges",
+            id="rows for other judges",
+        ),
+        pytest.param(
+            LACKS,
+            "nothing was judged, because every row lacks a required input: see above",
+            id="rows without an input",
+        ),
     ],
 )
 def test_why_nothing_was_judged(invoke: Invoke, file_of: FileOf, row: Any, message: str) -> None:
@@ -97,10 +109,10 @@ def test_why_nothing_was_judged(invoke: Invoke, file_of: FileOf, row: Any, messa
 def test_unreadable_lines_are_rows_of_their_own_and_not_all_listed(invoke: Invoke, file_of: FileOf) -> None:
     path = file_of(ROW, "", *["{"] * 50, ROW)
     result = invoke("run", path, *JUDGED, model=ScriptedModel(GOOD))
-    found = {v.case_id: v for v in verdicts_in(result.stdout)}
-    assert {name for name, v in found.items() if v.status == "ok"} == {"row 1", "row 52"}
-    assert len(found) == 52
-    error = found["row 2"].error
+    by_id = {v.case_id: v for v in verdicts_in(result.stdout)}
+    assert [case_id for case_id, v in by_id.items() if v.status == "ok"] == ["row 1", "row 52"]
+    assert len(by_id) == 52
+    error = by_id["row 2"].error
     assert error is not None
     assert (error.code, error.message[:16]) == ("unreadable_row", "line 3: not JSON")
     assert "unreadable rows: 50\n  line 3: not JSON (Expecting property name" in result.stderr
@@ -138,17 +150,17 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
     options = ["--judge", "statement_groundedness", "--model", "m", "--full", "ferry", "--full", "none"]
     result = invoke("run", path, *options, model=ScriptedModel(SCORECARD))
     start = context[1].index("the ferry")
-    shown = result.stderr.split("\n\n", 1)[1]
-    assert shown.splitlines()[:4] == [
+    details = result.stderr.split("\n\n", 1)[1]
+    assert details.splitlines()[:4] == [
         "ferry, statement_groundedness",
         "  status: ok",
         "  score: 0.5, weakest 0, not passed",
         "  value: 5",
     ]
-    assert "    quote: the FERRY  sails at nine\n" in shown
-    assert f"    context[1][{start}:{start + 23}], exact: the ferry\tsails at nine\n" in shown
-    assert "another, statement" not in shown
-    assert "no verdict is on a case with the id 'none'" in shown
+    assert "    quote: the FERRY  sails at nine\n" in details
+    assert f"    context[1][{start}:{start + 23}], exact: the ferry\tsails at nine\n" in details
+    assert "another, statement" not in details
+    assert "no verdict is on a case with the id 'none'" in details
 
 
 def test_full_shows_an_error_and_escapes_controls(invoke: Invoke, file_of: FileOf) -> None:
@@ -173,8 +185,8 @@ def test_the_command_itself_in_any_locale_before_a_reader_that_goes(file_of: Fil
     path = file_of(*[{**ROW, "id": "Größe"}] * 300)
     command = " ".join([*COMMAND, "run", str(path), "--judge", "groundedness", "--model", "offline"])
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(  # noqa: S602  a pipe is what is tested
+    process = subprocess.run(  # noqa: S602  a pipe is what is tested
         f"{command} | head -n 1", shell=True, capture_output=True, timeout=60, check=False, env=environment
     )
-    assert [v.case_id for v in verdicts_in(done.stdout.decode())] == ["Größe"]
-    assert b"Traceback" not in done.stderr
+    assert [v.case_id for v in verdicts_in(process.stdout.decode())] == ["Größe"]
+    assert b"Traceback" not in process.stderr

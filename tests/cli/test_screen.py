@@ -32,23 +32,33 @@ STEERING = {
     if unicodedata.category(sign) in {"Cc", "Zl", "Zp"} and sign not in "\t\n"
 } | {*"\u061c\u200e\u200f\u202a\u202e\u2066\u2069\ufeff\ufe0f\U000e0041\U000e01ef\u200b\xad"}
 
-PAYLOADS = (
-    "\x1b[2J",
-    "\x1b]8;;x:y\x1b\\link\x1b]8;;\x1b\\",
-    "\x9b31m",
-    *("\x07", "\x85", "\r", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028", "\U000e0041", "\ufe0f", "\x7f"),
-)
-HOSTILE = f"{''.join(PAYLOADS)}[red]x"
+PAYLOADS = {
+    "clear the screen": "\x1b[2J",
+    "a link": "\x1b]8;;x:y\x1b\\link\x1b]8;;\x1b\\",
+    "a colour by one character": "\x9b31m",
+    "bell": "\x07",
+    "next line": "\x85",
+    "carriage return": "\r",
+    "right to left": "\u202e",
+    "isolated left to right": "\u2066",
+    "a mark of right to left": "\u200f",
+    "an Arabic mark": "\u061c",
+    "line separator": "\u2028",
+    "a tag": "\U000e0041",
+    "a selector of variants": "\ufe0f",
+    "delete": "\x7f",
+}
+HOSTILE = f"{''.join(PAYLOADS.values())}[red]x"
 NUL = "\x00"
 COLOURS = re.compile(r"\x1b\[(?:[0-9;]*m|[12]K|1A|\?25[hl])|\r")
 """What rich writes by itself: colours, and what moves the bar."""
 
 
-def check(shown: str) -> None:
-    assert not STEERING & {*shown}, ascii(shown)
+def check(output: str) -> None:
+    assert not STEERING & {*output}, ascii(output)
 
 
-@pytest.mark.parametrize("text", [*PAYLOADS, NUL])
+@pytest.mark.parametrize("text", [*PAYLOADS.values(), NUL], ids=[*PAYLOADS, "NUL"])
 @pytest.mark.parametrize("width", ["40", "200"])
 def test_texts_and_tables_show_controls_and_obey_none(
     text: str, width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -57,9 +67,9 @@ def test_texts_and_tables_show_controls_and_obey_none(
     screen = Screen()
     screen.text(f"a{text}b", heading=f"h{text}")
     screen.table([f"c{text}", f"d{text}"], [[f"e{text}", f"f{text}" * 20], ["g", "h"]])
-    shown = capsys.readouterr().out
-    check(shown)
-    assert f"a{printable(text)}b" in shown
+    output = capsys.readouterr().out
+    check(output)
+    assert f"a{printable(text)}b" in output
 
 
 def test_an_end_of_a_line_in_a_cell_makes_no_row(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,15 +102,21 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 
 def calls(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """A command with a hostile text as each of its arguments and options, and with arguments too many."""
-    parameters = COMMANDS[names].params
-    needed = [HOSTILE for each in parameters if each.param_type_name == "argument" and each.required]
-    yield (*names, *needed, HOSTILE, HOSTILE)
-    yield (*names, *needed, f"--{HOSTILE}")
-    for each in parameters:
-        if each.param_type_name == "option" and not each.is_flag:
-            yield (*names, *needed, each.opts[0], *[HOSTILE] * each.nargs)
-        elif each.param_type_name == "option":
-            yield (*names, *needed, f"{each.opts[0]}={HOSTILE}")
+    arguments: list[str] = []
+    options: list[Any] = []
+    for parameter in COMMANDS[names].params:
+        if parameter.param_type_name == "option":
+            options.append(parameter)
+        elif parameter.required:
+            arguments.append(HOSTILE)
+    yield (*names, *arguments, HOSTILE, HOSTILE)
+    yield (*names, *arguments, f"--{HOSTILE}")
+    for option in options:
+        flag = option.opts[0]
+        if option.is_flag:
+            yield (*names, *arguments, f"{flag}={HOSTILE}")
+        else:
+            yield (*names, *arguments, flag, *[HOSTILE] * option.nargs)
 
 
 OTHERS = ((HOSTILE,), (f"--{HOSTILE}",), ("batch", HOSTILE), ("--version", HOSTILE))
@@ -118,25 +134,34 @@ def test_no_argument_and_no_option_steers_the_terminal(command: Invoke, names: t
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases, verdicts, labels and a prompt file with hostile names and values wherever one can stand."""
     monkeypatch.chdir(tmp_path)
-    judge, texts = f"j{HOSTILE}", (f"good{HOSTILE}", f"bad{HOSTILE}")
-    ids = [f"{HOSTILE}{place}" if place else HOSTILE for place in range(24)]
-    more: dict[str, Any] = {"judge": judge, "reason": HOSTILE, "model": HOSTILE, "reply": HOSTILE}
-    own = [labelled(one, texts[place % 2], float(1 - place % 2), **more) for place, one in enumerate(ids)]
-    other = [verdict(one, place % 5 / 4, **more | {"judge": "groundedness"}) for place, one in enumerate(ids)]
+    judge = f"j{HOSTILE}"
+    labels = (f"good{HOSTILE}", f"bad{HOSTILE}")
+    ids = [HOSTILE, *(f"{HOSTILE}{place}" for place in range(1, 24))]
+    more: dict[str, Any] = {"reason": HOSTILE, "model": HOSTILE, "reply": HOSTILE}
+    verdicts: list[Verdict] = []
+    for place, case_id in enumerate(ids):
+        verdicts.append(labelled(case_id, labels[place % 2], float(1 - place % 2), judge=judge, **more))
+    for place, case_id in enumerate(ids):
+        verdicts.append(verdict(case_id, place % 5 / 4, judge="groundedness", **more))
     failed = Verdict.model_validate(
         {"judge": judge, "case_id": "e", "status": "error", "error": {"code": HOSTILE, "message": HOSTILE}}
     )
     for name in ("v.jsonl", f"v{HOSTILE}.jsonl"):
-        write_verdicts(name, [*own, *other, failed])
+        write_verdicts(name, [*verdicts, failed])
     fields = {"group": HOSTILE, HOSTILE: HOSTILE, **ROW, "query": HOSTILE}
-    write_rows("l.jsonl", [{"id": one, "label": texts[n % 3 > 0], **fields} for n, one in enumerate(ids)])
-    write_rows("n.jsonl", [{"id": one, "label": n % 2, **fields} for n, one in enumerate(ids)])
+    in_words: list[dict[str, Any]] = []
+    in_numbers: list[dict[str, Any]] = []
+    for place, case_id in enumerate(ids):
+        in_words.append({"id": case_id, "label": labels[1] if place % 3 else labels[0], **fields})
+        in_numbers.append({"id": case_id, "label": place % 2, **fields})
+    write_rows("l.jsonl", in_words)
+    write_rows("n.jsonl", in_numbers)
     write_rows("c.jsonl", [{"id": f"c{HOSTILE}", "judges": [HOSTILE], **ROW}, {**fields, "id": HOSTILE}])
     with Path("c.jsonl").open("a") as cases:
         cases.write(f'{{"id": "{HOSTILE}\n[1]\n{json.dumps({"context": {HOSTILE: HOSTILE}, **fields})}\n')
     write_rows(f"x{HOSTILE}.jsonl", [{HOSTILE: HOSTILE, "other": HOSTILE}])
-    good = {HOSTILE: "pass", f"{HOSTILE}2": "fail"}
-    write_rows("good.jsonl", [{**ROW, "id": one, "expect": expect} for one, expect in good.items()])
+    to_pass = {**ROW, "id": HOSTILE, "expect": "pass"}
+    write_rows("good.jsonl", [to_pass, {**ROW, "id": f"{HOSTILE}2", "expect": "fail"}])
     write_rows("p.jsonl", [{**ROW, "id": f"p{HOSTILE}", "expect": "pass"}, {**ROW, "expect": HOSTILE}])
     own_prompt = (PROMPTS / "groundedness.prompty").read_text(encoding="utf-8")
     Path("p.prompty").write_text(own_prompt.replace("description: ", 'description: "\\e[2J\\u202E" #', 1))
@@ -170,24 +195,20 @@ JUDGING = (
     "run n.jsonl --model m --judge groundedness --out o.jsonl --full none-X",
     "probe --judge groundedness --model m --cases good.jsonl",
 )
-REPLIES = {
+REPLIES: dict[str, str | Exception] = {
     "a hostile reason": f"<S0>t</S0><S1>{HOSTILE}</S1><S2>5</S2>",
     "no verdict": HOSTILE,
     "an error": ModelError("server", HOSTILE, HOSTILE),
 }
 
 
-@pytest.mark.parametrize(
-    ("line", "reply"),
-    [
-        *(pytest.param(line, GOOD, id=line) for line in READ),
-        *(
-            pytest.param(line, reply, id=f"{line}: {name}")
-            for line in JUDGING
-            for name, reply in REPLIES.items()
-        ),
-    ],
-)
+LINES: dict[str, tuple[str, str | Exception]] = {line: (line, GOOD) for line in READ}
+for judging_line in JUDGING:
+    for reply_name, hostile_reply in REPLIES.items():
+        LINES[f"{judging_line}: {reply_name}"] = judging_line, hostile_reply
+
+
+@pytest.mark.parametrize(("line", "reply"), LINES.values(), ids=LINES)
 @pytest.mark.usefixtures("files")
 def test_no_content_of_a_file_or_reply_steers_the_terminal(
     command: Invoke, line: str, reply: str | Exception
@@ -195,14 +216,14 @@ def test_no_content_of_a_file_or_reply_steers_the_terminal(
     model = ScriptedModel(reply)
     model.name = HOSTILE
     result = command(*line.replace("X", HOSTILE).split(" "), model=model)
-    shown = result.stdout + result.stderr
-    check(shown)
+    output = result.stdout + result.stderr
+    check(output)
     assert isinstance(result.exception, SystemExit | None)
-    assert "Traceback" not in shown
-    assert "1b[2J" in shown  # what is hostile is there, and shown
+    assert "Traceback" not in output
+    assert "1b[2J" in output  # what is hostile is there, and escaped
 
 
-SHOWN = (
+ON_A_TERMINAL = (
     "run c.jsonl --model offline --judge groundedness --full X",
     "run c.jsonl --model offline --judge groundedness --out -",
     "batch write c.jsonl --model m --judge groundedness --out -",
@@ -215,19 +236,20 @@ SHOWN = (
 @pytest.mark.soak
 @pytest.mark.usefixtures("files")
 def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
-    for shown in several_on_a_terminal(*(line.replace("X", HOSTILE).split(" ") for line in SHOWN)):
-        drawn = COLOURS.sub("", shown).replace("\r\n", "\n")
-        check(drawn)
-        assert "1b[2J" in drawn
+    lines = [line.replace("X", HOSTILE).split(" ") for line in ON_A_TERMINAL]
+    for output in several_on_a_terminal(*lines):
+        text = COLOURS.sub("", output).replace("\r\n", "\n")
+        check(text)
+        assert "1b[2J" in text
 
 
 def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
-    status, shown = on_a_terminal("run", f"--{HOSTILE}")
+    status, output = on_a_terminal("run", f"--{HOSTILE}")
     assert status == 2
-    check(COLOURS.sub("", shown).replace("\r\n", "\n"))
+    check(COLOURS.sub("", output).replace("\r\n", "\n"))
 
 
-WRITTEN = {
+WRITTEN: set[str] = {
     "show.py: typer.echo(CASES.read_bytes(), nl=False)",  # a file of the library, byte by byte
     "batch.py: file.write(json_line(line, file))",
     "batch.py: state.write(run.settings, state.parts)",  # a file, as all below
@@ -238,12 +260,14 @@ PRINTING = {"print", "echo", "secho", "prompt", "confirm", "write", "writelines"
 
 
 def test_only_the_screen_prints() -> None:
-    found = {
-        f"{file.name}: {ast.unparse(node)}"
-        for file in CLI.glob("*.py")
-        if file.name != "screen.py"
-        for node in ast.walk(tree_of(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and getattr(node.func, "attr", getattr(node.func, "id", None)) in PRINTING
-    }
-    assert found == WRITTEN
+    calls_that_print: set[str] = set()
+    for file in CLI.glob("*.py"):
+        if file.name == "screen.py":
+            continue
+        for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", None))
+            if name in PRINTING:
+                calls_that_print.add(f"{file.name}: {ast.unparse(node)}")
+    assert calls_that_print == WRITTEN

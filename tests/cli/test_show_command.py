@@ -14,20 +14,21 @@ from groundjudge import names
 
 @pytest.mark.parametrize("name", names())
 def test_show_prints_what_would_be_sent(invoke: Invoke, name: str) -> None:
-    shown = invoke("show", name).stdout
-    assert shown.startswith("system:\n")
-    assert "\n\nuser:\n" in shown
-    assert "<data-response>\n" in without_codes(shown)
-    assert "{{" not in shown
-    assert json.loads(shown.splitlines()[-1].removeprefix("parameters: "))["temperature"] == 0
+    output = invoke("show", name).stdout
+    assert output.startswith("system:\n")
+    assert "\n\nuser:\n" in output
+    assert "<data-response>\n" in without_codes(output)
+    assert "{{" not in output
+    parameters = json.loads(output.splitlines()[-1].removeprefix("parameters: "))
+    assert parameters["temperature"] == 0
 
 
 def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: FileOf) -> None:
     path = file_of("{", ROW, {**ROW, "id": "x", "response": "Größer als {{query}}?"})
-    shown = without_codes(invoke("show", "groundedness", "--cases", path).stdout)
-    assert "<data-response>\nThe ferry sails at nine.\n" in shown
-    shown = without_codes(invoke("show", "groundedness", "--cases", path, "--case", "x").stdout)
-    assert "<data-response>\nGrößer als {{query}}?\n" in shown
+    first_case = without_codes(invoke("show", "groundedness", "--cases", path).stdout)
+    assert "<data-response>\nThe ferry sails at nine.\n" in first_case
+    case_x = without_codes(invoke("show", "groundedness", "--cases", path, "--case", "x").stdout)
+    assert "<data-response>\nGrößer als {{query}}?\n" in case_x
     assert invoke("show", "groundedness", "--cases", path, "--case", "row 2").exit_code == 0
 
 

@@ -31,7 +31,7 @@ scale: {choices: {"yes": 1, "partly": 0.5, "no": 0, cannot tell: null}}
 user:
 Is {{response}} supported?
 """
-Judged: TypeAlias = Callable[..., tuple[Result, StandIn]]
+RunAtEndpoint: TypeAlias = Callable[..., tuple[Result, StandIn]]
 
 
 def by_model(body: dict[str, Any]) -> Answer:
@@ -39,7 +39,9 @@ def by_model(body: dict[str, Any]) -> Answer:
 
 
 @pytest.fixture
-def judged(command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Judged]:
+def run_at_endpoint(
+    command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RunAtEndpoint]:
     """Runs a command on rows, by default on one, at an endpoint that gets a script."""
     Path("labelled.prompty").write_text(LABELLED)
     Path("strict.prompty").write_text(STRICT)
@@ -78,42 +80,47 @@ WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
 
 @pytest.mark.parametrize(("options", "judges", "votes", "passed"), WHO_VOTES.values(), ids=WHO_VOTES)
 def test_options_say_who_votes(
-    judged: Judged, options: str, judges: object, votes: list[str], passed: object
+    run_at_endpoint: RunAtEndpoint, options: str, judges: object, votes: list[str], passed: object
 ) -> None:
-    result, server = judged(*options.split())
+    result, server = run_at_endpoint(*options.split())
     assert result.exit_code == 0, result.output
-    found = {verdict.judge: verdict for verdict in verdicts_in(result.stdout)}
-    assert sorted(found) == judges
-    for verdict in found.values():
+    by_judge = {verdict.judge: verdict for verdict in verdicts_in(result.stdout)}
+    assert sorted(by_judge) == judges
+    n_requests = 0
+    for verdict in by_judge.values():
         assert [vote.model for vote in verdict.votes] == votes
         assert verdict.passed is passed
-    assert len(server.requests) == sum(max(1, len(verdict.votes)) for verdict in found.values())
+        n_requests += max(1, len(verdict.votes))
+    assert len(server.requests) == n_requests
     assert words(result.stderr)[0][-1] == ("calls/row" if votes else "bounds")
 
 
-def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(judged: Judged) -> None:
-    out, rows = Path("out.jsonl"), [{**ROW, "id": str(n)} for n in range(4)]
+def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(run_at_endpoint: RunAtEndpoint) -> None:
+    out = Path("out.jsonl")
+    rows = [{**ROW, "id": str(n)} for n in range(4)]
     run = ("--out", "out.jsonl", "--concurrency", "1")
-    stopped, _ = judged(*run, *REPEATED, "3", "--max-calls", "5", rows=rows)
+    stopped, _ = run_at_endpoint(*run, *REPEATED, "3", "--max-calls", "5", rows=rows)
     assert stopped.exit_code == 1
     assert "stopped: calls made: 5, and --max-calls allows 5" in stopped.stdout + stopped.stderr
     assert len(verdicts_in(out.read_text())) == 2
-    for others in ([*REPEATED, "5"], [*REPEATED, "3", "--stop", "never"], [*JUDGE, "--model", "m"]):
-        refused, server = judged(*run, *others, "--resume", rows=rows)
-        assert (refused.exit_code, len(server.requests)) == (2, 5)
-    done, server = judged(*run, *REPEATED, "3", "--resume", rows=rows)
-    assert "2 verdicts reused, 2 new" in done.stdout
+    for other_votes in ([*REPEATED, "5"], [*REPEATED, "3", "--stop", "never"], [*JUDGE, "--model", "m"]):
+        result, server = run_at_endpoint(*run, *other_votes, "--resume", rows=rows)
+        assert (result.exit_code, len(server.requests)) == (2, 5)
+    resumed, server = run_at_endpoint(*run, *REPEATED, "3", "--resume", rows=rows)
+    assert "2 verdicts reused, 2 new" in resumed.stdout
     assert len(server.requests) == 9
     assert len(verdicts_in(out.read_text())) == 4
 
 
-def test_votes_from_the_cache_cost_nothing(judged: Judged) -> None:
+def test_votes_from_the_cache_cost_nothing(run_at_endpoint: RunAtEndpoint) -> None:
     options = (*PANEL, *"--price-in 1e5 --price-out 1e5 --cache cache.db".split())
-    (first, _), (second, server) = judged(*options), judged(*options)
-    (asked,), (cached,) = verdicts_in(first.stdout), verdicts_in(second.stdout)
-    assert len(server.requests) == len(asked.votes) == 3
-    assert [vote.reply for vote in cached.votes] == [vote.reply for vote in asked.votes]
-    assert asked.usage == Usage(prompt_tokens=30, completion_tokens=15)
+    first, _ = run_at_endpoint(*options)
+    second, server = run_at_endpoint(*options)
+    (new,) = verdicts_in(first.stdout)
+    (cached,) = verdicts_in(second.stdout)
+    assert len(server.requests) == len(new.votes) == 3
+    assert [vote.reply for vote in cached.votes] == [vote.reply for vote in new.votes]
+    assert new.usage == Usage(prompt_tokens=30, completion_tokens=15)
     assert cached.usage == Usage()
     assert "tokens: 30 prompt, 15 completion, 45 a verdict, cost: 4.5000\n" in first.stderr
     assert "tokens: 0 prompt, 0 completion, 0 a verdict, cost: 0.0000\n" in second.stderr
@@ -146,16 +153,18 @@ AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "settings", "code", "shown"), AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize(("options", "settings", "code", "texts"), AROUND.values(), ids=AROUND)
 def test_run_of_a_panel_shows(
-    judged: Judged, options: str, settings: Any, code: int, shown: Sequence[str]
+    run_at_endpoint: RunAtEndpoint, options: str, settings: Any, code: int, texts: Sequence[str]
 ) -> None:
-    result, _ = judged(*PANEL, "--full", "row 1", *options.split(), **settings)
-    assert (result.exit_code, [text for text in shown if text not in result.stderr]) == (code, [])
+    result, _ = run_at_endpoint(*PANEL, "--full", "row 1", *options.split(), **settings)
+    assert result.exit_code == code
+    for text in texts:
+        assert text in result.stderr
 
 
-def test_full_shows_each_vote(judged: Judged) -> None:
-    result, _ = judged(*PANEL, "--full", "row 1")
+def test_full_shows_each_vote(run_at_endpoint: RunAtEndpoint) -> None:
+    result, _ = run_at_endpoint(*PANEL, "--full", "row 1")
     assert result.stderr.split("\n\n", 1)[1].splitlines() == [
         "row 1, groundedness",
         "  status: ok",
@@ -194,52 +203,69 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
     assert "logprobs_unusable" not in result.stderr
 
 
-STRUCTURED: dict[str, list[str | None]] = {
-    "": [None, "json_schema"],
-    "--structured never": [None, None],
-    "--structured always --repeats 2": ["json_schema", "json_object", "json_object"],
-}
-
-
-@pytest.mark.parametrize(("options", "formats"), STRUCTURED.items())
+@pytest.mark.parametrize(
+    ("options", "formats"),
+    [
+        pytest.param("", [None, "json_schema"], id="after an unreadable reply"),
+        pytest.param("--structured never", [None, None], id="never"),
+        pytest.param(
+            "--structured always --repeats 2",
+            ["json_schema", "json_object", "json_object"],
+            id="always, until the endpoint has refused it",
+        ),
+    ],
+)
 def test_structured_says_when_the_schema_is_asked_for(
-    judged: Judged, options: str, formats: list[str | None]
+    run_at_endpoint: RunAtEndpoint, options: str, formats: list[str | None]
 ) -> None:
     script = ["I would rather not say.", '{"reasoning": "why", "score": 1}']
-    result, server = judged("--judge", "confidence_grounding", *M.split(), *options.split(), script=script)
+    result, server = run_at_endpoint(
+        "--judge", "confidence_grounding", *M.split(), *options.split(), script=script
+    )
     assert result.exit_code == 0, result.output
     assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
 
 
-def test_titles_make_tool_results_unless_they_must_not(judged: Judged) -> None:
+def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEndpoint) -> None:
     rows = [{**ROW, "context": [{"title": "Tool Result: x", "content": "At nine."}]}]
     for options, n_tools in ([], 1), (["--no-tool-titles"], 0):
-        _, server = judged(*G.split(), *M.split(), *options, rows=rows)
+        _, server = run_at_endpoint(*G.split(), *M.split(), *options, rows=rows)
         assert server.bodies[-1]["messages"][1]["content"].count('kind="tool result"') == n_tools
 
 
 @pytest.mark.parametrize(
     ("options", "calls", "note"),
     [
-        (G, "2", ""),
-        (f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls a row\n"),
-        (f"{G} --repeats 5 --stop never", "10", "groundedness: 5 calls a row\n"),
-        (f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls a row\n"),
-        (f"{G} {S} --panel", "4", "groundedness+strict: 2 calls a row\n"),
+        pytest.param(G, "2", "", id="one call a row"),
+        pytest.param(f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls a row\n", id="repeats"),
+        pytest.param(
+            f"{G} --repeats 5 --stop never",
+            "10",
+            "groundedness: 5 calls a row\n",
+            id="repeats that are all asked for",
+        ),
+        pytest.param(
+            f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls a row\n", id="a panel of models"
+        ),
+        pytest.param(
+            f"{G} {S} --panel", "4", "groundedness+strict: 2 calls a row\n", id="a panel of prompts"
+        ),
     ],
 )
-def test_estimate_counts_votes_and_needs_no_key(judged: Judged, options: str, calls: str, note: str) -> None:
+def test_estimate_counts_votes_and_needs_no_key(
+    run_at_endpoint: RunAtEndpoint, options: str, calls: str, note: str
+) -> None:
     priced = (*options.split(), "--price-in", "1", "--price-out", "1")
-    result, _ = judged(*priced, name="estimate", rows=[ROW, ROW])
+    result, _ = run_at_endpoint(*priced, name="estimate", rows=[ROW, ROW])
     assert result.exit_code == 0, result.output
-    _, table, *rest = result.stdout.split("\n", 2)
+    _, table, below = result.stdout.split("\n", 2)
     assert table.replace("<= ", "<=").split()[1] == calls.replace(" ", "")
-    shown_note, _, cost = "".join(rest).rpartition("cost: ")
-    assert shown_note == note
+    note_below, _, cost = below.rpartition("cost: ")
+    assert note_below == note
     assert cost.startswith("at most about " if "<=" in calls else "about ")
 
 
-@pytest.mark.usefixtures("judged")
+@pytest.mark.usefixtures("run_at_endpoint")
 def test_labels_are_shown_with_their_scores(command: Invoke, file_of: FileOf) -> None:
     scale = "scale: yes (1), partly (0.5), no (0), cannot tell (not applicable)"
     assert scale in command("show", "labelled.prompty").stdout.splitlines()
