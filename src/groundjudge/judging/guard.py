@@ -173,6 +173,7 @@ async def _call_and_block(function: Callable[..., Any], *args: object) -> Any:  
     return answer
 
 
+# The clock of the event loop, which `asyncio.timeout_at` goes by; a thread without one has no deadline.
 ASYNCHRONOUS = Runtime(call, call_function, lambda: asyncio.get_running_loop().time())
 BLOCKING = Runtime(call_and_block, _call_and_block, time.monotonic)
 
@@ -219,10 +220,6 @@ def _is_deadline(value: Any) -> bool:  # noqa: ANN401  whatever is passed
     return value is None or (type(value) in {int, float} and value > 0)
 
 
-def _is_function_or_none(value: object) -> bool:
-    return value is None or callable(value)
-
-
 def _choice(choices: object) -> Shape:
     """The shape of one of the choices of a Literal."""
     names = get_args(choices)
@@ -240,7 +237,7 @@ SHAPES: Mapping[str, Shape] = {
     "on_error": _choice(OnError),
     "deadline": (_is_deadline, "a number of seconds above 0, or None"),
     "mode": _choice(Mode),
-    "on_outcome": (_is_function_or_none, "a function of the outcome, or None"),
+    "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
 }
 """The shapes of a guard's settings."""
 
@@ -291,7 +288,8 @@ class Guard:
             if not has_shape(value):
                 message = f"`{name}` must be {shape}, not {value!r}"
                 raise ValueError(message)
-        self._make_case  # noqa: B018  paths are checked when the guard is made
+        # So a wrong path is an error when the guard is made, and not at its first answer.
+        self._make_case  # noqa: B018
 
     @cached_property
     def _make_case(self) -> Callable[..., CaseLike]:
@@ -364,6 +362,7 @@ class Guard:
 
     def _run_blocking(self, work: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
         """Do in the caller's thread what nothing needs to interrupt: that takes half the CPU time."""
+        # Without a deadline nothing has to be given up.
         if self.deadline is None:
             return without_waiting(work(BLOCKING, *args))
         return shared_loop().run(work, ASYNCHRONOUS, *args)
@@ -391,6 +390,7 @@ class Guard:
         case_of: CaseOf,
         retry_input: RetryInput,
     ) -> Answered:
+        # The output goes out as the application returned it, whatever the case keeps of it.
         outputs: list[Any] = []
 
         async def ask_for_draft(app_input_or_retry: Any) -> CaseSource:  # noqa: ANN401  the application's
@@ -428,12 +428,13 @@ class Guard:
             try:
                 case = await self._run_until(end, write_again(note_on(verdict, self.judge), verdict))
             except _LateError:
-                break
+                break  # a draft that is not rewritten in time is one that failed
             drafts.append(await self._judge_draft(runtime, case, end))
         return await self._decide(runtime, tuple(drafts), runtime.clock() - progress.started)
 
     def _may_retry(self, drafts: Sequence[Draft]) -> bool:
-        is_rejected = drafts[-1].verdict.passed is False  # None: it was not judged
+        # None is no rejection: what was not judged is not written again.
+        is_rejected = drafts[-1].verdict.passed is False
         return is_rejected and self.mode == "enforce" and len(drafts) <= self.retries
 
     async def _run_until(self, end: float, work: Awaitable[T]) -> T:
@@ -448,7 +449,7 @@ class Guard:
         try:
             async with limit:
                 return await work
-        except TimeoutError:
+        except TimeoutError:  # of the deadline, or of the work
             if limit.expired():
                 message = f"the guard's deadline of {self.deadline} s has passed"
                 raise _LateError("timeout", message) from None
@@ -456,7 +457,7 @@ class Guard:
 
     async def _judge_draft(self, runtime: Runtime, source: CaseSource, end: float) -> Draft:
         """Judge a draft; a verdict that is not there in time is an error of the judge."""
-        case: Case | None = None
+        case: Case | None = None  # until it is made, which may fail too
         try:
             case = Case.of(source() if callable(source) else source)
             verdict = await self._run_until(end, self.judge.ajudge(case, ask=runtime.ask))
@@ -499,6 +500,7 @@ class Guard:
         try:
             await runtime.call_function(self.on_outcome, outcome)
         except Exception as error:
+            # Its message may hold a key.
             message = "on_outcome raised an error; what goes out does not depend on it"
             log.exception(message, exc_info=RedactedError(error))
 
@@ -524,6 +526,7 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
     for setting in dataclass_fields(Guard):
         if setting.name in judge_options:
             settings[setting.name] = judge_options.pop(setting.name)
+    # A guard keeps what it is not given anew.
     if isinstance(guard, Guard):
         return replace(guard, judge=as_judge(guard.judge, **judge_options), **settings)
     return Guard(as_judge(guard, **judge_options), **settings)

@@ -161,6 +161,7 @@ class BaseJudge(ABC):
         conversation = Conversation(around, ask, self.empty_verdict())
         try:
             case = Case.of(case() if callable(case) else case)
+            # From here on an error's verdict has the id and the key of its row.
             conversation.record = self.empty_verdict(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
@@ -265,7 +266,7 @@ class Judge(BaseJudge):
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
         blank_response_verdict = self.rubric.blank_response_verdict(case)
-        if blank_response_verdict is not None:
+        if blank_response_verdict is not None:  # no model is asked
             return blank_response_verdict.model_copy(update={"key": conversation.record.key})
 
         def ask(case: Case) -> Request:
@@ -275,6 +276,7 @@ class Judge(BaseJudge):
             return self.rubric.read(reply, case)
 
         request = conversation.run_step("groundjudge.ask", case, ask)
+        # A reply that was cut off or interrupted is asked for once more even where `max_reasks` is 0.
         reasks = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
         verdict: Verdict | None = None
         while True:
@@ -295,6 +297,7 @@ class Judge(BaseJudge):
                 raise problem
             reasks[reason] -= 1
             request = next_request(request, reply, problem)
+            # A trace shows the new request as the result of a step of its own.
             with conversation.around(Step("groundjudge.ask", case)) as note:
                 note(request)
         totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
@@ -322,6 +325,7 @@ def case_hash(case: Case, inputs: Collection[Input]) -> str:
     for prompt_input in inputs:
         if prompt_input.is_custom:
             metadata[prompt_input.name] = case.metadata.get(prompt_input.name)
+    # The key is stored with verdicts: a column of a file that no prompt shows must not change it.
     try:
         if metadata:
             content = case.replace(metadata=metadata).model_dump_json()

@@ -109,7 +109,7 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     check_options(options, PanelOptions)
     judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     panel_options: dict[str, Any] = {}
-    for name in ("repeats", "rule", "stop"):
+    for name in ("repeats", "rule", "stop"):  # in this order errors name them
         if name in judge_options:
             panel_options[name] = judge_options.pop(name)
     if isinstance(judge, Panel):
@@ -121,6 +121,7 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
         return _single_judge(judge, model, judge_options)
     if "repeats" not in panel_options:
         raise bad_panel(" and ".join(panel_options), "only a judge that votes has them: pass `repeats` too")
+    # A temperature of 0 in the file gives way to 0.7; one that the caller asks for is a contradiction.
     if judge_options.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     return repeat_judge(_single_judge(judge, model, judge_options), **panel_options)

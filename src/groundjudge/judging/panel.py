@@ -76,6 +76,7 @@ class Panel(BaseJudge):
                 scales = f"{judge.name} {scale}; {next_judge.name} {next_scale}"
                 raise bad_panel("panel", f"its judges must answer on one scale, not on several: {scales}")
         for judge in self.judges:
+            # Only a judge that is listed again has an index above 0.
             if judge.repeat and judge.rubric.prompt.parameters.get("temperature", 1) == 0:
                 fault = f"{judge.name} is listed twice at temperature 0, where it repeats itself"
                 raise bad_panel("panel", f"{fault}: ask one for repeats")
@@ -103,6 +104,7 @@ class Panel(BaseJudge):
                 vote = judge.error_verdict(error, case)
             votes.append(vote)
             n_agreeing = max(_count_outcomes(votes).values(), default=0)
+            # What one vote costs is saved where it could change nothing.
             if self.stop == "decided" and self._is_decided(len(votes), n_agreeing):
                 break
         agreement = n_agreeing / len(votes) if n_agreeing else None
@@ -131,6 +133,7 @@ class Panel(BaseJudge):
         score = 0.0
         if scored:
             combine = median_low if has_parts and self.rule != "min" else RULES[self.rule]
+            # The median of parts must be a score that one of the votes has.
             score = round(combine([_deciding_score(vote) for vote in scored]), DIGITS)
         majority = [vote for vote in votes if _outcome(vote) == outcome]
         spokesman = min(majority, key=lambda vote: _distance(vote, score))
@@ -217,7 +220,7 @@ def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop 
 
 def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
     """Return the models of the judges and of the members of panels, without repetitions."""
-    models: dict[int, Model] = {}
+    models: dict[int, Model] = {}  # by what they are, not by their name: models need not be hashable
     for judge in judges:
         for model in judge.models:
             models[id(model)] = model
@@ -305,6 +308,7 @@ def _totals(votes: Sequence[Verdict]) -> dict[str, Any]:
 
 def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:
     """Make the error that says why there is no verdict: the votes failed alike, or they differ."""
+    # One code for all votes, such as `missing_field`, says more than that there is no majority.
     codes = {error.code for error in errors}
     if len(errors) == len(votes) and len(codes) == 1:
         return errors[-1]
