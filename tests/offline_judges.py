@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from groundjudge import load
+from groundjudge import load, names
+from groundjudge.types import Judge
 
-JUDGES = [
-    load(name, model="offline") for name in ("groundedness", "confidence_grounding", "statement_groundedness")
-]
+
+def offline_judges_of_context() -> list[Judge]:
+    """The library's judges that compare a response with its context."""
+    judges: list[Judge] = []
+    for name in names():
+        judge = load(name, model="offline")
+        if any(prompt_input.field == "context" for prompt_input in judge.inputs):
+            judges.append(judge)
+    return judges
+
+
+JUDGES = offline_judges_of_context()
 
 MOST_LOSS = 0.1
 """What an edit that keeps the meaning may cost."""

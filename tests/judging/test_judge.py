@@ -24,6 +24,7 @@ from groundjudge import (
     Verdict,
     __version__,
     load,
+    load_rubric,
     names,
 )
 from groundjudge.replies import Tags
@@ -44,7 +45,15 @@ PLAY: Mapping[str, Any] = {
     "conversation": [{"role": "user", "content": "Who are you?"}],
     "response": "I keep the lighthouse.",
 }
-CASES = {name: PLAY if name == "knowledge_hallucination" else RAG for name in names()}
+
+
+def case_for(name: str) -> Mapping[str, Any]:
+    """A case that has what the judge's prompt shows."""
+    fields = [prompt_input.field for prompt_input in load_rubric(name).inputs]
+    return PLAY if "profile" in fields else RAG
+
+
+CASES = {name: case_for(name) for name in names()}
 
 GOOD = {
     "groundedness": "<S0>t</S0><S1>why</S1><S2>4</S2>",
@@ -65,6 +74,10 @@ VALUES = {
     "knowledge_hallucination": (75, 0.75, "mild_hallucination"),
 }
 """The value, the score and the label of these replies."""
+
+
+def test_every_judge_has_a_reply_and_what_is_read_in_it() -> None:
+    assert GOOD.keys() == VALUES.keys() == {*names()}, "add a reply of the judge to GOOD, and its VALUES"
 
 
 def verdict_by(judge: Judge, case: Mapping[str, Any], *, by: str) -> Verdict:
@@ -259,8 +272,14 @@ def test_levels_and_bands_have_their_labels_and_level_three_is_not_applicable_an
 @pytest.mark.parametrize(
     ("score", "threshold", "passed"),
     [
-        *((0.1 + 0.2, 0.3, True), (0.7 + 0.1, 0.8, True), (0.29999999, 0.3, False)),
-        *((0.0, 0.0, True), (0.75, 0.750000001, False)),
+        pytest.param(0.1 + 0.2, 0.3, True, id="sum above the threshold by an error of floating point"),
+        pytest.param(0.7 + 0.1, 0.8, True, id="sum below the threshold by an error of floating point"),
+        pytest.param(0.29999999, 0.3, False, id="score below at the 8th decimal"),
+        pytest.param(0.699999999, 0.7, False, id="score below at the 9th decimal"),
+        pytest.param(0.6999999999, 0.7, True, id="score below at the 10th decimal"),
+        pytest.param(0.75, 0.750000001, False, id="threshold above at the 9th decimal"),
+        pytest.param(0.75, 0.7500000001, False, id="threshold above at the 10th decimal: it is not rounded"),
+        pytest.param(0.0, 0.0, True, id="0 at the threshold 0"),
     ],
 )
 def test_rounding_errors_of_sums_do_not_decide(score: float, threshold: float, passed: bool) -> None:  # noqa: FBT001

@@ -169,6 +169,20 @@ def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[st
     assert code_for([shown(forged)]) not in forged.lower()
 
 
+NONCE_WITH_CODE_IN_CAPITALS = 65950
+"""With this number behind the digits, the code that is tried first is among them: found by counting."""
+
+
+def test_code_that_a_value_contains_in_capitals_is_not_used() -> None:
+    block = Block("response", f"{DIGITS.upper()} {NONCE_WITH_CODE_IN_CAPITALS}")
+    values = fence_block(block, "")
+    first_code = sha256(f"0\n{values}".encode()).hexdigest()[:8]
+    assert first_code not in values
+    assert first_code.upper() in values
+    assert code_for([block]) != first_code
+    assert code_for([block]) not in values.lower()
+
+
 # --- control tokens ---------------------------------------------------------------------------
 
 CONTROL_TOKENS = """
