@@ -32,12 +32,12 @@ def read(rubric: Rubric, *values: float | str) -> Verdict:
 @pytest.mark.parametrize(
     ("values", "options", "expected"),
     [
-        ((10, 9, 8), {}, (0.9, 0.8, True)),
-        ((10, 10, 5.5), {}, (0.85, 0.55, False)),
-        ((10, 10, 0), {}, (0.666666667, 0.0, False)),
-        ((0, 0, 0), {"threshold": 0.0}, (0.0, 0.0, True)),
-        ((10, 10, 5), {"threshold": 0.5}, (0.833333333, 0.5, True)),
-        ((10, 10, 0), {"passes": "score"}, (0.666666667, None, True)),
+        pytest.param((10, 9, 8), {}, (0.9, 0.8, True), id="all sentences pass"),
+        pytest.param((10, 10, 5.5), {}, (0.85, 0.55, False), id="one sentence is below the threshold"),
+        pytest.param((10, 10, 0), {}, (0.666666667, 0.0, False), id="one sentence has the worst score"),
+        pytest.param((0, 0, 0), {"threshold": 0.0}, (0.0, 0.0, True), id="all pass a threshold of 0"),
+        pytest.param((10, 10, 5), {"threshold": 0.5}, (0.833333333, 0.5, True), id="weakest reaches it"),
+        pytest.param((10, 10, 0), {"passes": "score"}, (0.666666667, None, True), id="the mean decides"),
     ],
 )
 def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, expected: object) -> None:
@@ -48,9 +48,13 @@ def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, exp
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (("all", "no claim", "all"), ("ok", 1.0, 1.0, True)),
-        (("no claim", "half", "all"), ("ok", 0.75, 0.5, False)),
-        (("no claim", "no claim", "no claim"), ("not_applicable", None, None, True)),
+        pytest.param(("all", "no claim", "all"), ("ok", 1.0, 1.0, True), id="others pass"),
+        pytest.param(("no claim", "half", "all"), ("ok", 0.75, 0.5, False), id="another one fails"),
+        pytest.param(
+            ("no claim", "no claim", "no claim"),
+            ("not_applicable", None, None, True),
+            id="no sentence claims",
+        ),
     ],
 )
 def test_sentence_without_a_claim_has_no_score(labels: Any, expected: object) -> None:

@@ -114,7 +114,9 @@ class Incomplete:
         raise NotImplementedError
 
 
-@pytest.mark.parametrize("candidate", [Incomplete(), Incomplete, "tags", 4])
+@pytest.mark.parametrize(
+    "candidate", [Incomplete(), Incomplete, "tags", 4], ids=["object", "class", "name", "number"]
+)
 def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: Path, candidate: Any) -> None:
     with pytest.raises(PromptError, match=r"is not a reply format, it lacks .*write") as caught:
         load_rubric(stars, reply=candidate, scale=TO_TEN)
@@ -126,7 +128,11 @@ def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: 
 
 @pytest.mark.parametrize("function", [load, as_judge, load_rubric])
 @pytest.mark.parametrize(
-    ("option", "nearest"), [("treshold", "did you mean 'threshold'?"), ("xyz", "The options are: ")]
+    ("option", "nearest"),
+    [
+        pytest.param("treshold", "did you mean 'threshold'?", id="a near one"),
+        pytest.param("xyz", "The options are: ", id="one that is near none"),
+    ],
 )
 def test_unknown_option_is_refused_by_name(function: Callable[..., Any], option: str, nearest: str) -> None:
     with pytest.raises(TypeError, match=f"unknown option '{option}'") as caught:
@@ -141,7 +147,7 @@ def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
         load_rubric("groundedness", threshold=threshold)
 
 
-@pytest.mark.parametrize("scale", [Scale(worst=5, best=10), YES])
+@pytest.mark.parametrize("scale", [Scale(worst=5, best=10), YES], ids=["other numbers", "labels"])
 def test_levels_outside_the_scale_are_refused(scale: Scale) -> None:
     with pytest.raises(PromptError, match=r"levels, not_applicable: 1 is not on the scale "):
         load_rubric("groundedness", scale=scale)
@@ -228,9 +234,9 @@ def test_each_reply_is_read_once_and_a_cached_one_once_again(stars: Path, tmp_pa
 @pytest.mark.parametrize(
     ("row", "answer", "code"),
     [
-        (ROW, "no verdict here", "no_verdict"),
-        ({"response": "At nine."}, GOOD, "missing_field"),
-        (ROW, KeyError("oh"), "unexpected"),
+        pytest.param(ROW, "no verdict here", "no_verdict", id="reply that cannot be read"),
+        pytest.param({"response": "At nine."}, GOOD, "missing_field", id="case that lacks a field"),
+        pytest.param(ROW, KeyError("oh"), "unexpected", id="model that raises what it must not"),
     ],
 )
 async def test_evaluate_returns_an_error_verdict_instead_of_raising(row: Any, answer: Any, code: str) -> None:
@@ -260,14 +266,14 @@ WRONG: dict[str, list[object]] = {
 }
 
 
-@pytest.mark.parametrize(("option", "values"), WRONG.items())
+@pytest.mark.parametrize(("option", "values"), WRONG.items(), ids=WRONG)
 def test_a_value_of_the_wrong_kind_names_its_option(option: str, values: list[object]) -> None:
     for value in values:
         with pytest.raises((TypeError, PromptError), match=rf"^(\w+: )?{option}\b.*(must|is not)"):
             load_rubric("groundedness", **{option: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("more", [{}, {"repeats": 3}])
+@pytest.mark.parametrize("more", [{}, {"repeats": 3}], ids=["a judge", "repeats"])
 @pytest.mark.parametrize(
     ("option", "value"), [("parameters", "x"), ("max_reasks", -1), ("max_reasks", 1.5), ("max_reasks", True)]
 )
