@@ -1,7 +1,8 @@
 """Files that are written: for their owner alone, by one process at a time, as a whole or not at all.
 
-They hold prompts and replies, which may be confidential. Whatever the library writes is opened by `private`
-or by `replaced`, which is as strict. What is no regular file, as /dev/null or a pipe, is only written to.
+They hold prompts and replies, which may be confidential. Whatever the library writes is opened with
+`private_opener` or by `replace_file`, which is as strict. What is no regular file, as /dev/null or a
+pipe, is only written to.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def name_in_errors(path: str | Path) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if not error.filename:
+            error.filename = str(path)
         raise
 
 
@@ -58,10 +60,10 @@ def lock_file(path: Path, in_use: Exception) -> Generator[None, None, None]:
         yield
         return
     path = path.resolve()
-    beside = path.with_name(f".{path.name}.lock")
-    lock = FileLock(beside, blocking=False, mode=0o600, thread_local=False)
+    lock_path = path.with_name(f".{path.name}.lock")
+    lock = FileLock(lock_path, blocking=False, mode=0o600, thread_local=False)
     try:
-        with _in_folder(path.parent):
+        with _name_folder_in_errors(path.parent):
             try:
                 lock.acquire()
             except Timeout:  # what it opened may be the file that another caller was just removing
@@ -72,7 +74,7 @@ def lock_file(path: Path, in_use: Exception) -> Generator[None, None, None]:
         yield
     finally:
         with suppress(OSError):  # Windows removes no open file; there the lock does it
-            beside.unlink()  # before the release: whoever waits for it must not have it
+            lock_path.unlink()  # before the release: whoever waits for it must not have it
         lock.release()
 
 
@@ -92,27 +94,30 @@ def replace_file(path: Path) -> Generator[BinaryIO, None, None]:
             yield file
         return
     path = path.resolve()
-    with _in_folder(path.parent):
+    with _name_folder_in_errors(path.parent):
         handle, name = mkstemp(".part", f".{path.name}.", path.parent)
     os.close(handle)
-    part = Path(name)
+    new_path = Path(name)
     try:
         with name_in_errors(path):
-            with part.open("wb") as file:
+            with new_path.open("wb") as file:
                 yield file
-            sync(part)
-            with suppress(FileNotFoundError):
-                _keep_access(part, path)
-            part.replace(path)
+            sync(new_path)
+            with suppress(FileNotFoundError):  # there was no file before
+                _copy_access(path, new_path)
+            new_path.replace(path)
             if hasattr(os, "O_DIRECTORY"):  # Windows has none, and cannot open folders
                 sync(path.parent)
     finally:
-        part.unlink(missing_ok=True)
+        new_path.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on disk."""
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    flags = os.O_RDWR
+    if path.is_dir():
+        flags = os.O_RDONLY
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:
@@ -123,15 +128,15 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
-def _keep_access(new: Path, old: Path) -> None:
-    """Give a file the mode of another one, and its owner and group where that is allowed."""
+def _copy_access(path: Path, new_path: Path) -> None:
+    """Give the file at a new path the mode of another one, and its owner and group where that is allowed."""
     with suppress(PermissionError, AttributeError):  # Windows has no owners
-        os.chown(new, old.stat().st_uid, old.stat().st_gid)
-    new.chmod(S_IMODE(old.stat().st_mode))
+        os.chown(new_path, path.stat().st_uid, path.stat().st_gid)
+    new_path.chmod(S_IMODE(path.stat().st_mode))
 
 
 @contextmanager
-def _in_folder(folder: Path) -> Generator[None, None, None]:
+def _name_folder_in_errors(folder: Path) -> Generator[None, None, None]:
     """Name the folder, and not a file that nobody knows of, in the error that it cannot be written to."""
     try:
         yield

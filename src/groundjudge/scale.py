@@ -50,28 +50,35 @@ class Scale(Frozen):
 
     @field_validator("choices", mode="before")
     @classmethod
-    def _named_in_words(cls, choices: object) -> object:
+    def _refuse_labels_that_are_no_words(cls, choices: object) -> object:
         """YAML reads the bare words yes, no, on, off, true and false as booleans."""
         if not isinstance(choices, Mapping):
             return choices
-        named = cast("Mapping[object, object]", choices)
-        by_text = {str(name): score for name, score in named.items()}
-        if any(isinstance(name, bool | None) for name in named) or len(by_text) < len(named):
+        labels = cast("Mapping[object, object]", choices)
+        scores_by_text = {str(label): score for label, score in labels.items()}
+        has_no_word = any(isinstance(label, bool | None) for label in labels)
+        has_one_text_twice = len(scores_by_text) < len(labels)  # 1 and "1"
+        if has_no_word or has_one_text_twice:
             words = "yes, no, on, off, true and false as booleans, null and ~ as nothing, and 1 as a number"
             message = f'YAML reads {words}: quote the labels, as in "yes": 1'
             raise ValueError(message)
-        return by_text
+        return scores_by_text
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> Scale:
-        fault = _choices_fault(self) if "choices" in self.model_fields_set else _numbers_fault(self)
+    def _check_consistency(self) -> Scale:
+        if "choices" in self.model_fields_set:
+            fault = _fault_of_choices(self)
+        else:
+            fault = _fault_of_numbers(self)
         if fault:
             raise ValueError(fault)
         return self
 
     def holds(self, value: float) -> bool:
         """Whether the value lies on the scale, its ends included; on a scale of labels, no number does."""
-        return not self.choices and min(self.worst, self.best) <= value <= max(self.worst, self.best)
+        if self.choices:
+            return False
+        return min(self.worst, self.best) <= value <= max(self.worst, self.best)
 
     def score(self, value: float) -> float:
         """The value as a score: 0 at the scale's worst end, 1 at its best. A label's value is its score."""
@@ -79,36 +86,55 @@ class Scale(Frozen):
 
     def find_choice(self, text: str) -> str | None:
         """The choice that a text is, all of it; None if it is not one."""
-        return {fold_label(name): name for name in self.choices}.get(fold_label(text))
+        folded_text = fold_label(text)
+        for choice in self.choices:
+            if fold_label(choice) == folded_text:
+                return choice
+        return None
 
     def nearest(self, score: float) -> str:
         """The choice whose score is nearest, the lower one of two; "" on a scale of numbers."""
-        scored = {name: own for name, own in self.choices.items() if own is not None}
-        return min(scored, key=lambda name: (abs(scored[name] - score), scored[name])) if scored else ""
+        nearest_choice = ""
+        smallest: tuple[float, float] | None = None
+        for choice, choice_score in self.choices.items():
+            if choice_score is None:
+                continue
+            distance = (abs(choice_score - score), choice_score)
+            if smallest is None or distance < smallest:
+                nearest_choice = choice
+                smallest = distance
+        return nearest_choice
 
     @property
     def expected_text(self) -> str:
         """What belongs in the place of a verdict, in words."""
-        return f"one of {', '.join(self.choices)}" if self.choices else f"one number on {self}"
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return f"one number on {self}"
 
     @property
     def without_score(self) -> str | None:
         """The first choice that means "not applicable"; None if there is none."""
-        return next((name for name, own in self.choices.items() if own is None), None)
+        for choice, score in self.choices.items():
+            if score is None:
+                return choice
+        return None
 
     @property
     def whole_numbers(self) -> range:
         """The values of a scale of whole numbers; empty for any other scale."""
+        if not self.integer:
+            return range(0)
         lowest, highest = sorted((self.worst, self.best))
-        return range(ceil(lowest), floor(highest) + 1) if self.integer else range(0)
+        return range(ceil(lowest), floor(highest) + 1)
 
     def __str__(self) -> str:
         if self.choices:
-            scores = {
-                name: "not applicable" if own is None else f"{own:g}" for name, own in self.choices.items()
-            }
-            return ", ".join(f"{name} ({score})" for name, score in scores.items())
-        return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"
+            return ", ".join(_describe_choice(choice, score) for choice, score in self.choices.items())
+        numbers = f"{self.worst:g}..{self.best:g}"
+        if self.integer:
+            return f"{numbers} (whole numbers)"
+        return numbers
 
 
 def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is written where a Scale is made
@@ -117,8 +143,8 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
     Raises:
         ValidationError: as for `Scale`.
     """
-    given: Any = choices
-    return Scale(choices=given)
+    unchecked_choices: Any = choices
+    return Scale(choices=unchecked_choices)
 
 
 def fold_label(label: str) -> str:
@@ -129,19 +155,28 @@ def fold_label(label: str) -> str:
     return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip().translate(DASHES)
 
 
-def _numbers_fault(scale: Scale) -> str:
+def _describe_choice(choice: str, score: float | None) -> str:
+    if score is None:
+        return f"{choice} (not applicable)"
+    return f"{choice} ({score:g})"
+
+
+def _fault_of_numbers(scale: Scale) -> str:
     missing = [end for end in ("worst", "best") if end not in scale.model_fields_set]
     if missing:
         return f"{' and '.join(missing)} missing: a scale has worst and best, or choices (labels)"
-    return "worst and best are the same number" if scale.worst == scale.best else ""
+    if scale.worst == scale.best:
+        return "worst and best are the same number"
+    return ""
 
 
-def _choices_fault(scale: Scale) -> str:
+def _fault_of_choices(scale: Scale) -> str:
     if scale.model_fields_set != {"choices"}:
         return "choices need no worst, best or integer: each has its own score"
-    alike = [fold_label(name) for name in scale.choices]
-    if "" in alike or len(set(alike)) < len(alike):
+    folded_labels = [fold_label(choice) for choice in scale.choices]
+    if "" in folded_labels or len(set(folded_labels)) < len(folded_labels):
         return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
-    if len({*scale.choices.values()} - {None}) < 2:  # noqa: PLR2004  a judge must be able to choose
+    distinct_scores = set(scale.choices.values()) - {None}
+    if len(distinct_scores) < 2:  # noqa: PLR2004  a judge must be able to choose
         return "choices: at least two of them must have different scores"
     return ""

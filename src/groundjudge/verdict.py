@@ -13,7 +13,9 @@ __version__ = "0.1.0"
 
 def well_formed(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(well_formed, return_type=str)]
@@ -66,9 +68,9 @@ class Usage(Frozen):
 class Evidence(Frozen):
     """A quote that was found: `case.context[document].content[start:end]` is the source's own text.
 
-    `exact` says that quote and source are equal but for white space, quotation marks and case;
-    otherwise they are at least 90 % alike, Markdown's emphasis and invisible characters left aside,
-    with the same numbers and the same negations.
+    `exact` says that quote and source are equal but for white space, quotation marks and case. Otherwise they
+    have the same words in the same order, other signs between them left aside, but for articles, forms of
+    "to be", "that" and "which", and for other endings of words.
     """
 
     quote: String
@@ -103,7 +105,11 @@ class Part(Frozen):
     @property
     def value_text(self) -> str:
         """The label, or the number on the judge's own scale, as text."""
-        return self.label or ("no claim" if self.value is None else f"{self.value:g}")
+        if self.label:
+            return self.label
+        if self.value is None:
+            return "no claim"
+        return f"{self.value:g}"
 
 
 class Failure(Frozen):
@@ -124,24 +130,29 @@ class PromptId(Frozen):
 Status: TypeAlias = Literal["ok", "not_applicable", "error"]
 
 
-class Vote(Frozen):
-    """One of the votes that a verdict comes from; its fields mean what those of a verdict mean."""
+class Judgement(Frozen):
+    """What a verdict and a vote have in common; the fields are described in `Verdict`."""
 
     judge: String
-    model: String | None = None
-    prompt: PromptId | None = None
     status: Status
     score: Score | None = None
     weakest: Score | None = None
     value: Finite | None = None
     label: String | None = None
     passed: bool | None = None
+
+
+class Vote(Judgement):
+    """One of the votes that a verdict comes from; its fields mean what those of a verdict mean."""
+
+    model: String | None = None
+    prompt: PromptId | None = None
     usage: Usage | None = None
     reply: String | None = None
     error: Failure | None = None
 
 
-class Verdict(Frozen):
+class Verdict(Judgement):
     """What one judge says of one case.
 
     Attributes:
@@ -175,13 +186,6 @@ class Verdict(Frozen):
         decided_after: how many votes were asked for; None without votes.
     """
 
-    judge: String
-    status: Status
-    score: Score | None = None
-    weakest: Score | None = None
-    value: Finite | None = None
-    label: String | None = None
-    passed: bool | None = None
     reason: String = ""
     parts: tuple[Part, ...] = ()
     warnings: tuple[String, ...] = ()
@@ -205,14 +209,21 @@ class Verdict(Frozen):
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         """What `repr` and `str` show: a line, without reason, parts and reply."""
-        error = self.error.code if self.error else None
-        shown = {"status": self.status, "score": self.score, "label": self.label, "error": error}
-        return [("judge", self.judge), *((name, value) for name, value in shown.items() if value is not None)]
+        arguments: list[tuple[str | None, Any]] = [("judge", self.judge), ("status", self.status)]
+        if self.score is not None:
+            arguments.append(("score", self.score))
+        if self.label is not None:
+            arguments.append(("label", self.label))
+        if self.error:
+            arguments.append(("error", self.error.code))
+        return arguments
 
     @property
     def case_hash(self) -> str:
         """The hash of the case in `key`; "" if there is none."""
-        return (self.key or "").rpartition("-")[2]
+        if not self.key:
+            return ""
+        return self.key.rpartition("-")[2]
 
     @property
     def explanation(self) -> str:
@@ -223,20 +234,39 @@ class Verdict(Frozen):
         if self.error:
             return f"{self.error.code}: {self.error.message}"
         if self.status == "not_applicable":
-            return f"Not applicable ({self.label or 'no claim'}). {self.reason}".strip()
-        why = "\n".join(
-            filter(None, (self.reason.strip(), *map(_line_of, sorted(self.parts, key=_score_of))))
-        )
-        score = "no score" if self.score is None else f"score {self.score:.4g}"
-        outcome = "passed" if self.passed else "not passed"
-        return why or f"No reason given: {', '.join(filter(None, (self.label, score, outcome)))}."
+            label = self.label or "no claim"
+            return f"Not applicable ({label}). {self.reason}".strip()
+        lines: list[str] = []
+        reason = self.reason.strip()
+        if reason:
+            lines.append(reason)
+        for part in sorted(self.parts, key=_score_for_order):
+            line = _line_of(part)
+            if line:
+                lines.append(line)
+        if lines:
+            return "\n".join(lines)
+        return self._outcome
+
+    @property
+    def _outcome(self) -> str:
+        """What there is to say without a reason."""
+        facts: list[str] = []
+        if self.label:
+            facts.append(self.label)
+        facts.append("no score" if self.score is None else f"score {self.score:.4g}")
+        facts.append("passed" if self.passed else "not passed")
+        return f"No reason given: {', '.join(facts)}."
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
     def signature(self) -> String:
         """What the score must be quoted with, so that somebody else can get the same one."""
-        prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}" if self.prompt else "?|sha:?"
-        return f"{self.judge}@{prompt}|model:{self.model or '?'}|groundjudge:{self.library}"
+        prompt = "?|sha:?"
+        if self.prompt:
+            prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}"
+        model = self.model or "?"
+        return f"{self.judge}@{prompt}|model:{model}|groundjudge:{self.library}"
 
 
 class NamedScore(Frozen):
@@ -260,7 +290,10 @@ class NamedScore(Frozen):
 def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
     """The public names of a judge's scores by the names of the parts; the headline's part is ""."""
     stem = judge.removesuffix("_quality")
-    return {"": judge, **{part: f"{stem}_{part}" for part in part_names}}
+    names = {"": judge}
+    for part_name in part_names:
+        names[part_name] = f"{stem}_{part_name}"
+    return names
 
 
 def named_scores(
@@ -273,46 +306,52 @@ def named_scores(
 
     A verdict without a score (an error, not applicable) has all of them too, each with a score of None.
     """
-    parts, weakest = {part.name: part for part in verdict.parts}, weakest_part(verdict.parts)
+    parts = {part.name: part for part in verdict.parts}
+    weakest = weakest_part(verdict.parts)
     if weakest and verdict.weakest is not None:
         parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
-    whole = NamedScore(
-        name=verdict.judge,
-        score=verdict.score,
-        value=verdict.value if verdict.label is None else verdict.label,
-        explanation=verdict.explanation,
-    )
-    return tuple(
-        NamedScore(
-            name=own,
-            part=part,
-            score=parts[part].score,
-            value=parts[part].value if parts[part].label is None else parts[part].label,
-            explanation=parts[part].reason.strip() or _line_of(parts[part]),
+    headline_explanation = verdict.explanation
+    scores: list[NamedScore] = []
+    for part_name, score_name in score_names(name or verdict.judge, part_names).items():
+        part = parts.get(part_name)
+        # The headline, which also stands in the place of a part that a verdict lacks.
+        scored: Verdict | Part = verdict
+        explanation = headline_explanation
+        if part:
+            scored = part
+            explanation = part.reason.strip() or _line_of(part)
+        scores.append(
+            NamedScore(
+                name=score_name,
+                part=part_name,
+                score=scored.score,
+                value=scored.value if scored.label is None else scored.label,
+                explanation=explanation,
+            )
         )
-        if part in parts
-        else whole.model_copy(update={"name": own, "part": part})
-        for part, own in score_names(name or verdict.judge, part_names).items()
-    )
+    return tuple(scores)
 
 
 def weakest_part(parts: Iterable[Part]) -> Part | None:
     """The first part with the lowest score; None if no part has a score."""
-    return min((part for part in parts if part.score is not None), key=_score_of, default=None)
+    scored_parts = [part for part in parts if part.score is not None]
+    if not scored_parts:
+        return None
+    return min(scored_parts, key=_score_for_order)
 
 
-def deciding_score(judged: Verdict | Vote) -> float | None:
+def deciding_score(judgement: Judgement) -> float | None:
     """The score that thresholds apply to: the weakest part's where it decides, otherwise the headline."""
-    return judged.score if judged.weakest is None else judged.weakest
+    return judgement.score if judgement.weakest is None else judgement.weakest
 
 
 def sum_costs(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """What several verdicts took together, as fields of one: usage, attempts and retries."""
-    counted = [each.usage for each in verdicts if each.usage]
+    usages = [verdict.usage for verdict in verdicts if verdict.usage]
     return {
-        "usage": sum(counted, Usage()) if counted else None,
-        "attempts": sum(each.attempts for each in verdicts),
-        "retries": sum(each.retries for each in verdicts),
+        "usage": sum(usages, Usage()) if usages else None,
+        "attempts": sum(verdict.attempts for verdict in verdicts),
+        "retries": sum(verdict.retries for verdict in verdicts),
     }
 
 
@@ -321,8 +360,8 @@ def decision(score: float | None, parts: Iterable[Part], by: Passes, threshold: 
     weakest = None
     if by == "weakest" and score is not None:
         # A blank response that is scored 0 has no parts: its headline is all there is.
-        lowest = weakest_part(parts)
-        weakest = lowest.score if lowest else score
+        lowest_part = weakest_part(parts)
+        weakest = lowest_part.score if lowest_part else score
     deciding = score if weakest is None else weakest
     return {"weakest": weakest, "passed": deciding is None or passes(deciding, threshold)}
 
@@ -337,7 +376,7 @@ def round_score(score: float) -> float:
     return round(score, DIGITS_COMPARED)
 
 
-def _score_of(part: Part) -> float:
+def _score_for_order(part: Part) -> float:
     return 1.0 if part.score is None else part.score
 
 

@@ -22,20 +22,25 @@ _POWERS = """
 """
 
 
-def _table(rows: str) -> dict[str, int]:
-    """Words by number, from rows of a number and its words."""
-    lists = map(str.split, rows.split(";"))
-    return {word: int(number) for number, *words in lists for word in words}
+def _parse_table(rows: str) -> dict[str, int]:
+    """The numbers of words, from rows of a number and its words."""
+    numbers_by_word: dict[str, int] = {}
+    for row in rows.split(";"):
+        number, *words = row.split()
+        for word in words:
+            numbers_by_word[word] = int(number)
+    return numbers_by_word
 
 
-WORDS = _table(_WORDS)
-POWERS = {word: Decimal(10) ** power for word, power in _table(_POWERS).items()}
+WORDS = _parse_table(_WORDS)
+POWERS = {word: Decimal(10) ** power for word, power in _parse_table(_POWERS).items()}
 """Words that multiply the number before them."""
 ONE = frozenset(word for word, number in WORDS.items() if number == 1)
 """Numbers only before "hundred" or behind "twenty": elsewhere they are other words too."""
 
 
-def _any(words: Iterable[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
+    """The pattern of any of the words; the longest come first, as the first that matches counts."""
     return "|".join(sorted(words, key=len, reverse=True))
 
 
@@ -54,8 +59,8 @@ _DIGITS = r"""
     )(?:[:：]00(?!\d)|(?:st|nd|rd|th)\b)?                                         # seven o'clock is 7"""
 _DIGIT = "〇零一二三四五六七八九"
 _LARGE = "千万萬亿億"
-_WORD = _any(WORDS.keys() - ONE)
-_POWER = rf"(?:{_any(word for word in POWERS if word.isascii())})\b|[{_LARGE}]"
+_WORD = _any_of(WORDS.keys() - ONE)
+_POWER = rf"(?:{_any_of(word for word in POWERS if word.isascii())})\b|[{_LARGE}]"
 _NUMBER = re.compile(
     rf"""
     (?: {_DIGITS}
@@ -66,11 +71,11 @@ _NUMBER = re.compile(
             (?:[{_DIGIT}十百{_LARGE}]|[两兩](?=[百{_LARGE}])){{0,30}}
             (?:点[{_DIGIT}]+(?![十百千]))?
         )
-      | \b(?P<word>{_WORD}|(?:{_any(ONE)})(?=[\s-](?:{_POWER})))\b
+      | \b(?P<word>{_WORD}|(?:{_any_of(ONE)})(?=[\s-](?:{_POWER})))\b
     )
     (?P<more>                                                   # 1.5 million, 1亿2000万, twenty-one
         (?: [\s-]?(?:{_POWER}) | (?<=[{_LARGE}])\d{{1,8}}
-          | (?<=ty)[\s-](?:{_any(WORDS)})\b
+          | (?<=ty)[\s-](?:{_any_of(WORDS)})\b
           | (?:(?<=hundred)|(?<=ousand)|(?<=illion))\s(?:and\s)?(?:{_WORD})\b
         )*
     )
@@ -101,47 +106,82 @@ def numbers(text: str) -> tuple[str, ...]:
 
 def numbers_at(text: str) -> list[Number]:
     """The same with their places."""
-    # in small letters, and as long as it was, so that places in it stay true
-    folded = "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)
-    return [Number(_value(match), *match.span()) for match in _NUMBER.finditer(folded)]
+    folded = _fold_case(text)
+    found_numbers: list[Number] = []
+    for match in _NUMBER.finditer(folded):
+        found_numbers.append(Number(_value_of(match), match.start(), match.end()))
+    return found_numbers
 
 
-def _value(match: re.Match[str]) -> str:
-    first = _written(match["digits"]) if match["digits"] else _in_words(match["chinese"] or match["word"])
-    value = _sum([first, *_PART.findall(match["more"])]) if match["more"] else first
-    return f"{'-' if match['sign'] else ''}{value}"
+def _fold_case(text: str) -> str:
+    """A text in small letters that is as long as it was, so that places in it stay true."""
+    if text.isascii():
+        return text.lower()
+    folded: list[str] = []
+    for sign in text:
+        small = sign.casefold()
+        folded.append(small if len(small) == 1 else sign)
+    return "".join(folded)
 
 
-def _written(digits: str) -> str:
+def _value_of(match: re.Match[str]) -> str:
+    if match["digits"]:
+        value = _value_of_digits(match["digits"])
+    else:
+        value = _value_of_words(match["chinese"] or match["word"])
+    if match["more"]:
+        value = _add_up([value, *_PART.findall(match["more"])])
+    if match["sign"]:
+        return f"-{value}"
+    return value
+
+
+def _value_of_digits(digits: str) -> str:
     """A number in digits of any script."""
-    digits = "".join(str(int(sign)) if sign.isdecimal() else sign for sign in digits)
-    *groups, last = re.split(r"\D", digits)
-    is_thousand = len(last) == 3 and groups and 0 < len(groups[0]) <= 3 and groups[0][0] != "0"  # noqa: PLR2004
-    if not groups or (is_thousand and len({*re.findall(r"\D", digits)}) == 1):
-        whole = "".join((*groups, last))
-        return str(int(whole)) if len(whole) == 2 else whole  # noqa: PLR2004  the 03 of a date, not the id 0003
+    ascii_digits = ""
+    for sign in digits:
+        ascii_digits += str(int(sign)) if sign.isdecimal() else sign
+    *groups, last = re.split(r"\D", ascii_digits)
+    if not groups:
+        return _whole_number(last)
+    marks = set(re.findall(r"\D", ascii_digits))
+    first = groups[0]
+    are_thousands = len(last) == 3 and 0 < len(first) <= 3 and first[0] != "0"  # noqa: PLR2004
+    if are_thousands and len(marks) == 1:
+        return _whole_number("".join(groups) + last)
     return _decimal("".join(groups), last)
 
 
+def _whole_number(digits: str) -> str:
+    if len(digits) == 2:  # noqa: PLR2004  the 03 of a date, not the id 0003
+        return str(int(digits))
+    return digits
+
+
 def _decimal(whole: str, fraction: str) -> str:
-    return f"{whole.lstrip('0') or '0'}.{fraction}".rstrip("0").rstrip(".")
+    whole = whole.lstrip("0") or "0"
+    return f"{whole}.{fraction}".rstrip("0").rstrip(".")
 
 
-def _in_words(words: str) -> str:
+def _value_of_words(words: str) -> str:
     whole, _, fraction = words.partition("点")
-    return _decimal(_sum(_PART.findall(whole)), fraction.translate(_IN_DIGITS))
+    return _decimal(_add_up(_PART.findall(whole)), fraction.translate(_IN_DIGITS))
 
 
-def _sum(parts: Sequence[str]) -> str:
+def _add_up(parts: Sequence[str]) -> str:
     """Numbers and the powers behind them: 3, 百, 4, 十, 5 are 345; a power multiplies what is below it."""
-    below: list[tuple[Decimal, Decimal]] = []  # each with the power that it was multiplied by
+    terms: list[tuple[Decimal, Decimal]] = []  # the power that each was multiplied by, and its value
     for part in parts:
         if part not in POWERS:
-            below.append((Decimal(0), Decimal(WORDS.get(part, part.translate(_IN_DIGITS)))))
+            number = WORDS.get(part, part.translate(_IN_DIGITS))
+            terms.append((Decimal(0), Decimal(number)))
             continue
-        power, smaller = POWERS[part], list[Decimal]()
-        while below and below[-1][0] < power:
-            smaller.append(below.pop()[1])
-        below.append((power, power * sum(smaller) if smaller else power))
-    whole, _, fraction = f"{sum(value for _, value in below):f}".partition(".")
+        power = POWERS[part]
+        smaller: list[Decimal] = []
+        while terms and terms[-1][0] < power:
+            smaller.append(terms.pop()[1])
+        factor = sum(smaller) if smaller else 1  # "hundred" alone is 100
+        terms.append((power, power * factor))
+    total = sum(value for _, value in terms)
+    whole, _, fraction = f"{total:f}".partition(".")
     return _decimal(whole, fraction)

@@ -18,9 +18,16 @@ STEERING = re.compile(
 
 def printable(text: str) -> str:
     """The text with these characters escaped as in JSON, so that lines of JSON remain what they are."""
-    return STEERING.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
+    return STEERING.sub(_escape, text)
 
 
 def json_line(text: str, file: BinaryIO) -> bytes:
     """A line of JSON as it is written to a file: on a terminal it is printable, elsewhere unchanged."""
-    return (printable(text) if file.isatty() else text).encode() + b"\n"
+    if file.isatty():
+        text = printable(text)
+    return text.encode() + b"\n"
+
+
+def _escape(character: re.Match[str]) -> str:
+    escaped = json.dumps(character[0])[1:-1]
+    return escaped.replace("\x7f", "\\u007f")  # JSON leaves DEL as it is

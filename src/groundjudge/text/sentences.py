@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _ABBREVIATIONS = """
@@ -44,10 +45,18 @@ def sentences(text: str) -> list[Span]:
     markers end none, and belong to the sentence that they follow.
     """
     plain = without_citations(text)
-    ends = [boundary.end() for boundary in _BOUNDARY.finditer(plain) if _is_boundary(plain, boundary)]
-    spans = [_span(text, start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    spoken = [span for span in spans if any(map(str.isalnum, plain[span.start : span.end]))]
-    return spoken or [span for span in [_span(text, 0, len(text))] if span.text]
+    spans: list[Span] = []
+    start = 0
+    for end in [*_ends_of_sentences(plain), len(text)]:
+        if any(map(str.isalnum, plain[start:end])):
+            spans.append(_strip(text, start, end))
+        start = end
+    if spans:
+        return spans
+    whole = _strip(text, 0, len(text))
+    if whole.text:
+        return [whole]
+    return []
 
 
 def without_citations(text: str) -> str:
@@ -55,19 +64,32 @@ def without_citations(text: str) -> str:
     return _CITATION.sub(lambda marker: " " * len(marker[0]), text)
 
 
-def _is_boundary(text: str, boundary: re.Match[str]) -> bool:
-    begin, goes_on = boundary.start(), text[boundary.end() : boundary.end() + 1].islower()
+def _ends_of_sentences(text: str) -> Iterator[int]:
+    for boundary in _BOUNDARY.finditer(text):
+        if _ends_sentence(text, boundary):
+            yield boundary.end()
+
+
+def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
+    start = boundary.start()
+    goes_on = text[boundary.end() : boundary.end() + 1].islower()
     if boundary["line"]:
         return not goes_on or boundary[0].count("\n") > 1
     if not boundary["end"] or "\n" in boundary[0]:
         return True
     if boundary["end"] != ".":
-        return not goes_on or (boundary["end"] in "!?" and boundary[0].rstrip()[-1] in "!?")
-    is_apart = text[begin - 1 : begin].isspace()  # as in texts that were cut into words
-    return not _UNENDED.search(text, max(0, begin - _FAR), begin) and (is_apart or not goes_on)
+        if not goes_on:
+            return True
+        # A question in a sentence ends none where a quotation mark closes it: "Why?" he asked.
+        return boundary["end"] in "!?" and boundary[0].rstrip()[-1] in "!?"
+    if _UNENDED.search(text, max(0, start - _FAR), start):
+        return False
+    is_apart = text[start - 1 : start].isspace()  # as in texts that were cut into words
+    return is_apart or not goes_on
 
 
-def _span(text: str, start: int, end: int) -> Span:
+def _strip(text: str, start: int, end: int) -> Span:
+    """A piece of a text without the white space around it."""
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     piece = piece.strip()

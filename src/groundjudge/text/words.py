@@ -46,7 +46,12 @@ grey gray; programme program; councillor councilor; aluminium aluminum; sept sep
 km kilometer; cm centimeter; mm millimeter; kg kilogram
 """
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
-SPELLINGS = dict(map(str.split, _SPELLINGS.split(";"))) | {name[:3].lower(): name.lower() for name in MONTHS}
+SPELLINGS: dict[str, str] = {}
+for _pair in _SPELLINGS.split(";"):
+    _spelling, _compared = _pair.split()
+    SPELLINGS[_spelling] = _compared
+for _month in MONTHS:
+    SPELLINGS[_month[:3].lower()] = _month.lower()
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
 _AMERICAN = (
@@ -62,6 +67,9 @@ MOST_KEPT = 1 << 14
 LONGEST_KEPT = 40
 LONGEST_STEM = 7
 """Letters that two words must share at least, to be forms of one: verlängert, Verlängerung."""
+
+FARTHEST_NEGATION = 24
+"""Characters before a place among which a negation is sought: the longest one, and a blank or emphasis."""
 
 _UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -86,6 +94,8 @@ _NEGATION_SIGN = re.compile(
     """,
     re.VERBOSE,
 )
+# A negation that is the last word of a text, in scripts with spaces or without.
+_ONE_WORD = re.compile(rf"(?:[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)*|[{_UNSPACED}]有?)[\s*_]*")
 # A word of letters that may deny: not the one of "not only", "no. 5" and "non-members".
 _DENIAL = re.compile(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
 # Words of Portuguese; in small letters, as names are in any language.
@@ -103,8 +113,11 @@ class Word(NamedTuple):
 
 def words(text: str) -> list[Word]:
     """The words of a text; in scripts without spaces, every two neighbouring signs."""
-    runs = (run for match in _WORD.finditer(text) for run in _RUN.finditer(text, *match.span()))
-    return [word for run in runs for word in _run(run[0], run.start())]
+    found_words: list[Word] = []
+    for match in _WORD.finditer(text):
+        for run in _RUN.finditer(text, *match.span()):
+            found_words.extend(_words_of_run(run[0], run.start()))
+    return found_words
 
 
 def is_unspaced(word: str) -> bool:
@@ -114,55 +127,81 @@ def is_unspaced(word: str) -> bool:
 
 def spell_out_dates(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
-    return _DATE.sub(_dated, _HOUR.sub(r" \1m", _PER_CENT.sub("%", text)))
+    text = _PER_CENT.sub("%", text)
+    text = _HOUR.sub(r" \1m", text)
+    return _DATE.sub(_spell_out_date, text)
 
 
-def _dated(date: re.Match[str]) -> str:
-    year, month, day = date.group(1, 2, 3) if date[1] else date.group(6, 5, 4)
-    return f"{day} {MONTHS[int(month) - 1]} {year}" if 0 < int(month) <= len(MONTHS) else date[0]
-
-
-def _run(run: str, start: int) -> Iterator[Word]:
-    if not is_unspaced(run):
-        yield Word(*_looked_up(run[:LONGEST_KEPT]), run, start)
-    elif len(run) == 1 or run[0] in "没沒无無":
-        yield Word(run[0], FUNCTION_WEIGHT, run, start)
+def _spell_out_date(date: re.Match[str]) -> str:
+    if date[1]:
+        year, month, day = date.group(1, 2, 3)
     else:
-        for at, two in enumerate(map("".join, pairwise(run)), start):
-            yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, at)
+        day, month, year = date.group(4, 5, 6)
+    if not 0 < int(month) <= len(MONTHS):
+        return date[0]
+    return f"{day} {MONTHS[int(month) - 1]} {year}"
+
+
+def _words_of_run(run: str, start: int) -> Iterator[Word]:
+    if not is_unspaced(run):
+        yield Word(*_stem_and_weight(run[:LONGEST_KEPT]), run, start)
+        return
+    if len(run) == 1 or run[0] in "没沒无無":
+        yield Word(run[0], FUNCTION_WEIGHT, run, start)
+        return
+    for number, (sign, next_sign) in enumerate(pairwise(run)):
+        pair = sign + next_sign
+        weight = FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(pair) else 1.0
+        yield Word(pair, weight, pair, start + number)
 
 
 def stem(word: str) -> str:
     """A word in small letters without its ending, by Snowball's rules for English. Keep it: it takes long."""
-    ending_less: str = snowball.Stemmer("english").stemWord(
-        word
-    )  # a new one each time: threads must not share one
-    return ending_less
+    stemmer = snowball.Stemmer("english")  # a new one each time: threads must not share one
+    stemmed: str = stemmer.stemWord(word)
+    return stemmed
 
 
 @lru_cache(MOST_KEPT)
-def _looked_up(word: str) -> tuple[str, float]:
+def _stem_and_weight(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts.
 
     It is compared in small letters, American spelling, without its ending (Snowball's for English), and cut.
     One language for all, and not the text's own: what is guessed from one sentence could differ from what is
     guessed from another, and a word would no longer be the same in the two.
     """
-    low = word.casefold()
-    is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
-    base = low.removesuffix("'s").removesuffix("’s")
-    base = SPELLINGS.get(base) or SPELLINGS.get(base.removesuffix("s"), base)
+    small = word.casefold()
+    is_function_word = small in FUNCTION_WORDS or len(small) == 1 or small.endswith(("n't", "n’t"))
+    base = small.removesuffix("'s").removesuffix("’s")
+    if base in SPELLINGS:
+        base = SPELLINGS[base]
+    else:
+        base = SPELLINGS.get(base.removesuffix("s"), base)
     for british, american in _AMERICAN:
         base = re.sub(british, american, base)
-    return stem(base)[:LONGEST_STEM], FUNCTION_WEIGHT if is_function else 1.0
+    weight = FUNCTION_WEIGHT if is_function_word else 1.0
+    return stem(base)[:LONGEST_STEM], weight
 
 
 def negated_at(text: str) -> list[int]:
     """Where the negations of a text begin, in no order: not, n't, kein, jamais, sin, não, 不 and the like."""
-    known = NEGATIONS - {"no"} if _PORTUGUESE.search(text) else NEGATIONS  # "no" is "in the" there
-    found = (
-        match.start()
-        for match in _DENIAL.finditer(text)
-        if (low := match[0].casefold()) in known or low.endswith(("n't", "n’t"))
-    )
-    return [*found, *(sign.start() for sign in _NEGATION_SIGN.finditer(text))]
+    negations = NEGATIONS
+    if _PORTUGUESE.search(text):
+        negations = NEGATIONS - {"no"}  # "no" is "in the" there
+    starts: list[int] = []
+    for match in _DENIAL.finditer(text):
+        word = match[0].casefold()
+        if word in negations or word.endswith(("n't", "n’t")):
+            starts.append(match.start())
+    for sign in _NEGATION_SIGN.finditer(text):
+        starts.append(sign.start())
+    return starts
+
+
+def follows_negation(text: str, place: int) -> bool:
+    """Whether the last word before a place is a negation, as in "not | safe for children"."""
+    before = text[max(0, place - FARTHEST_NEGATION) : place]
+    starts = negated_at(before)
+    if not starts:
+        return False
+    return bool(_ONE_WORD.fullmatch(before, max(starts)))
