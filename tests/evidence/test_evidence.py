@@ -37,7 +37,7 @@ EXACT = [
     ("|『こんにちは』と言った|", "「こんにちは」と言った"),
     ("It |opens at nine 👍🏽| daily", "Document 2: opens  at NINE 👍🏽"),
     ("|He paused ... and went on.|", "He paused ... and went on."),
-    # although a letter, a digit or a negation stands near it
+    # although a letter or a digit stands near it
     ("At night it is |-5 degrees| outside.", "-5 degrees"),
     ("It opened in 1990. |300 people came|.", "300 people came"),
     ("成人票价为|180元|。", "180元"),
@@ -46,12 +46,7 @@ EXACT = [
     ("ร้าน|เปิดทุกวัน|", "เปิดทุกวัน"),
     ("Depuis lundi, l'|homme est mort|.", "homme est mort"),
     ("**|Legal** in France|", "legal** in France"),
-    ("No, |dogs are allowed|.", "dogs are allowed"),
-    ("Smoking? No\n|Dogs are allowed.|", "Dogs are allowed."),
     ("Room No. |5 is open|.", "5 is open"),
-    ("Not only |dogs are allowed|.", "dogs are allowed"),
-    ("Cats are not allowed, |dogs are allowed|.", "dogs are allowed"),
-    ("|Das Museum öffnet| nicht nur montags.", "Das Museum öffnet"),
     ("The shop—|legal in France|—is shut.", "legal in France"),
 ]
 
@@ -130,7 +125,7 @@ def test_empty_source_or_blank_quote_gives_no_evidence() -> None:
 
 
 CUT = [
-    # source, quote, which is part of a longer number or word of the source, or of what the source denies
+    # source, quote, which is part of a longer number or word of the source
     # numbers
     ("A room costs 150 euros per night.", "50 euros per night"),
     ("The fee is 12.50 euros.", "50 euros"),
@@ -148,26 +143,11 @@ CUT = [
     ("The shop can't take cards.", "The shop can"),
     ("Smoking is il\u00adlegal in France.", "legal in France"),
     ("이 거래는 불법입니다.", "법입니다"),
-    # what the source denies
-    ("Only members may enter.", "members may enter"),
-    ("NO DOGS ARE ALLOWED", "dogs are allowed"),
-    ("It is not true that dogs are allowed.", "dogs are allowed"),
-    ("The shop doesn't accept cards.", "accept cards"),
-    ("Dogs are **not** allowed here.", "allowed here"),
-    ("Dogs are not\nallowed in the park.", "allowed in the park"),
-    ("Das Museum öffnet sonntags nicht.", "Das Museum öffnet sonntags"),
-    ("Não é permitido fumar.", "é permitido fumar"),
-    ("本店没有停车位。", "停车位"),
-    ("周一不能参观展览。", "参观展览"),
-    ("犬は店内に入れません。", "犬は店内に入れ"),
-    ("반려견은 출입할 수 없습니다.", "반려견은 출입할 수"),
-    ("कुत्तों को अनुमति नहीं है।", "कुत्तों को अनुमति"),
-    ("ห้ามนำสุนัขเข้า", "นำสุนัขเข้า"),
 ]
 
 
 @pytest.mark.parametrize(("source", "quote"), CUT)
-def test_quote_cut_out_of_number_word_or_negation_is_altered_and_exact_where_it_stands_whole(
+def test_quote_cut_out_of_number_or_word_is_altered_and_exact_where_it_stands_whole(
     source: str, quote: str
 ) -> None:
     assert find([quote], [Document(content=source)]) == ((), ("evidence_altered",))

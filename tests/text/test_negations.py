@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundjudge.text.words import follows_negation, negated_at
+from groundjudge.text.words import negated_at
 
 NEGATIONS = [
     ("It is open. No parque há uma fonte, e no centro um museu.", 0),
@@ -29,24 +29,3 @@ def test_negations_are_counted(text: str, count: int) -> None:
 
 def test_negation_has_its_place() -> None:
     assert negated_at("Auf der Straße ist NICHT") == [19]  # in small letters ß stays one letter
-
-
-FOLLOWED = {
-    "a negation and a blank": ("The drug is not |safe", True),
-    "a contraction": ("The shop can't |take cards", True),
-    "a negation in bold": ("Dogs are **not** |allowed", True),
-    "a Chinese sign": ("他不|去", True),
-    "a Chinese negation of two signs": ("没有|停车位", True),
-    "another word behind the negation": ("It is not very |safe", False),
-    "another word behind a Chinese negation": ("他不喜欢|去", False),
-    "a comma behind the negation": ("No, |dogs are allowed", False),
-    "not only": ("Not only |dogs are allowed", False),
-    "no negation": ("Dogs are |allowed", False),
-    "the beginning of the text": ("|Dogs are allowed", False),
-}
-
-
-@pytest.mark.parametrize(("marked", "expected"), FOLLOWED.values(), ids=FOLLOWED.keys())
-def test_negation_right_before_a_place_is_noticed(marked: str, expected: bool) -> None:  # noqa: FBT001
-    before, after = marked.split("|")
-    assert follows_negation(before + after, len(before)) is expected

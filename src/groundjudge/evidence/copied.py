@@ -30,22 +30,34 @@ SHORTEST_WORD = 4
 
 def comparable(text: str) -> str:
     """A text in one width, without what a copy may leave out."""
-    bare = IS.sub("", normalize("NFKC", ASIDE.sub(" ", text)))
-    return JOINED.sub(" ", RANGE.sub(" - ", bare))
+    text = ASIDE.sub(" ", text)
+    text = IS.sub("", normalize("NFKC", text))
+    text = RANGE.sub(" - ", text)
+    return JOINED.sub(" ", text)
 
 
 @lru_cache(MOST_KEPT)
 def key(word: str) -> str:
     """A word without its ending, its accents, and the second one of doubled letters."""
-    letters = "".join(sign for sign in normalize("NFKD", word) if not combining(sign))
+    letters = ""
+    for sign in normalize("NFKD", word):
+        if not combining(sign):
+            letters += sign
     if len(letters) < SHORTEST_WORD or not letters.isalpha():
         return word
     return re.sub(r"(.)\1+", r"\1", stem(letters))
 
 
-def is_alike(one: str, other: str) -> bool:
+def is_alike(key: str, other_key: str) -> bool:
     """Whether two keys are the same, but for two neighbouring letters that changed places: nine, nien."""
-    if one == other or len(one) < SHORTEST_WORD or one[:1] != other[:1] or sorted(one) != sorted(other):
-        return one == other
-    at = next(at for at, sign in enumerate(one) if sign != other[at])
-    return one.isalpha() and one[:at] + one[at + 1] + one[at] + one[at + 2 :] == other
+    if key == other_key:
+        return True
+    if len(key) < SHORTEST_WORD or not key.isalpha():
+        return False
+    if key[0] != other_key[:1] or sorted(key) != sorted(other_key):
+        return False
+    place = 0
+    while key[place] == other_key[place]:
+        place += 1
+    exchanged = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
+    return exchanged == other_key

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 
 from groundjudge.evidence.edges import is_whole
-from groundjudge.evidence.normalized import Normalized, bare, fold_text
+from groundjudge.evidence.normalized import Normalized, fold_text, strip_marks
 from groundjudge.evidence.sources import Sources
 from groundjudge.verdict import Evidence
 
@@ -14,60 +14,84 @@ from groundjudge.verdict import Evidence
 MOST_PASSAGES = 16
 
 
-def exact(quote: Normalized, sources: Sources) -> Evidence | None:
+def find_exact(quote: Normalized, sources: Sources) -> Evidence | None:
     """The first passage that is the quote but for white space, quotation marks and case, or has its words."""
-    inexact: list[Evidence] = []
-    for found in _passages(quote, sources):
-        if found.exact:
-            return found
-        inexact.append(found)
-    return min(inexact, key=lambda found: len(found.quote), default=None)
+    for evidence in verbatim_evidence(quote.source, sources):
+        return evidence
+    return find_words(quote, sources)
 
 
-def _passages(quote: Normalized, sources: Sources) -> Iterator[Evidence]:
-    yield from verbatim(quote.source, sources)
-    for sought in dict.fromkeys((quote, quote.core)):
-        places = ((place, place + len(sought.words)) for place in sources.occurrences(sought.words))
-        yield from islice(evidence(sought, places, sources), MOST_PASSAGES)
+def find_words(quote: Normalized, sources: Sources) -> Evidence | None:
+    """The same for a quote that no document has letter by letter.
+
+    Of the passages that have its words and other signs, the first one counts whose quote is the shortest.
+    """
+    with_other_signs: Evidence | None = None
+    for variant in dict.fromkeys((quote, quote.core)):
+        places = _places_of(variant, sources)
+        for evidence in islice(evidence_at(variant, places, sources), MOST_PASSAGES):
+            if evidence.exact:
+                return evidence
+            if with_other_signs is None or len(evidence.quote) < len(with_other_signs.quote):
+                with_other_signs = evidence
+    return with_other_signs
 
 
-def verbatim(quote: str, sources: Sources) -> Iterator[Evidence]:
-    """The passages of small documents that are the quote letter by letter, which takes little time."""
-    variants = filter(None, dict.fromkeys((quote.strip(), bare(quote))))
-    for variant in variants if sources.are_small else ():
-        for index, document in enumerate(sources.documents):
-            for start in islice(_starts(variant, document.content), MOST_PASSAGES):
+def verbatim_evidence(quote: str, sources: Sources) -> Iterator[Evidence]:
+    """The passages of small documents that are the quote letter by letter, which takes little time.
+
+    It needs no index of the documents' words, as most quotes are copied as they are.
+    """
+    if not sources.are_small:
+        return
+    for variant in dict.fromkeys((quote.strip(), strip_marks(quote))):
+        if not variant:
+            continue
+        for number, document in enumerate(sources.documents):
+            for start in islice(_starts_of(variant, document.content), MOST_PASSAGES):
                 end = start + len(variant)
                 if is_whole(document.content, start, end):
-                    yield Evidence(quote=variant, document=index, start=start, end=end, exact=True)
+                    yield Evidence(quote=variant, document=number, start=start, end=end, exact=True)
 
 
-def _starts(quote: str, text: str) -> Iterator[int]:
-    # Not a regular expression: compiling one for each quote takes longer than all else here.
-    at = text.find(quote)
-    while at >= 0:
-        yield at
-        at = text.find(quote, at + 1)
-
-
-def evidence(quote: Normalized, places: Iterable[tuple[int, int]], sources: Sources) -> Iterator[Evidence]:
+def evidence_at(quote: Normalized, places: Iterable[tuple[int, int]], sources: Sources) -> Iterator[Evidence]:
     """The evidence for a quote at places of the sources' words, with the signs around it that they share."""
-    for place in places:
-        document, start, end = sources.span(*place)
+    for first_word, end_word in places:
+        document, start, end = sources.span(first_word, end_word)
         text = sources.documents[document].content
         if is_whole(text, start, end):
-            yield _with_signs(
-                quote,
-                text,
-                Evidence(document=document, start=start, end=end, quote=quote.source, exact=False),
-            )
+            start, end, is_exact = _include_signs(quote, text, start, end)
+            yield Evidence(quote=quote.source, document=document, start=start, end=end, exact=is_exact)
 
 
-def _with_signs(quote: Normalized, text: str, found: Evidence) -> Evidence:
-    """The evidence with the signs before and behind the quote's words, or at least with as many behind it."""
-    head, tail = quote.span(0)[0], len(quote.source) - quote.span(-1)[1]
-    start, end = max(0, found.start - head), found.end + tail
-    if fold_text(text[start:end]) == fold_text(quote.source):
-        return found.model_copy(update={"start": start, "end": end, "exact": True})
-    signs = takewhile(lambda sign: not (sign.isalnum() or sign.isspace()), text[found.end : end])
-    return found.model_copy(update={"end": found.end + sum(1 for _ in signs)})
+def _places_of(quote: Normalized, sources: Sources) -> Iterator[tuple[int, int]]:
+    words = quote.words
+    for place in sources.occurrences(words):
+        yield place, place + len(words)
+
+
+def _starts_of(quote: str, text: str) -> Iterator[int]:
+    # Not a regular expression: compiling one for each quote takes longer than all else here.
+    start = text.find(quote)
+    while start >= 0:
+        yield start
+        start = text.find(quote, start + 1)
+
+
+def _include_signs(quote: Normalized, text: str, start: int, end: int) -> tuple[int, int, bool]:
+    """Where a passage begins and ends with the signs before and behind its words that a quote has too.
+
+    If the quote has other signs than the text, the passage takes in as many signs as the quote has behind its
+    words, and is not exact.
+    """
+    signs_before = quote.span(0)[0]
+    signs_behind = len(quote.source) - quote.span(-1)[1]
+    wide_start = max(0, start - signs_before)
+    wide_end = end + signs_behind
+    if fold_text(text[wide_start:wide_end]) == fold_text(quote.source):
+        return wide_start, wide_end, True
+    for sign in text[end:wide_end]:
+        if sign.isalnum() or sign.isspace():
+            break
+        end += 1
+    return start, end, False

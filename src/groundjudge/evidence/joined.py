@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import islice
+from typing import NamedTuple
 
 from groundjudge.evidence.edges import begins_clause, ends_clause, is_whole
 from groundjudge.evidence.near import MOST_QUOTED
@@ -49,56 +50,78 @@ FEWEST_WORDS = 3
 MOST_CLAUSES = 20
 MOST_PLACES = 50
 
-# Words that a quote and a document have in common: where they begin in the quote, where in the document,
-# and how many they are.
-Run = tuple[int, int, int]
+
+class Run(NamedTuple):
+    """Words that a quote and a document have in common.
+
+    Attributes:
+        number: the number of the first of them in the quote.
+        place: its place among the words of the sources.
+        length: how many they are.
+    """
+
+    number: int
+    place: int
+    length: int
 
 
 def pieces(quote: str) -> Iterator[str]:
     """The quotes that are listed, marked or joined by an ellipsis."""
-    reached = 0
-    for separator in _SEPARATOR.finditer(quote) if _MAY_SEPARATE.search(quote) else ():
-        yield quote[reached : separator.start()]
-        reached = separator.end()
-    yield quote[reached:]
+    start = 0
+    if _MAY_SEPARATE.search(quote):
+        for separator in _SEPARATOR.finditer(quote):
+            yield quote[start : separator.start()]
+            start = separator.end()
+    yield quote[start:]
 
 
-def find_joined(quote: Normalized, sources: Sources) -> list[Run] | None:
+def find_clauses(quote: Normalized, sources: Sources) -> list[Run] | None:
     """The clauses that make up a quote, None if some of it is not a clause of a document."""
-    words, at = quote.words, 0
-    found: list[Run] = []
-    while at < len(words):
-        if words[at] in JOINING:
-            at += 1
+    words = quote.words
+    runs: list[Run] = []
+    number = 0
+    while number < len(words):
+        if words[number] in JOINING:
+            number += 1
             continue
-        runs = (_clause(words, at, place, sources) for place in _places(words, at, sources))
-        run = max(filter(None, runs), key=lambda each: each[2], default=None)
-        if run is None or len(found) == MOST_CLAUSES:
+        run = _longest_run(words, number, sources)
+        if run is None or len(runs) == MOST_CLAUSES:
             return None
-        found.append(run)
-        at += run[2]
-    return found
+        runs.append(run)
+        number += run.length
+    return runs
 
 
-def _places(words: list[str], at: int, sources: Sources) -> list[int]:
-    """Where a document may have the clause that begins with a word of a quote."""
-    start = words[at : at + FEWEST_WORDS]
+def _longest_run(words: list[str], number: int, sources: Sources) -> Run | None:
+    """The longest clause of a document that begins with a word of a quote."""
+    start = words[number : number + FEWEST_WORDS]
     if len(start) < FEWEST_WORDS or len(words) > MOST_QUOTED:
-        return []
-    return list(islice(sources.occurrences(start), MOST_PLACES))
+        return None
+    longest: Run | None = None
+    for place in islice(sources.occurrences(start), MOST_PLACES):
+        length = _clause_length(words, number, place, sources)
+        if length and (longest is None or length > longest.length):
+            longest = Run(number, place, length)
+    return longest
 
 
-def _clause(words: list[str], at: int, place: int, sources: Sources) -> Run | None:
-    """The longest run of words from a place that a quote has, too, if they are a clause of the document.
+def _clause_length(words: list[str], number: int, place: int, sources: Sources) -> int:
+    """How many words from a place a quote has, too, if they are a clause of the document; 0 if they are not.
 
     A quote may begin and end in the middle of a clause, but not its clauses where they are joined.
     """
-    same = takewhile(lambda ahead: sources.words[place + ahead] == words[at + ahead], range(len(words) - at))
-    for length in range(sum(1 for _ in same), FEWEST_WORDS - 1, -1):
+    n_left = len(words) - number
+    n_same = 0
+    while n_same < n_left and sources.words[place + n_same] == words[number + n_same]:
+        n_same += 1
+    for length in range(n_same, FEWEST_WORDS - 1, -1):
         document, start, end = sources.span(place, place + length)
         text = sources.documents[document].content
-        if at + length < len(words) and not ends_clause(text, end):
+        if length < n_left and not ends_clause(text, end):
             continue
-        is_clause = at == 0 or begins_clause(text, start)
-        return (at, place, length) if is_clause and is_whole(text, start, end) else None
-    return None
+        if number > 0 and not begins_clause(text, start):
+            return 0
+        if not is_whole(text, start, end):
+            return 0
+        return length
+    return 0

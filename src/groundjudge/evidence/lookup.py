@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from groundjudge.evidence.exact import evidence, exact, verbatim
-from groundjudge.evidence.joined import Run, find_joined, pieces
-from groundjudge.evidence.near import near, resembles
+from groundjudge.evidence.exact import evidence_at, find_exact, find_words, verbatim_evidence
+from groundjudge.evidence.joined import find_clauses, pieces
+from groundjudge.evidence.near import near_places, resembles_passage
 from groundjudge.evidence.normalized import Normalized
 from groundjudge.evidence.sources import Sources
 from groundjudge.text.sentences import sentences
@@ -18,7 +18,7 @@ MOST_PARTS = 300
 # Characters. A longer quote is looked up as a whole only.
 LONGEST_QUOTE = 20_000
 # The evidence for a quote, and the warnings.
-Found = tuple[list[Evidence], list[str]]
+Findings = tuple[list[Evidence], list[str]]
 
 
 def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
@@ -26,7 +26,7 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
     A passage is evidence for a quote if it has the same words in the same order, where articles, forms of
     "to be", "that" and "which" may differ, and words may have other endings. It begins and ends with whole
-    words and numbers, and not beside a negation that it leaves out.
+    words and numbers.
 
     Args:
         quotes: texts with one quote each, or with several: sentences from different places, joined by an
@@ -35,86 +35,103 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
     Returns:
         The quotes that were found, with their offsets, and the distinct warnings for the others:
-        `evidence_altered` (a passage has most of its words, has it as a part of longer words or numbers,
-        or denies it), `evidence_not_found`, or `evidence_unchecked` for what is beyond the bounds: pieces
-        after the first `MOST_PARTS` of a quote, and words that the documents repeat thousands of times.
+        `evidence_altered` (a passage has most of its words, or has it as a part of longer words or numbers),
+        `evidence_not_found`, or `evidence_unchecked` for what is beyond the bounds: pieces after the first
+        `MOST_PARTS` of a quote, and words that the documents repeat thousands of times.
     """
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
     warnings: list[str] = []
     for quote in quotes:
-        several, warned = _look_up(quote, sources)
-        found.extend(several)
-        warnings.extend(warned)
-    return tuple(found), tuple(dict.fromkeys(warnings))
+        new_evidence, new_warnings = _look_up(quote, sources)
+        evidence.extend(new_evidence)
+        warnings.extend(new_warnings)
+    return tuple(evidence), tuple(dict.fromkeys(warnings))
 
 
-def _look_up(quote: str, sources: Sources) -> Found:
+def _look_up(quote: str, sources: Sources) -> Findings:
     """A quote letter by letter; then in small documents around its longest words; then everywhere."""
-    if whole := next(verbatim(quote, sources), None):
-        return [whole], []
+    for evidence in verbatim_evidence(quote, sources):
+        return [evidence], []
     text = Normalized(quote.strip())
-    around = sources.around(text)
-    found = _search(text, around)
-    return found if around is sources or set(found[1]) <= {"evidence_altered"} else _search(text, sources)
+    nearby = sources.narrow_to(text)
+    findings = _search(text, nearby)
+    if nearby is sources or set(findings[1]) <= {"evidence_altered"}:
+        return findings
+    return _search(text, sources)
 
 
-def _search(quote: Normalized, sources: Sources) -> Found:
-    """A quote as a whole or, if no document has it, piece by piece."""
-    if (whole := exact(quote, sources)) and whole.exact:
+def _search(quote: Normalized, sources: Sources) -> Findings:
+    """A quote that is not in the documents letter by letter, as a whole or, if it is not found, in parts."""
+    whole = find_words(quote, sources)
+    if whole and whole.exact:
         return [whole], []
     if len(quote.source) > LONGEST_QUOTE:
         return [], ["evidence_not_found"]
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
     warnings: list[str] = []
-    for number, (part, known) in enumerate(islice(_parts(quote, sources), MOST_PARTS + 1)):
-        if number == MOST_PARTS:
-            warnings.append("evidence_unchecked")
-        elif known:
-            found.append(known)
-        else:
-            several, warned = _inexact(part, sources)
-            found.extend(several)
-            warnings.extend(warned)
-    return found, warnings
+    parts = _split(quote, sources)
+    for part, part_evidence in islice(parts, MOST_PARTS):
+        if part_evidence:
+            evidence.append(part_evidence)
+            continue
+        new_evidence, new_warnings = _search_inexactly(part, sources)
+        evidence.extend(new_evidence)
+        warnings.extend(new_warnings)
+    has_more = next(parts, None) is not None
+    if has_more:
+        warnings.append("evidence_unchecked")
+    return evidence, warnings
 
 
-def _parts(quote: Normalized, sources: Sources) -> Iterator[tuple[Normalized, Evidence | None]]:
+def _split(quote: Normalized, sources: Sources) -> Iterator[tuple[Normalized, Evidence | None]]:
     """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
-    for piece in dict.fromkeys(map(str.strip, pieces(quote.source))):
+    stripped_pieces = [piece.strip() for piece in pieces(quote.source)]
+    for piece in dict.fromkeys(stripped_pieces):
         if not any(map(str.isalnum, piece)):
             continue
-        text = quote if piece == quote.source else Normalized(piece)
-        found = None if text is quote else exact(text, sources)
-        several = [] if found else [Normalized(span.text) for span in sentences(piece)]
-        if len(several) > 1:
-            yield from ((sentence, exact(sentence, sources)) for sentence in several)
-        else:
-            yield text, found
+        text = quote
+        if piece != quote.source:  # the whole quote was looked up before
+            text = Normalized(piece)
+            evidence = find_exact(text, sources)
+            if evidence:
+                yield text, evidence
+                continue
+        spans = sentences(piece)
+        if len(spans) <= 1:
+            yield text, None
+            continue
+        for span in spans:
+            sentence = Normalized(span.text)
+            yield sentence, find_exact(sentence, sources)
 
 
-def _inexact(part: Normalized, sources: Sources) -> Found:
+def _search_inexactly(part: Normalized, sources: Sources) -> Findings:
     """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
     quote = part.core
     if not quote.words:
         return [], []
-    if nearly := next(evidence(quote, near(quote.words, sources), sources), None):
-        return [nearly], []
-    if runs := find_joined(quote, sources):
-        return [each for run in runs for each in _clause(quote, run, sources)], []
-    return [], [_warning(quote, sources)]
+    places = near_places(quote.words, sources)
+    for evidence in evidence_at(quote, places, sources):
+        return [evidence], []
+    runs = find_clauses(quote, sources)
+    if not runs:
+        return [], [_warning_for(quote, sources)]
+    clauses: list[Evidence] = []
+    for run in runs:
+        start = quote.span(run.number)[0]
+        end = quote.span(run.number + run.length - 1)[1]
+        clause = Normalized(quote.source[start:end])
+        clauses.extend(evidence_at(clause, [(run.place, run.place + run.length)], sources))
+    return clauses, []
 
 
-def _clause(quote: Normalized, run: Run, sources: Sources) -> Iterator[Evidence]:
-    at, place, length = run
-    clause = Normalized(quote.source[quote.span(at)[0] : quote.span(at + length - 1)[1]])
-    return evidence(clause, [(place, place + length)], sources)
-
-
-def _warning(quote: Normalized, sources: Sources) -> str:
+def _warning_for(quote: Normalized, sources: Sources) -> str:
     """What is wrong with a quote that no document has."""
-    if sources.are_too_common(quote.words):
+    if sources.have_too_often(quote.words):
         return "evidence_unchecked"
-    is_altered = (
-        resembles(quote.words, sources) or any(sources.occurrences(quote.words)) or sources.have(quote.source)
-    )
-    return "evidence_altered" if is_altered else "evidence_not_found"
+    if resembles_passage(quote.words, sources):
+        return "evidence_altered"
+    has_words = next(sources.occurrences(quote.words), None) is not None
+    if has_words or sources.have_letters(quote.source):
+        return "evidence_altered"
+    return "evidence_not_found"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
-from itertools import islice, takewhile
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Sources
@@ -22,7 +21,6 @@ RAREST = 4
 PLACES_OF_EACH = 8
 MOST_WINDOWS = 3
 # The share of a quote's words that a passage has in the same order and that makes it an altered quote.
-#
 # Of three words, one may be another.
 RESEMBLES = 0.75
 
@@ -38,82 +36,99 @@ class Anchor(NamedTuple):
     weight: float
 
 
-def near(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, int]]:
+def near_places(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, int]]:
     """Where passages begin and end that differ only in what may differ."""
     if len(words) > MOST_QUOTED:
         return
-    for anchor in anchors(words, sources):
+    for anchor in find_anchors(words, sources):
         if words[anchor.number] in MAY_DIFFER:
             continue
         before = [word for word in words[: anchor.number] if word not in MAY_DIFFER]
-        after = [word for word in words[anchor.number + 1 :] if word not in MAY_DIFFER]
         first = _walk(sources.words, anchor.place, reversed(before), -1)
-        last = first and _walk(sources.words, anchor.place, after, 1)
-        if first and last:
-            yield _widened(words, sources.words, first, last)
+        if first is None:
+            continue
+        after = [word for word in words[anchor.number + 1 :] if word not in MAY_DIFFER]
+        last = _walk(sources.words, anchor.place, after, 1)
+        if last is not None:
+            yield _widen(words, sources.words, first, last)
 
 
-def resembles(words: Sequence[str], sources: Sources) -> bool:
+def resembles_passage(words: Sequence[str], sources: Sources) -> bool:
     """Whether a passage has most of the words of a quote in their order."""
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415  few quotes are altered
 
     if len(words) > MOST_QUOTED:
         return False
+    weights: defaultdict[int, float] = defaultdict(float)
+    for anchor in find_anchors(words, sources):
+        weights[anchor.place - anchor.number] += anchor.weight
     room = 2 + len(words) // 8
-    starts: defaultdict[int, float] = defaultdict(float)
-    for anchor in anchors(words, sources):
-        starts[anchor.place - anchor.number] += anchor.weight
-    windows = (
-        sources.words[max(0, start - room) : start + len(words) + room]
-        for start in nlargest(MOST_WINDOWS, starts, key=lambda start: starts[start])
-    )
     fewest = max(2, min(len(words) - 1, RESEMBLES * len(words)))
-    return any(LCSseq.similarity(words, window) >= fewest for window in windows)
+    for start in nlargest(MOST_WINDOWS, weights, key=lambda start: weights[start]):
+        window = sources.words[max(0, start - room) : start + len(words) + room]
+        if LCSseq.similarity(words, window) >= fewest:
+            return True
+    return False
 
 
-def anchors(words: Sequence[str], sources: Sources) -> list[Anchor]:
+def find_anchors(words: Sequence[str], sources: Sources) -> list[Anchor]:
     """The first places of a quote's rarest words: what resembles the quote has some of them."""
-    places = {
-        word: (number, sources.index[word]) for number, word in enumerate(words) if word in sources.index
-    }
-    rarest = sorted(places.values(), key=lambda each: len(each[1]))[:RAREST]
-    return [
-        Anchor(number, place, 1 / len(found))
-        for number, found in rarest
-        for place in islice(found, PLACES_OF_EACH)
-    ]
+    index = sources.index
+    candidates: dict[str, tuple[int, list[int]]] = {}
+    for number, word in enumerate(words):
+        if word in index:
+            candidates[word] = (number, index[word])
+    rarest = sorted(candidates.values(), key=lambda candidate: len(candidate[1]))
+    anchors: list[Anchor] = []
+    for number, places in rarest[:RAREST]:
+        for place in places[:PLACES_OF_EACH]:
+            anchors.append(Anchor(number, place, 1 / len(places)))
+    return anchors
 
 
-def _walk(words: Sequence[str], place: int, wanted: Iterable[str], step: int) -> int | None:
-    """The place that is reached when the wanted words are next to each other, None if they are not."""
-    for word in wanted:
-        beside = range(place + step, place + (MOST_IN_A_ROW + 2) * step, step)
-        reached = next((at for at in beside if words[at] not in MAY_DIFFER), None)
-        if reached is None or not _are_forms(word, words[reached]):
+def _walk(source_words: Sequence[str], place: int, quote_words: Iterable[str], step: int) -> int | None:
+    """The place that is reached when a quote's words stand next to each other, None if they do not."""
+    for word in quote_words:
+        place += step
+        # `END` before and behind each passage stops this at the latest.
+        for _ in range(MOST_IN_A_ROW):
+            if source_words[place] not in MAY_DIFFER:
+                break
+            place += step
+        if source_words[place] in MAY_DIFFER or not _are_forms(word, source_words[place]):
             return None
-        place = reached
     return place
 
 
-def _are_forms(one: str, other: str) -> bool:
+def _are_forms(quote_word: str, source_word: str) -> bool:
     """Whether two words are forms of one word."""
-    if one == other:
+    if quote_word == source_word:
         return True
-    if one[0] != other[0] or not (one.isalpha() and other.isalpha()):
+    if quote_word[0] != source_word[0]:
         return False
-    from groundjudge.text.words import words as stem  # noqa: PLC0415  few quotes are near matches
+    if not quote_word.isalpha() or not source_word.isalpha():
+        return False
+    n_shared = 0
+    for quote_letter, source_letter in zip(quote_word, source_word, strict=False):
+        if quote_letter != source_letter:
+            break
+        n_shared += 1
+    ending = max(len(quote_word), len(source_word)) - n_shared
+    if ending > LONGEST_ENDING:
+        return False
+    from groundjudge.text.words import words as split_words  # noqa: PLC0415  few quotes are near matches
 
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    ending = max(len(one), len(other)) - shared
-    return ending <= LONGEST_ENDING and stem(one)[0].stem == stem(other)[0].stem
+    return split_words(quote_word)[0].stem == split_words(source_word)[0].stem
 
 
-def _widened(quote: Sequence[str], words: Sequence[str], first: int, last: int) -> tuple[int, int]:
+def _widen(quote: Sequence[str], source_words: Sequence[str], first: int, last: int) -> tuple[int, int]:
     """A passage with as many of the words that may differ around it as the quote has."""
-    lead = next(number for number, word in enumerate(quote) if word not in MAY_DIFFER)
-    trail = next(number for number, word in enumerate(reversed(quote)) if word not in MAY_DIFFER)
-    while lead and words[first - 1] in MAY_DIFFER:
-        first, lead = first - 1, lead - 1
-    while trail and words[last + 1] in MAY_DIFFER:
-        last, trail = last + 1, trail - 1
+    for word in quote:
+        if word not in MAY_DIFFER or source_words[first - 1] not in MAY_DIFFER:
+            break
+        first -= 1
+    for word in reversed(quote):
+        if word not in MAY_DIFFER or source_words[last + 1] not in MAY_DIFFER:
+            break
+        last += 1
     return first, last + 1

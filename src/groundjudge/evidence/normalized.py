@@ -69,36 +69,40 @@ class Normalized:
     @cached_property
     def words(self) -> list[str]:
         """The words, as they are compared."""
-        found = [word[0] for word in self._found]
-        if "".join(found).isascii() and not _ODD.search(self._plain):
-            return found
-        return [_composed(word) for word in found]
+        words = [match[0] for match in self._matches]
+        if "".join(words).isascii() and not _ODD.search(self._plain_source):
+            return words
+        return [_compose(word) for word in words]
 
     @cached_property
     def core(self) -> Normalized:
         """The text without the bullet and the quotation marks around it."""
-        text = bare(self.source)
-        return self if text == self.source else Normalized(text)
+        text = strip_marks(self.source)
+        if text == self.source:
+            return self
+        return Normalized(text)
 
     def span(self, number: int) -> tuple[int, int]:
         """Where a word begins and ends in the source."""
-        return self._found[number].span()
+        return self._matches[number].span()
 
     @cached_property
-    def _found(self) -> list[re.Match[str]]:
-        return list(re.finditer(WORD, self._plain))
+    def _matches(self) -> list[re.Match[str]]:
+        return list(re.finditer(WORD, self._plain_source))
 
     @cached_property
-    def _plain(self) -> str:
+    def _plain_source(self) -> str:
         return plain(self.source)
 
 
 def plain(text: str) -> str:
     """The text in small letters and one width, with one kind of dashes and marks, of the same length."""
-    return (text if text.isascii() else _NOT_PLAIN.sub(lambda sign: _PLAIN[sign[0]], text)).lower()
+    if not text.isascii():
+        text = _NOT_PLAIN.sub(lambda sign: _PLAIN[sign[0]], text)
+    return text.lower()
 
 
-def _composed(word: str) -> str:
+def _compose(word: str) -> str:
     return normalize("NFC", _NOISE.sub("", word)).casefold()
 
 
@@ -107,6 +111,6 @@ def fold_text(text: str) -> str:
     return " ".join(_MARKS.sub("'", text).split()).casefold()
 
 
-def bare(quote: str) -> str:
+def strip_marks(quote: str) -> str:
     """A quote without the white space, the bullet and the quotation marks around it."""
     return _BULLETED.sub("", quote, count=1).strip().strip(MARKS).strip()

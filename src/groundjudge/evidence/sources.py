@@ -55,19 +55,26 @@ class Sources:
         """The passages in which quotes are looked up."""
         if self.parts is not None:
             return self.parts
-        return [Passage(index, 0, len(each.content)) for index, each in enumerate(self.documents)]
+        return [Passage(number, 0, len(document.content)) for number, document in enumerate(self.documents)]
 
     @cached_property
     def texts(self) -> list[Normalized]:
         """The texts of the passages."""
-        return [Normalized(self.documents[index].content[start:end]) for index, start, end in self.passages]
+        texts: list[Normalized] = []
+        for number, start, end in self.passages:
+            content = self.documents[number].content
+            texts.append(Normalized(content[start:end]))
+        return texts
 
     @cached_property
     def are_small(self) -> bool:
         """Whether the documents may be scanned for each quote."""
-        return sum(len(document.content) + DOCUMENT_COST for document in self.documents) < SMALL
+        cost = 0
+        for document in self.documents:
+            cost += len(document.content) + DOCUMENT_COST
+        return cost < SMALL
 
-    def around(self, quote: Normalized) -> Sources:
+    def narrow_to(self, quote: Normalized) -> Sources:
         """The passages of small documents that have one of the longest words of a quote.
 
         They take a fraction of the time that reading the documents takes. The quote may yet be elsewhere: a
@@ -75,37 +82,44 @@ class Sources:
         """
         if not self.are_small:
             return self
-        length, words = len(quote.source), {word for word in quote.words if len(word) >= SHORTEST_WORD}
-        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + length // CHARACTERS_PER_WORD]
-        found = sorted(passage for word in longest for passage in self._around(word, length + ROOM))
-        return Sources(self.documents, _merged(found)) if found else self
+        length = len(quote.source)
+        words = {word for word in quote.words if len(word) >= SHORTEST_WORD}
+        longest_first = sorted(words, key=lambda word: (-len(word), word))
+        passages: list[Passage] = []
+        for word in longest_first[: 2 + length // CHARACTERS_PER_WORD]:
+            passages.extend(self._passages_with(word, length + ROOM))
+        if not passages:
+            return self
+        return Sources(self.documents, _merge(sorted(passages)))
 
-    def _around(self, word: str, room: int) -> list[Passage]:
+    def _passages_with(self, word: str, room: int) -> list[Passage]:
         """Passages with some room before and behind a word, in whole words; none if it is frequent."""
-        found: list[Passage] = []
-        for document, text in enumerate(self._plain):
-            at = text.find(word)
-            while at >= 0:
-                start = text.rfind(" ", 0, max(0, at - room)) + 1
-                end = text.find(" ", at + room)
-                found.append(Passage(document, start, len(text) if end < 0 else end))
-                if len(found) > FREQUENT:
+        passages: list[Passage] = []
+        for number, text in enumerate(self._plain_texts):
+            place = text.find(word)
+            while place >= 0:
+                start = text.rfind(" ", 0, max(0, place - room)) + 1
+                end = text.find(" ", place + room)
+                if end < 0:
+                    end = len(text)
+                passages.append(Passage(number, start, end))
+                if len(passages) > FREQUENT:
                     return []
-                at = text.find(word, at + 1)
-        return found
+                place = text.find(word, place + 1)
+        return passages
 
     @cached_property
-    def _plain(self) -> list[str]:
+    def _plain_texts(self) -> list[str]:
         return [plain(document.content) for document in self.documents]
 
     @cached_property
     def words(self) -> list[str]:
         """The words of all passages, with `END` before and after each passage."""
-        found = [END]
+        words = [END]
         for text in self.texts:
-            found += text.words
-            found.append(END)
-        return found
+            words += text.words
+            words.append(END)
+        return words
 
     @cached_property
     def index(self) -> dict[str, list[int]]:
@@ -116,7 +130,7 @@ class Sources:
         return places
 
     @cached_property
-    def _firsts(self) -> list[int]:
+    def _first_places(self) -> list[int]:
         """The place of each passage's first word."""
         return [place + 1 for place in self.index[END][:-1]]
 
@@ -124,49 +138,66 @@ class Sources:
         """The places where the documents have these words, of those that may be looked at."""
         if not words:
             return
-        rarest = self._rarest(words)
+        rarest = self._rarest_of(words)
         places = self.index.get(words[rarest], [])
         for place in places[: _most_places(words)]:
             start = place - rarest
             if self.words[start : start + len(words)] == words:
                 yield start
 
-    def are_too_common(self, words: Sequence[str]) -> bool:
+    def have_too_often(self, words: Sequence[str]) -> bool:
         """Whether the words have more places than may be looked at."""
         most = _most_places(words)
-        return len(self.words) > most and len(self.index.get(words[self._rarest(words)], [])) > most
+        if len(self.words) <= most:
+            return False
+        rarest = words[self._rarest_of(words)]
+        return len(self.index.get(rarest, [])) > most
 
-    def have(self, quote: str) -> bool:
+    def have_letters(self, quote: str) -> bool:
         """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
-        texts = self._folded if self.are_small and self.parts is None else ()
-        return any(fold_text(quote) in text for text in texts)
+        if not self.are_small or self.parts is not None:
+            return False
+        folded_quote = fold_text(quote)
+        return any(folded_quote in text for text in self._folded_texts)
 
     @cached_property
-    def _folded(self) -> list[str]:
+    def _folded_texts(self) -> list[str]:
         return [fold_text(document.content) for document in self.documents]
 
     def span(self, first: int, last: int) -> Passage:
         """The passage of the words from `first` up to, not including, `last`."""
-        number = bisect_right(self._firsts, first) - 1
-        text, offset, passage = self.texts[number], self._firsts[number], self.passages[number]
-        start, end = text.span(first - offset)[0], text.span(last - 1 - offset)[1]
+        number = bisect_right(self._first_places, first) - 1
+        text = self.texts[number]
+        first_place = self._first_places[number]
+        passage = self.passages[number]
+        start = text.span(first - first_place)[0]
+        end = text.span(last - 1 - first_place)[1]
         return Passage(passage.document, passage.start + start, passage.start + end)
 
-    def _rarest(self, words: Sequence[str]) -> int:
-        return min(range(len(words)), key=lambda number: len(self.index.get(words[number], ())))
+    def _rarest_of(self, words: Sequence[str]) -> int:
+        """The number of the first of the words that have the fewest places."""
+        index = self.index
+        rarest = 0
+        fewest: int | None = None
+        for number, word in enumerate(words):
+            n_places = len(index.get(word, ()))
+            if fewest is None or n_places < fewest:
+                rarest = number
+                fewest = n_places
+        return rarest
 
 
 def _most_places(words: Sequence[str]) -> int:
     return FEWEST_PLACES + MOST_COMPARED // len(words)
 
 
-def _merged(passages: Iterable[Passage]) -> list[Passage]:
+def _merge(passages: Iterable[Passage]) -> list[Passage]:
     """Passages in order, those that overlap as one."""
     merged: list[Passage] = []
-    for each in passages:
+    for passage in passages:
         last = merged[-1] if merged else None
-        if last and last.document == each.document and each.start <= last.end:
-            merged[-1] = last._replace(end=max(last.end, each.end))
+        if last and last.document == passage.document and passage.start <= last.end:
+            merged[-1] = last._replace(end=max(last.end, passage.end))
         else:
-            merged.append(each)
+            merged.append(passage)
     return merged

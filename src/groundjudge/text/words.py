@@ -68,9 +68,6 @@ LONGEST_KEPT = 40
 LONGEST_STEM = 7
 """Letters that two words must share at least, to be forms of one: verlängert, Verlängerung."""
 
-FARTHEST_NEGATION = 24
-"""Characters before a place among which a negation is sought: the longest one, and a blank or emphasis."""
-
 _UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
@@ -94,8 +91,6 @@ _NEGATION_SIGN = re.compile(
     """,
     re.VERBOSE,
 )
-# A negation that is the last word of a text, in scripts with spaces or without.
-_ONE_WORD = re.compile(rf"(?:[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)*|[{_UNSPACED}]有?)[\s*_]*")
 # A word of letters that may deny: not the one of "not only", "no. 5" and "non-members".
 _DENIAL = re.compile(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
 # Words of Portuguese; in small letters, as names are in any language.
@@ -196,12 +191,3 @@ def negated_at(text: str) -> list[int]:
     for sign in _NEGATION_SIGN.finditer(text):
         starts.append(sign.start())
     return starts
-
-
-def follows_negation(text: str, place: int) -> bool:
-    """Whether the last word before a place is a negation, as in "not | safe for children"."""
-    before = text[max(0, place - FARTHEST_NEGATION) : place]
-    starts = negated_at(before)
-    if not starts:
-        return False
-    return bool(_ONE_WORD.fullmatch(before, max(starts)))
