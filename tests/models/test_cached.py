@@ -78,7 +78,13 @@ def test_case_id_and_threshold_are_not_part_of_the_key(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [Reply("no verdict"), Reply("", refusal="No."), Reply("<S2>9</S2>"), ModelError("timeout", "late")]
+    "bad",
+    [
+        pytest.param(Reply("no verdict"), id="no verdict"),
+        pytest.param(Reply("", refusal="No."), id="refusal"),
+        pytest.param(Reply("<S2>9</S2>"), id="out of scale"),
+        pytest.param(ModelError("timeout", "late"), id="error"),
+    ],
 )
 def test_unreadable_reply_and_error_are_not_stored(path: Path, bad: Reply | ModelError) -> None:
     for _ in range(2):
@@ -88,7 +94,13 @@ def test_unreadable_reply_and_error_are_not_stored(path: Path, bad: Reply | Mode
         assert model.asked
 
 
-@pytest.mark.parametrize(("first", "calls"), [(GOOD, 1), (Reply("no verdict"), 5)])
+@pytest.mark.parametrize(
+    ("first", "calls"),
+    [
+        pytest.param(GOOD, 1, id="readable reply"),
+        pytest.param(Reply("no verdict"), 5, id="unreadable reply"),
+    ],
+)
 async def test_equal_requests_in_flight_wait_for_the_first_reply(
     path: Path, first: Reply, calls: int
 ) -> None:

@@ -150,19 +150,23 @@ ATTRIBUTES = SimpleNamespace(
 MOCKED = MagicMock()  # as many a test sets it up
 MOCKED.choices[0].message.content = "fine"
 
-COMPLETIONS: list[tuple[Any, Reply]] = [
-    (ChatCompletion.model_validate(COMPLETION), REPLY),
-    (COMPLETION, REPLY),
-    (Completion.model_validate(COMPLETION), REPLY),
-    (ATTRIBUTES, REPLY),
-    (MOCKED, Reply("fine")),
-    (SimpleNamespace(choices=[{"message": {"content": "fine"}}]), Reply("fine")),
-]
-OTHERS: list[tuple[Any, Reply]] = [
-    ("fine", Reply("fine")),
-    (SimpleNamespace(content="fine"), Reply("fine")),
-    (Reply("fine", "stop"), Reply("fine", "stop")),
-]
+COMPLETIONS: dict[str, tuple[Any, Reply]] = {
+    "ChatCompletion": (ChatCompletion.model_validate(COMPLETION), REPLY),
+    "mapping": (COMPLETION, REPLY),
+    "pydantic model": (Completion.model_validate(COMPLETION), REPLY),
+    "attributes": (ATTRIBUTES, REPLY),
+    "mock": (MOCKED, Reply("fine")),
+    "attributes with mappings": (
+        SimpleNamespace(choices=[{"message": {"content": "fine"}}]),
+        Reply("fine"),
+    ),
+}
+OTHER_ANSWERS: dict[str, tuple[Any, Reply]] = {
+    "text": ("fine", Reply("fine")),
+    "message": (SimpleNamespace(content="fine"), Reply("fine")),
+    "Reply": (Reply("fine", "stop"), Reply("fine", "stop")),
+}
+ANSWERS = {**COMPLETIONS, **OTHER_ANSWERS}
 
 
 def with_create(create: Any) -> Any:
@@ -194,11 +198,13 @@ def clients_that_return(answer: Any) -> list[Any]:
     return [real, areal]
 
 
-@pytest.mark.parametrize(("answer", "reply"), [*COMPLETIONS, *OTHERS])
+@pytest.mark.parametrize(("answer", "reply"), ANSWERS.values(), ids=ANSWERS)
 @both_ways
 def test_any_object_with_chat_completions_create_is_a_client(ask: Ask, answer: Any, reply: Reply) -> None:
-    is_completion = any(answer is each for each, _ in COMPLETIONS)
-    for client in objects_that_return(answer) + (clients_that_return(answer) if is_completion else []):
+    clients = objects_that_return(answer)
+    if any(answer is completion for completion, _ in COMPLETIONS.values()):
+        clients += clients_that_return(answer)
+    for client in clients:
         model = as_model((client, "m"))
         assert [ask(model), ask(model)] == [reply, reply]
 
@@ -209,12 +215,17 @@ REQUEST: Any = httpx.Request("POST", "http://here")
 @pytest.mark.parametrize(
     ("outcome", "code"),
     [
-        (openai.APIConnectionError(request=REQUEST), "connection"),
-        (openai.APITimeoutError(REQUEST), "timeout"),
-        (ConnectionRefusedError("no"), "connection"),
-        (ValueError("what?"), "failed"),
-        (json.JSONDecodeError("what?", "<html>", 0), "server"),
-        *((None, "server"), ({"error": "no"}, "server"), ({"choices": ""}, "server"), (object(), "server")),
+        pytest.param(
+            openai.APIConnectionError(request=REQUEST), "connection", id="openai's connection error"
+        ),
+        pytest.param(openai.APITimeoutError(REQUEST), "timeout", id="openai's timeout"),
+        pytest.param(ConnectionRefusedError("no"), "connection", id="Python's connection error"),
+        pytest.param(ValueError("what?"), "failed", id="any other error"),
+        pytest.param(json.JSONDecodeError("what?", "<html>", 0), "server", id="body that is no JSON"),
+        pytest.param(None, "server", id="None"),
+        pytest.param({"error": "no"}, "server", id="error as an answer"),
+        pytest.param({"choices": ""}, "server", id="no choices"),
+        pytest.param(object(), "server", id="object without a message"),
     ],
 )
 @both_ways
@@ -227,7 +238,14 @@ def test_what_it_raises_and_what_is_no_completion_is_a_model_error(ask: Ask, out
     assert (caught.value.code, create.call_count) == (code, 1)
 
 
-@pytest.mark.parametrize("client", [object(), SimpleNamespace(chat=None), with_create("no function")])
+@pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param(object(), id="no attribute"),
+        pytest.param(SimpleNamespace(chat=None), id="no completions"),
+        pytest.param(with_create("no function"), id="create that is no function"),
+    ],
+)
 def test_other_objects_are_no_clients(client: Any) -> None:
     with pytest.raises(ModelError, match=r"unknown_model: .*chat\.completions\.create"):
         as_model((client, "m"))

@@ -32,16 +32,43 @@ KEY = "live-4f9a81c2d7"
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Incorrect API key provided: sk-proj-1234567890", "Incorrect API key provided: [redacted]"),
-        ("Authorization: Bearer abcdefgh12", "Authorization: Bearer [redacted]"),
-        ('{"authorization": "Basic dXNlcjpwdw=="}', '{"authorization": "Basic [redacted]"}'),
-        ("cannot connect to http://user:pass@host:1/v1", "cannot connect to http://[redacted]@host:1/v1"),
-        ("{'api_key': 'abcdefgh', 'b': 1}", "{'api_key': '[redacted]', 'b': 1}"),
-        ("password=hunter22 in the DSN", "password=[redacted] in the DSN"),
-        ("user:hunter22@host refused", "[redacted]@host refused"),
-        ("GET /v1?api-version=1&code=abcdefgh", "GET /v1?api-version=1&code=[redacted]"),
-        ("ab-12****wxyz is wrong", "[redacted] is wrong"),
-        *((said, said) for said in ("pass api_key= or base_url=", "max_tokens: 100 is too large")),
+        pytest.param(
+            "Incorrect API key provided: sk-proj-1234567890",
+            "Incorrect API key provided: [redacted]",
+            id="key of OpenAI",
+        ),
+        pytest.param(
+            "Authorization: Bearer abcdefgh12", "Authorization: Bearer [redacted]", id="bearer token"
+        ),
+        pytest.param(
+            '{"authorization": "Basic dXNlcjpwdw=="}',
+            '{"authorization": "Basic [redacted]"}',
+            id="Basic authentication in JSON",
+        ),
+        pytest.param(
+            "cannot connect to http://user:pass@host:1/v1",
+            "cannot connect to http://[redacted]@host:1/v1",
+            id="user and password in a URL",
+        ),
+        pytest.param(
+            "{'api_key': 'abcdefgh', 'b': 1}", "{'api_key': '[redacted]', 'b': 1}", id="key in a mapping"
+        ),
+        pytest.param(
+            "password=hunter22 in the DSN", "password=[redacted] in the DSN", id="password behind its name"
+        ),
+        pytest.param(
+            "user:hunter22@host refused", "[redacted]@host refused", id="user and password without a scheme"
+        ),
+        pytest.param(
+            "GET /v1?api-version=1&code=abcdefgh",
+            "GET /v1?api-version=1&code=[redacted]",
+            id="code in a query",
+        ),
+        pytest.param("ab-12****wxyz is wrong", "[redacted] is wrong", id="masked key"),
+        pytest.param("pass api_key= or base_url=", "pass api_key= or base_url=", id="names without values"),
+        pytest.param(
+            "max_tokens: 100 is too large", "max_tokens: 100 is too large", id="name that ends in tokens"
+        ),
     ],
 )
 def test_what_looks_like_a_secret_is_replaced(text: str, shown: str) -> None:
@@ -52,7 +79,7 @@ def own(url: str) -> Any:
     return OpenAIModel("m", base_url=url.replace("://", "://user:s3cret-pw@"), api_key=KEY)
 
 
-def given(url: str) -> Any:
+def client_of_openai(url: str) -> Any:
     return openai.OpenAI(base_url=url, api_key=KEY, max_retries=0), "m"
 
 
@@ -64,7 +91,7 @@ def function(_: str) -> Any:
     return fails
 
 
-@pytest.mark.parametrize("make", [own, given, function])
+@pytest.mark.parametrize("make", [own, client_of_openai, function])
 def test_an_error_repeats_no_key_and_no_password(make: Any) -> None:
     echo = Status(401, f"Unknown key {KEY}; you sent Authorization: Bearer {KEY} as user:s3cret-pw@host")
     with StandIn([echo]) as server, pytest.raises(ModelError) as raised:
@@ -75,14 +102,23 @@ def test_an_error_repeats_no_key_and_no_password(make: Any) -> None:
 
 
 SECRET = 'live/4f9a"81c2é+qx'  # noqa: S105  no real one
-FORMS = [
-    *(SECRET, SECRET[:8], SECRET[5:14], quote(SECRET), quote(SECRET, safe=""), json.dumps(SECRET)[1:-1]),
-    *(f"{SECRET[:4]}...{SECRET[-5:]}", f"{SECRET[:5]}••••{SECRET[-4:]}", html.escape(SECRET)),
-    *(base64.b64encode(f"{user}{SECRET}".encode()).decode() for user in ("", "u", "me:")),
-]
+FORMS = {
+    "as it is": SECRET,
+    "beginning": SECRET[:8],
+    "middle": SECRET[5:14],
+    "percent-encoded but for slashes": quote(SECRET),
+    "percent-encoded": quote(SECRET, safe=""),
+    "escaped as in JSON": json.dumps(SECRET)[1:-1],
+    "masked with dots": f"{SECRET[:4]}...{SECRET[-5:]}",
+    "masked with bullets": f"{SECRET[:5]}••••{SECRET[-4:]}",
+    "escaped as in HTML": html.escape(SECRET),
+    "in Base64": base64.b64encode(SECRET.encode()).decode(),
+    "in Base64 behind one byte": base64.b64encode(f"u{SECRET}".encode()).decode(),
+    "in Base64 behind a user": base64.b64encode(f"me:{SECRET}".encode()).decode(),
+}
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_known_secret_is_replaced_in_every_form(form: str) -> None:
     shown = redact(f"you sent {form}, which is wrong", [SECRET])
     assert REDACTED in shown
@@ -97,7 +133,9 @@ def test_other_words_stay(text: str) -> None:
     assert redact(text, [SECRET, "short", ""]) == text
 
 
-@pytest.mark.parametrize("character", ["\n", "\x00", "\x7f", "é"])
+@pytest.mark.parametrize(
+    "character", ["\n", "\x00", "\x7f", "é"], ids=["line break", "NUL", "DEL", "not ASCII"]
+)
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(
     character: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
