@@ -14,10 +14,16 @@ from groundjudge.case.case import ToolCall
 from groundjudge.case.fields import ALIASES
 
 
+def read_all_fields(row: Any) -> None:
+    """Read every field of a row that a prompt can show."""
+    for field in ALIASES:
+        Case.from_mapping(row).value(field)
+
+
 def error_of(row: Any) -> CaseError:
     """The error of the first field of a row that cannot be read."""
     with pytest.raises(CaseError) as raised:
-        [Case.from_mapping(row).value(field) for field in ALIASES]
+        read_all_fields(row)
     return raised.value
 
 

@@ -60,6 +60,14 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
         ({"query": " "}, "; context as context or contexts or documents or"),
         ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),
     ],
+    ids=[
+        "no query",
+        "nothing",
+        "a case without fields",
+        "a blank query and no context",
+        "both names are listed",
+        "a blank message",
+    ],
 )
 def test_missing_field_is_named_with_the_fields_of_the_case(row: dict[str, Any], message: str) -> None:
     error = missing(row)
@@ -277,6 +285,13 @@ def test_how_a_case_was_read_is_no_part_of_it_as_data() -> None:
         {"profile": {LONE: LONE}},
         {"metadata": {LONE: [LONE]}},
         {"id": LONE},
+    ],
+    ids=[
+        "arguments of a call",
+        "content as JSON",
+        "a profile",
+        "metadata",
+        "an id",
     ],
 )
 def test_lone_surrogates_are_replaced(row: dict[str, Any]) -> None:

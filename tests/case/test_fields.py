@@ -52,6 +52,13 @@ def test_every_name_of_a_field_is_read_without_case(name: str, field: str) -> No
         {"history": [("user", "a")], "turns": [("assistant", "a")]},
         {"query": "a", "input": [{"role": "user", "content": "a"}]},
     ],
+    ids=[
+        "two texts",
+        "three names",
+        "lists of documents",
+        "threads",
+        "a text and a message",
+    ],
 )
 def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, Any]) -> None:
     error = error_of(row)
@@ -74,6 +81,18 @@ def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, 
         ({"answer": " ", "output": ""}, {"response": " "}),
         ({"case_id": "a", "id": "b"}, {"id": "b"}),
         ({"ID": None, "case_id": 7}, {"id": "7"}),
+    ],
+    ids=[
+        "equal texts",
+        "an empty one",
+        "a blank first one",
+        "NaN",
+        "an empty context",
+        "a thread in two shapes",
+        "a null",
+        "both blank",
+        "id before case_id",
+        "case_id for a null id",
     ],
 )
 def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: dict[str, Any]) -> None:
@@ -149,6 +168,12 @@ def test_empty_values_are_given() -> None:
         ({"inputs": "q", "outputs": {"respones": "r"}}, "response", "'respones'"),
         ({"query": "q", "label": 1}, "response", ""),
         ({"inputs": {"query": "q", "answer": "gold"}, "outputs": None}, "response", ""),
+    ],
+    ids=[
+        "in a row",
+        "in the outputs",
+        "no such key",
+        "a name of the response in the inputs",
     ],
 )
 def test_key_that_is_nearly_a_name_is_told(row: dict[str, Any], field: str, hint: str) -> None:
@@ -455,6 +480,14 @@ def test_state_that_is_an_object_is_read_by_paths() -> None:
         ({"query": ["input", "q"]}, "none of input"),
         ({"query": ""}, "none of input"),
     ],
+    ids=[
+        "a misspelt field",
+        "an unknown field",
+        "two names of a field",
+        "an unknown root",
+        "a list as a path",
+        "an empty path",
+    ],
 )
 def test_path_that_no_row_can_make_right_is_refused(given: Any, message: str) -> None:
     with pytest.raises(CaseError, match=re.escape(message)):
@@ -626,6 +659,11 @@ def test_columns_are_mapped_with_the_rules_of_their_field(
         ("nothing", "has nothing, where `fields` looks for query. The first row has inputs.q, "),
         ("outputs.choices.1.text", "did you mean 'outputs.choices.0.text'?"),
     ],
+    ids=[
+        "a misspelt end",
+        "nothing like it",
+        "an index too high",
+    ],
 )
 def test_a_path_that_no_row_has_is_refused_before_the_first_row(
     tmp_path: Path, path: str, message: str
@@ -724,6 +762,21 @@ def traced(kind: str, outputs: object) -> list[str] | None:
         ("tool", {}, []),
         ("tool", {"output": None}, []),
         ("llm", [], None),
+    ],
+    ids=[
+        "a list",
+        "a mapping with documents",
+        "a mapping that is a document",
+        "a retriever without outputs",
+        "a text",
+        "a message",
+        "a message as a mapping",
+        "a message without the usual key",
+        "data with an output and more",
+        "a falsy number",
+        "an empty mapping",
+        "a null",
+        "neither retriever nor tool",
     ],
 )
 def test_retrievers_and_tools_returned_documents(kind: str, outputs: object, texts: list[str] | None) -> None:

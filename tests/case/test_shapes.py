@@ -98,6 +98,16 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
         (5, "int"),
         (b"bytes", "bytes"),
     ],
+    ids=[
+        "unknown keys",
+        "the second document",
+        "a null and a title",
+        "an empty text and a title",
+        "a LangChain document with a title",
+        "a row of a table",
+        "a number",
+        "bytes",
+    ],
 )
 def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
     error = error_of({"contexts": context})
@@ -165,6 +175,14 @@ def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> No
         (AIMessageChunk(content="x"), "assistant"),
         (Message(role="ai", content="x"), "assistant"),
     ],
+    ids=[
+        "human",
+        "ai",
+        "function",
+        "ChatMessage",
+        "a chunk",
+        "Message",
+    ],
 )
 def test_names_of_roles_are_translated(message: Any, role: str) -> None:
     read: Any = Case(query=[message]).query
@@ -189,6 +207,15 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
         ('{"a": "\\ud83d"}', {"a": "�"}),
         (None, None),
     ],
+    ids=[
+        "JSON text",
+        "a mapping",
+        "other text",
+        "deeply nested text",
+        "a class",
+        "a lone surrogate",
+        "none",
+    ],
 )
 def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: Any) -> None:
     assert ToolCall(name="f", arguments=arguments).arguments == kept
@@ -207,6 +234,17 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: An
         ([[["user", "x"]]], "list"),
         ([{"role": "assistant", "content": "x", "tool_calls": 5}], "TypeError"),
         ({"messages": [{"role": "user", "content": "x"}]}, "messages"),
+    ],
+    ids=[
+        "a number",
+        "no role",
+        "no content",
+        "a message without content",
+        "a role that is a number",
+        "texts",
+        "a pair in a list",
+        "calls that are no list",
+        "a thread under a key",
     ],
 )
 def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(
@@ -274,6 +312,15 @@ def test_exception_from_a_value_is_an_unreadable_field(field: str) -> None:
             {"profile": {"name": "Ilse", "job": "Wärterin"}},
             {"profile": '{"name": "Ilse", "job": "Wärterin"}'},
         ),
+    ],
+    ids=[
+        "documents",
+        "an iterator",
+        "a LangChain document",
+        "a thread",
+        "answers with blank ones",
+        "one answer",
+        "a mapping as profile",
     ],
 )
 def test_reference_answers_and_profile_are_kept_as_texts(given: Any, read: dict[str, Any]) -> None:
@@ -411,6 +458,16 @@ def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: list[Messa
         ({"text": [RESULT]}, json.dumps(RESULT)),
         ({"content": "a", "score": 1}, "a"),
     ],
+    ids=[
+        "a titled result with two keys",
+        "a titled result without content",
+        "a result with a null",
+        "an empty result",
+        "two texts",
+        "the same text twice",
+        "a block of a result",
+        "knowledge with a score",
+    ],
 )
 def test_document_keeps_all_that_it_says(document: dict[str, Any], content: str) -> None:
     assert [each.content for each in Case(context=[document]).context or ()] == [content]
@@ -431,6 +488,17 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}
         ("context", [{"content": [IMAGE]}], "[image_url]"),
         ("context", [said([{"type": "tool_result", "content": [IMAGE]}])], "[image_url]"),
         ("reference", [{"content": [text("a"), IMAGE]}], "a\n[image_url]"),
+    ],
+    ids=[
+        "a text and an image",
+        "audio",
+        "Bedrock",
+        "a generated image",
+        "Ollama",
+        "Gemini",
+        "a document",
+        "a tool result",
+        "a reference",
     ],
 )
 def test_what_is_not_text_leaves_its_name(field: str, value: Any, shown: str) -> None:
