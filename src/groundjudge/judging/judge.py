@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
@@ -321,7 +321,7 @@ def with_error(verdict: Verdict, error: BaseException) -> Verdict:
 
 def case_hash(case: Case, inputs: Collection[Input]) -> str:
     """Return a hash of a case; its metadata count only as far as a prompt with these inputs shows them."""
-    metadata = {}
+    metadata: dict[str, Any] = {}
     for prompt_input in inputs:
         if prompt_input.is_custom:
             metadata[prompt_input.name] = case.metadata.get(prompt_input.name)

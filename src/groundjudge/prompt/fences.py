@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
-from itertools import count
 from unicodedata import category, normalize
 
 CODE_LENGTH = 8
@@ -74,11 +73,12 @@ def code_for(blocks: Iterable[Block]) -> str:
     """Return the code for the tags of some blocks: the same for equal values, and in none of their texts."""
     values = "\n".join(fence_block(block, "") for block in blocks)
     values_in_lower_case = values.lower()  # a model may take a code in capitals for the same
-    for attempt in count():
+    attempt = 0
+    while True:
         code = sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH]
         if code not in values_in_lower_case:
-            break
-    return code
+            return code
+        attempt += 1
 
 
 def fence_block(block: Block, code: str) -> str:
