@@ -48,11 +48,11 @@ def append(path: Path) -> None:
         file.write(b"new")
 
 
-both = pytest.mark.parametrize("write", [replace, append])
+both_ways = pytest.mark.parametrize("write", [replace, append])
 
 
 @pytest.mark.usefixtures("umask")
-@both
+@both_ways
 def test_a_new_file_is_for_its_owner_alone(tmp_path: Path, write: Callable[[Path], None]) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "target")
     for name in ("new", "dangling"):
@@ -62,8 +62,8 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path, write: Callable[[Path
 
 
 @pytest.mark.usefixtures("umask")
-@both
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o660, 0o666, 0o755])
+@both_ways
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o660, 0o666, 0o755], ids=oct)
 def test_another_file_keeps_its_mode_and_its_links(
     tmp_path: Path, write: Callable[[Path], None], mode: int
 ) -> None:
@@ -95,7 +95,7 @@ def test_a_planted_link_leads_nowhere(tmp_path: Path) -> None:
     assert (target.read_bytes(), (tmp_path / "file").read_bytes()) == (b"mine", b"new")
 
 
-@pytest.mark.parametrize("before", [None, b"", b"old"])
+@pytest.mark.parametrize("before", [None, b"", b"old"], ids=["no file", "empty file", "file"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError])
 def test_after_an_error_the_file_is_as_it_was_and_not_locked(
     tmp_path: Path, before: bytes | None, error: type[BaseException]
@@ -111,20 +111,20 @@ def test_after_an_error_the_file_is_as_it_was_and_not_locked(
     assert names_in(tmp_path) == ({"file"} if path.exists() else set())
 
 
-@both
+@both_ways
 def test_what_is_no_regular_file_is_written_to(tmp_path: Path, write: Callable[[Path], None]) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    read: list[bytes] = []
-    reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
+    contents: list[bytes] = []
+    reader = threading.Thread(target=lambda: contents.append(fifo.read_bytes()))
     reader.start()
     with lock_file(fifo, IN_USE):
         write(fifo)
     reader.join(30)
-    assert (read, names_in(tmp_path)) == ([b"new"], {"fifo"})
-    kinds = Path(os.devnull).stat().st_mode
+    assert (contents, names_in(tmp_path)) == ([b"new"], {"fifo"})
+    mode = Path(os.devnull).stat().st_mode
     write(Path(os.devnull))
-    assert Path(os.devnull).stat().st_mode == kinds
+    assert Path(os.devnull).stat().st_mode == mode
     with pytest.raises(IsADirectoryError):
         write(tmp_path)
 
@@ -151,15 +151,15 @@ def test_a_locked_file_is_refused_under_all_its_names(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sub").mkdir()
-    for name, target in {"link": "v.jsonl", "link to link": "link", "other folder": "."}.items():
-        Path(name).symlink_to(tmp_path / target)
+    for link, target in {"link": "v.jsonl", "link to link": "link", "other folder": "."}.items():
+        Path(link).symlink_to(tmp_path / target)
     if exists:
         Path("v.jsonl").write_bytes(b"old")
     names = names_in(tmp_path)
-    for held, asked, is_same in NAMES:
-        refused = pytest.raises(BlockingIOError) if is_same else nullcontext()
-        with lock_file(Path(held), IN_USE):
-            with refused, lock_file(Path(asked), IN_USE):
+    for name, other_name, is_same in NAMES:
+        expectation = pytest.raises(BlockingIOError) if is_same else nullcontext()
+        with lock_file(Path(name), IN_USE):
+            with expectation, lock_file(Path(other_name), IN_USE):
                 pass
             assert {*glob("*")} == names  # noqa: PTH207  it leaves out what is hidden, as a shell does
         assert names_in(tmp_path) == names
@@ -184,14 +184,16 @@ def test_a_planted_link_is_not_taken_for_a_lock(tmp_path: Path) -> None:
 
 
 def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_path: Path) -> None:
-    path, inside, taken = tmp_path / "file", [0], list[int]()
+    path = tmp_path / "file"
+    inside = [0]
+    counts: list[int] = []
 
     def take() -> None:
-        while len(taken) < 300:
+        while len(counts) < 300:
             try:
                 with lock_file(path, IN_USE):
                     inside[0] += 1
-                    taken.append(inside[0])
+                    counts.append(inside[0])
                     inside[0] -= 1
             except BlockingIOError:
                 pass
@@ -201,7 +203,7 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
         thread.start()
     for thread in threads:
         thread.join()
-    assert {*taken} == {1}
+    assert set(counts) == {1}
     assert not names_in(tmp_path)
 
 
@@ -221,8 +223,8 @@ with lock_file(path, ValueError()), replace_file(path) as file:
     with lock_file(path, IN_USE):
         replace(path)
     assert path.read_bytes() == b"new"
-    (left,) = names_in(tmp_path) - {"file"}
-    assert (left.startswith(".file."), left.endswith(".part")) == (True, True)
+    (name,) = names_in(tmp_path) - {"file"}
+    assert (name.startswith(".file."), name.endswith(".part")) == (True, True)
 
 
 def test_a_folder_that_cannot_be_written_to_is_named() -> None:

@@ -15,28 +15,28 @@ ANNOTATED: Any = Annotated
 KINDS: list[type[Frozen]] = [Verdict, Vote, Part, Evidence, Failure, PromptId, NamedScore]
 
 
-def texts(kind: type[Frozen]) -> list[tuple[str, Any]]:
+def fields_of_text(kind: type[Frozen]) -> list[tuple[str, Any]]:
     """The fields that take a text, or a list or mapping of texts, each with a value that is no text."""
-    found: list[tuple[str, Any]] = []
+    fields: list[tuple[str, Any]] = []
     for name, field in kind.model_fields.items():
         adapter: TypeAdapter[Any] = TypeAdapter(ANNOTATED[field.annotation, field])
         for value in (LONE, (LONE,), {LONE: 1.0}):
             try:
-                kept = adapter.validate_python(value)
+                repaired = adapter.validate_python(value)
             except ValidationError:
                 continue
-            if "\ufffd" in str(kept) or LONE in str(kept):
-                found.append((name, (value, kept)))
-    return found
+            if "\ufffd" in str(repaired) or LONE in str(repaired):
+                fields.append((name, (value, repaired)))
+    return fields
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_text_is_repaired_when_it_comes_and_when_it_is_written(kind: type[Frozen]) -> None:
-    fields = texts(kind)
+    fields = fields_of_text(kind)
     assert fields
-    for name, (given, repaired) in fields:
+    for name, (value, repaired) in fields:
         assert LONE not in str(repaired), name
-        copied = kind.model_construct().model_copy(update={name: given})
+        copied = kind.model_construct().model_copy(update={name: value})
         assert LONE not in copied.model_dump_json(include={name}), name
 
 

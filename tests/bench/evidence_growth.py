@@ -49,41 +49,41 @@ def text(template: str, count: int) -> str:
     return " ".join(lines(template, count))
 
 
-def looking_up(quotes: list[str], documents: list[str]) -> Callable[[], object]:
+def prepare_search(quotes: list[str], documents: list[str]) -> Callable[[], object]:
     return lambda: find(quotes, Sources([Document(content=content) for content in documents]))
 
 
 def absent_quote(n: int) -> Callable[[], object]:
     """A quote of 3.9 kB that none of n documents has."""
-    return looking_up([text(OTHER, 36)], [text(PROSE, 30)] * n)
+    return prepare_search([text(OTHER, 36)], [text(PROSE, 30)] * n)
 
 
 def long_absent_quote(n: int) -> Callable[[], object]:
-    return looking_up([text(OTHER, n)], [text(PROSE, 1000)])
+    return prepare_search([text(OTHER, n)], [text(PROSE, 1000)])
 
 
 def verbatim_quotes(n: int) -> Callable[[], object]:
     quotes = lines(PROSE, n)
-    return looking_up(quotes[::-1], [" ".join(quotes)])
+    return prepare_search(quotes[::-1], [" ".join(quotes)])
 
 
 def altered_quotes(n: int) -> Callable[[], object]:
-    return looking_up(lines(PROSE, n, shift=1), [text(PROSE, n)])
+    return prepare_search(lines(PROSE, n, shift=1), [text(PROSE, n)])
 
 
 def foreign_quotes(n: int) -> Callable[[], object]:
-    return looking_up(lines(OTHER, n), [text(PROSE, n)])
+    return prepare_search(lines(OTHER, n), [text(PROSE, n)])
 
 
 def chinese_quotes(n: int) -> Callable[[], object]:
-    return looking_up(lines(CHINESE, n, shift=1), ["".join(lines(CHINESE, n))])
+    return prepare_search(lines(CHINESE, n, shift=1), ["".join(lines(CHINESE, n))])
 
 
 def quotes_of_many_documents(n: int) -> Callable[[], object]:
-    return looking_up(lines(PROSE, n), lines(PROSE, n))
+    return prepare_search(lines(PROSE, n), lines(PROSE, n))
 
 
-def unlisted(sentences: list[str], response: str) -> None:
+def compare_sentences(sentences: list[str], response: str) -> None:
     """Compare a scorecard's sentences with the response."""
     with suppress(ReplyError):
         check_completeness([PartReading(sentence, 0.0) for sentence in sentences], response, Reply(""))
@@ -91,34 +91,36 @@ def unlisted(sentences: list[str], response: str) -> None:
 
 def copied_sentences(n: int) -> Callable[[], object]:
     sentences = lines(PROSE, n)
-    return lambda: unlisted(sentences, " ".join(sentences))
+    return lambda: compare_sentences(sentences, " ".join(sentences))
 
 
 def reworded_sentences(n: int) -> Callable[[], object]:
     sentences, response = lines(PROSE, n, shift=1), text(PROSE, n)
-    return lambda: unlisted(sentences, response)
+    return lambda: compare_sentences(sentences, response)
 
 
 def foreign_sentences(n: int) -> Callable[[], object]:
     sentences, response = lines(OTHER, n), text(PROSE, n)
-    return lambda: unlisted(sentences, response)
+    return lambda: compare_sentences(sentences, response)
 
 
 def one_sentence_many_times(n: int) -> Callable[[], object]:
-    return lambda: unlisted(["Twice said."] * n, "Twice said. " * n)
+    return lambda: compare_sentences(["Twice said."] * n, "Twice said. " * n)
 
 
 def quote_of_signs(n: int) -> Callable[[], object]:
     """Dots, dashes and stars."""
-    return looking_up([f"a{'.-*' * (n // 3)}b"], [text(PROSE, 100)])
+    return prepare_search([f"a{'.-*' * (n // 3)}b"], [text(PROSE, 100)])
 
 
 def quote_of_remarks(n: int) -> Callable[[], object]:
-    return looking_up([f"a{'(x) ' * (n // 4)}b"], [text(PROSE, 100)])
+    return prepare_search([f"a{'(x) ' * (n // 4)}b"], [text(PROSE, 100)])
 
 
 def near_quotes(n: int) -> Callable[[], object]:
-    return looking_up([line.replace(" is open", " was open") for line in lines(PROSE, n)], [text(PROSE, n)])
+    return prepare_search(
+        [line.replace(" is open", " was open") for line in lines(PROSE, n)], [text(PROSE, n)]
+    )
 
 
 WORK = (
@@ -148,12 +150,12 @@ PIECES = (
 
 def seconds(work: Callable[[], object]) -> float:
     """The least CPU time of some rounds."""
-    found: list[float] = []
+    times: list[float] = []
     for _ in range(ROUNDS):
         started = time.process_time()
         work()
-        found.append(time.process_time() - started)
-    return min(found)
+        times.append(time.process_time() - started)
+    return min(times)
 
 
 def measure_growth(work: Work) -> None:
@@ -161,7 +163,7 @@ def measure_growth(work: Work) -> None:
     sizes = [work.smallest << step for step in range(DOUBLINGS + 1)]
     times = [seconds(work.prepare(size)) for size in sizes]
     growth = (times[-1] / times[0]) ** (1 / DOUBLINGS)
-    table = "".join(f"{size:>7,}: {each:6.3f} s" for size, each in zip(sizes, times, strict=True))
+    table = "".join(f"{size:>7,}: {duration:6.3f} s" for size, duration in zip(sizes, times, strict=True))
     show(work.name, table, growth, HIGHEST_GROWTH)
 
 
@@ -169,16 +171,16 @@ def measure_long_quotes() -> None:
     """Time the slowest of all long quotes, in a short and in a long document, and the same as documents."""
     document = text(PROSE, 1000)
     prepared: Mapping[str, Callable[[str], Callable[[], object]]] = {
-        "the slowest quote of 200 kB": lambda long: looking_up([f"a{long}b"], [document]),
-        "the slowest quote of 19 kB": lambda long: looking_up([f"a{long[:19_000]}b"], [document]),
-        "the same in quotation marks": lambda long: looking_up([f'"a{long}"b'], [document]),
-        "the slowest document of 200 kB": lambda long: looking_up(["some “quote” not there"], [long]),
-        "the same, and a short quote": lambda long: looking_up([f"x{long[:40]}"], [f"ab{long}"]),
-        "the slowest response of 200 kB": lambda long: lambda: unlisted([f"ab{long[:60]}c"], long),
+        "the slowest quote of 200 kB": lambda long: prepare_search([f"a{long}b"], [document]),
+        "the slowest quote of 19 kB": lambda long: prepare_search([f"a{long[:19_000]}b"], [document]),
+        "the same in quotation marks": lambda long: prepare_search([f'"a{long}"b'], [document]),
+        "the slowest document of 200 kB": lambda long: prepare_search(["some “quote” not there"], [long]),
+        "the same, and a short quote": lambda long: prepare_search([f"x{long[:40]}"], [f"ab{long}"]),
+        "the slowest response of 200 kB": lambda long: lambda: compare_sentences([f"ab{long[:60]}c"], long),
     }
     for name, prepare in prepared.items():
         times = {piece: seconds(prepare(piece * (LONGEST_QUOTE // len(piece)))) for piece in PIECES}
-        piece, slowest = max(times.items(), key=lambda item: item[1])
+        piece, slowest = max(times.items(), key=lambda measured: measured[1])
         show(name, f"{piece!r}: {slowest:.3f} s", slowest / HIGHEST_SECONDS, 1.0)
 
 
@@ -202,20 +204,22 @@ def measure_replies() -> None:
     """Time the reading of scorecards, with the sentences as their own evidence, and of invalid JSON."""
     rubric = load("statement_groundedness", model="offline").rubric
     for name, (sentences, content) in scorecards().items():
-        blocks = "".join(f"Statement: {each}\nSupporting Evidence: {each}\nScore: 9\n" for each in sentences)
+        blocks = ""
+        for sentence in sentences:
+            blocks += f"Statement: {sentence}\nSupporting Evidence: {sentence}\nScore: 9\n"
         reply = blocks.encode()[:LONGEST_QUOTE].decode(errors="ignore").rpartition("Statement:")[0]
         source = content.encode()[:LONGEST_QUOTE].decode(errors="ignore")
         response = " ".join(sentences[: reply.count("Statement:")])  # all of it is rated
         case = {"query": "q", "context": source, "response": response}
-        taken = seconds(lambda reply=reply, case=case: rubric.read(reply, case))  # type: ignore[misc]
-        show(f"a scorecard of 200 kB, sentences {name}", f"{taken:.3f} s", taken / HIGHEST_SECONDS, 1.0)
+        duration = seconds(lambda reply=reply, case=case: rubric.read(reply, case))  # type: ignore[misc]
+        show(f"a scorecard of 200 kB, sentences {name}", f"{duration:.3f} s", duration / HIGHEST_SECONDS, 1.0)
     for start in ('{"a": ["a", a"b', "{}", '{"a": {', '{"score": "'):
         reply = start * (LONGEST_QUOTE // len(start)) + "}"
-        taken = seconds(lambda reply=reply: refused(reply))  # type: ignore[misc]
-        show(f"invalid JSON of 200 kB: {start}", f"{taken:.3f} s", taken / HIGHEST_SECONDS, 1.0)
+        duration = seconds(lambda reply=reply: read_invalid_json(reply))  # type: ignore[misc]
+        show(f"invalid JSON of 200 kB: {start}", f"{duration:.3f} s", duration / HIGHEST_SECONDS, 1.0)
 
 
-def refused(reply: str) -> None:
+def read_invalid_json(reply: str) -> None:
     try:
         Json().read_reply(Reply(reply), Scale(worst=0, best=1))
     except ReplyError:
@@ -230,7 +234,7 @@ def show(name: str, figures: str, ratio: float, limit: float) -> None:
 
 
 if __name__ == "__main__":
-    for each in WORK:
-        measure_growth(each)
+    for work in WORK:
+        measure_growth(work)
     measure_long_quotes()
     measure_replies()

@@ -8,12 +8,22 @@ from groundjudge.text.numbers import numbers
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import negated_at
 
-PIECES = ["1 000 ", "1亿2", "two hundred and ", " ", "a'", "ne a ", "...", '!"', "\n"]
+PIECES = {
+    "numbers with blanks": "1 000 ",
+    "Chinese powers": "1亿2",
+    "numbers in words": "two hundred and ",
+    "blanks": " ",
+    "apostrophes": "a'",
+    "halves of a French negation": "ne a ",
+    "ellipses": "...",
+    "ends of a quotation": '!"',
+    "line breaks": "\n",
+}
 LONG = 100_000
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES.keys())
 def test_long_texts_are_read_to_their_end(piece: str) -> None:
     text = piece * (LONG // len(piece))
-    for read in (negated_at, numbers, sentences):
-        read(text)
+    for search in (negated_at, numbers, sentences):
+        search(text)

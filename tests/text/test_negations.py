@@ -6,23 +6,26 @@ import pytest
 
 from groundjudge.text.words import negated_at
 
-NEGATIONS = [
-    ("It is open. No parque há uma fonte, e no centro um museu.", 0),
-    ("It is not open, and it never was.", 2),
-    ("It isn't, it isn’t, they don't and I cannot.", 4),
-    ("not only here", 0),
-    ("Nothing, nobody. Il ne vient pas, jamais. No viene sin nada. Он не пришёл.", 8),
-    ("Ele mora no Brasil e não sai sem ninguém.", 3),
-    ("No inverno, a irmã não vem ao jardim.", 1),
-    ("There is no ferry to São Tomé, and Vasco da Gama saw no ship.", 2),
-    ("他不去，也没有钱，非会员未付款", 4),
-    ("非常好，未来，不仅如此", 0),
-    ("ليس مفتوحا ولم يأت ولن يأتي", 3),
-    ("Hardly anyone came, and she was unable to stay.", 2),
-]
+NEGATIONS = {
+    "no as in-the in Portuguese": ("It is open. No parque há uma fonte, e no centro um museu.", 0),
+    "not and never": ("It is not open, and it never was.", 2),
+    "contractions": ("It isn't, it isn’t, they don't and I cannot.", 4),
+    "not only": ("not only here", 0),
+    "English, French, Spanish and Russian": (
+        "Nothing, nobody. Il ne vient pas, jamais. No viene sin nada. Он не пришёл.",
+        8,
+    ),
+    "Portuguese verbs": ("Ele mora no Brasil e não sai sem ninguém.", 3),
+    "Portuguese at the beginning": ("No inverno, a irmã não vem ao jardim.", 1),
+    "English with a Portuguese name": ("There is no ferry to São Tomé, and Vasco da Gama saw no ship.", 2),
+    "Chinese": ("他不去，也没有钱，非会员未付款", 4),
+    "Chinese words that only look like negations": ("非常好，未来，不仅如此", 0),
+    "Arabic": ("ليس مفتوحا ولم يأت ولن يأتي", 3),
+    "hardly and unable": ("Hardly anyone came, and she was unable to stay.", 2),
+}
 
 
-@pytest.mark.parametrize(("text", "count"), NEGATIONS)
+@pytest.mark.parametrize(("text", "count"), NEGATIONS.values(), ids=NEGATIONS.keys())
 def test_negations_are_counted(text: str, count: int) -> None:
     assert len(negated_at(text)) == count
 
