@@ -137,14 +137,12 @@ def _read_yaml(head: str) -> dict[str, Any]:
     """Read the keys of the front matter that have a value."""
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
-    parse_events: Any = yaml.parse  # pyright: ignore[reportUnknownMemberType]
-
     try:
         loader_class: Any = getattr(
             yaml, "CSafeLoader", yaml.SafeLoader
         )  # in C where it is there: ten times as fast
         text = f"\n{head}"  # one line down, so that errors name the line of the file
-        _refuse_growing_yaml(parse_events(text, loader_class))
+        _refuse_growing_yaml(yaml.parse(text, loader_class))
         loader = loader_class(text)
         root = loader.get_single_node()
         content = None
