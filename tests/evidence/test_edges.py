@@ -1,12 +1,13 @@
-"""A negation right before a place of a text is noticed."""
+"""A span that leaves out the negation right before it is not whole."""
 
 from __future__ import annotations
 
 import pytest
 
-from groundjudge.evidence.edges import follows_negation
+from groundjudge.evidence.edges import is_whole
 
-FOLLOWED = {
+DENIED = {
+    # a text with the place where a span begins; whether a negation right before it denies it
     "a negation and a blank": ("The drug is not |safe", True),
     "a contraction": ("The shop can't |take cards", True),
     "a negation in bold": ("Dogs are **not** |allowed", True),
@@ -16,12 +17,15 @@ FOLLOWED = {
     "another word behind a Chinese negation": ("他不喜欢|去", False),
     "a comma behind the negation": ("No, |dogs are allowed", False),
     "not only": ("Not only |dogs are allowed", False),
+    "a negation at the end of the line before": ("Smoking? No\n|Dogs are allowed", False),
+    "a negation of the clause before": ("Cats are not allowed, |dogs are allowed", False),
     "no negation": ("Dogs are |allowed", False),
     "the beginning of the text": ("|Dogs are allowed", False),
 }
 
 
-@pytest.mark.parametrize(("marked", "expected"), FOLLOWED.values(), ids=FOLLOWED.keys())
-def test_negation_right_before_a_place_is_noticed(marked: str, expected: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("marked", "is_denied"), DENIED.values(), ids=DENIED.keys())
+def test_span_right_behind_its_negation_is_not_whole(marked: str, is_denied: bool) -> None:  # noqa: FBT001
     before, after = marked.split("|")
-    assert follows_negation(before + after, len(before)) is expected
+    text = before + after
+    assert is_whole(text, len(before), len(text)) is not is_denied

@@ -46,7 +46,7 @@ EXACT = {
     "other quotation marks": ("|『こんにちは』と言った|", "「こんにちは」と言った"),
     "a mark of a document": ("It |opens at nine 👍🏽| daily", "Document 2: opens  at NINE 👍🏽"),
     "dots that belong to the text": ("|He paused ... and went on.|", "He paused ... and went on."),
-    # although a letter or a digit stands near it
+    # although a letter, a digit or a negation stands near it
     "a minus sign": ("At night it is |-5 degrees| outside.", "-5 degrees"),
     "a sentence that ends in a number before it": (
         "It opened in 1990. |300 people came|.",
@@ -58,6 +58,13 @@ EXACT = {
     "Thai": ("ร้าน|เปิดทุกวัน|", "เปิดทุกวัน"),
     "an elided article before it": ("Depuis lundi, l'|homme est mort|.", "homme est mort"),
     "emphasis that begins before it": ("**|Legal** in France|", "legal** in France"),
+    "a negation and a comma before it": ("No, |dogs are allowed|.", "dogs are allowed"),
+    "a negation on the line before": ("Smoking? No\n|Dogs are allowed.|", "Dogs are allowed."),
+    "not only before it": ("Not only |dogs are allowed|.", "dogs are allowed"),
+    "a negation in the clause before": (
+        "Cats are not allowed, |dogs are allowed|.",
+        "dogs are allowed",
+    ),
     "a number of a room": ("Room No. |5 is open|.", "5 is open"),
     "dashes around it": ("The shop—|legal in France|—is shut.", "legal in France"),
 }
@@ -165,7 +172,7 @@ def test_empty_source_or_blank_quote_gives_no_evidence() -> None:
 
 
 CUT = {
-    # source, quote, which is part of a longer number or word of the source
+    # source, quote, which is part of a longer number or word of the source, or of what the source denies
     # numbers
     "the end of a number": ("A room costs 150 euros per night.", "50 euros per night"),
     "the decimals of a number": ("The fee is 12.50 euros.", "50 euros"),
@@ -183,11 +190,18 @@ CUT = {
     "the beginning of a contraction": ("The shop can't take cards.", "The shop can"),
     "the end of a word with a soft hyphen": ("Smoking is il\u00adlegal in France.", "legal in France"),
     "the end of a Korean word": ("이 거래는 불법입니다.", "법입니다"),
+    # what the source denies
+    "a negation in capitals": ("NO DOGS ARE ALLOWED", "dogs are allowed"),
+    "a contraction that denies": ("The shop doesn't accept cards.", "accept cards"),
+    "a negation in bold": ("Dogs are **not** allowed here.", "allowed here"),
+    "a negation at the end of a line": ("Dogs are not\nallowed in the park.", "allowed in the park"),
+    "a negation in Portuguese": ("Não é permitido fumar.", "é permitido fumar"),
+    "a negation in Chinese": ("本店没有停车位。", "停车位"),
 }
 
 
 @pytest.mark.parametrize(("source", "quote"), CUT.values(), ids=CUT.keys())
-def test_quote_cut_out_of_number_or_word_is_altered_and_exact_where_it_stands_whole(
+def test_quote_cut_out_of_number_word_or_negation_is_altered_and_exact_where_it_stands_whole(
     source: str, quote: str
 ) -> None:
     assert find([quote], [Document(content=source)]) == ((), ("evidence_altered",))

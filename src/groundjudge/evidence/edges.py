@@ -1,4 +1,4 @@
-"""Where a quote may begin and end in a text: not inside a number or a word, and what is before it."""
+"""Where a quote may begin and end in a text: not inside a number or a word, nor behind what denies it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ _ONE_WORD = re.compile(rf"(?:{_LETTER}+(?:['’][^\W\d_]+)*|[{UNSPACED}]有?)[\s
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether a span cuts no number and no word in two."""
-    return not _is_cut(text, start) and not _is_cut(text, end)
+    """Whether a span cuts no number and no word in two, and leaves out no negation right before it."""
+    if _is_cut(text, start) or _is_cut(text, end):
+        return False
+    return not _follows_negation(text, start)
 
 
 def begins_clause(text: str, start: int) -> bool:
@@ -49,9 +51,13 @@ def ends_clause(text: str, end: int) -> bool:
     return not after or after[0] in CLAUSE_ENDS
 
 
-def follows_negation(text: str, place: int) -> bool:
-    """Whether the last word before a place is a negation, as in "not | safe for children"."""
+def _follows_negation(text: str, place: int) -> bool:
+    """Whether the last word of the clause before a place denies what follows: "not | safe for children"."""
     before = text[max(0, place - FARTHEST_NEGATION) : place]
+    # A line break ends a clause ("Smoking? No"), unless a small letter follows: that is a wrapped line.
+    is_wrapped = before.endswith("\n") and text[place : place + 1].islower()
+    if begins_clause(text, place) and not is_wrapped:
+        return False
     starts = negated_at(before)
     if not starts:
         return False

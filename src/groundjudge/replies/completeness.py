@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, is_alike, key
-from groundjudge.evidence.edges import follows_negation, is_whole
+from groundjudge.evidence.edges import is_whole
 from groundjudge.evidence.near import MAY_DIFFER
 from groundjudge.evidence.normalized import Normalized
 from groundjudge.replies.format import PartReading
@@ -107,8 +107,6 @@ class RatedResponse:
         number = self.words.numbers[start - 1] + 1 if start else 0
         text = self.words.text
         first_sign = text.span(number)[0]
-        if follows_negation(text.source, first_sign):
-            return False
         return is_whole(text.source, first_sign, len(text.source))
 
     def unrated_texts(self) -> list[str]:
