@@ -114,6 +114,20 @@ def test_rows_of_which_people_cannot_tell_are_a_share_and_bounds() -> None:
     assert high - low == pytest.approx(share, abs=0.02)
 
 
+def test_share_of_rows_that_people_cannot_tell_does_not_depend_on_the_order_of_hashes() -> None:
+    shares: set[float] = set()
+    for prefix in "abcdefghijkl":
+        # The names of the cases change the order of a set of them, and nothing else.
+        renamed = [
+            verdict.model_copy(update={"case_id": f"{prefix}{verdict.case_id}"}) for verdict in VERDICTS
+        ]
+        sample = draw(renamed, 100)
+        labels = {case_id: int(TRUTH[case_id.removeprefix(prefix)]) for case_id in sample.ids[30:]}
+        people = Labels(labels, samples=dict.fromkeys(sample.ids, sample.id))
+        shares.add(rate(renamed, people, sample).cannot_tell)
+    assert len(shares) == 1
+
+
 def test_a_stratum_of_which_people_can_tell_nothing_is_as_likely_grounded_as_not() -> None:
     verdicts = [*make_verdicts()[:380], *(verdict(f"c{place}", None) for place in range(380, 400))]
     sample = draw(verdicts, 100)

@@ -146,8 +146,9 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             return _stratified(sample.strata, grounded)
         return _corrected(verdict_by_case, lam, grounded)
 
-    # People may have looked at a row and not been able to tell: None.
-    answers: dict[str, bool | None] = dict.fromkeys(labels.reviewed_ids)
+    # People may have looked at a row and not been able to tell: None. The ids are a set, whose order changes
+    # from process to process, and with it the last digit of a sum of weights: so they are sorted.
+    answers: dict[str, bool | None] = dict.fromkeys(sorted(labels.reviewed_ids))
     answers.update(find_grounded_cases(labels))
     grounded = {case_id: answer for case_id, answer in answers.items() if answer is not None}
     if len(grounded) < LEAST:
@@ -158,7 +159,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     weights = dict.fromkeys(answers, 1.0)
     if sample:
         weights = {case_id: labels.drawn_rows[case_id].weight for case_id in answers}
-    weight_of_unsure = sum(weights[case_id] for case_id in answers.keys() - grounded.keys())
+    weight_of_unsure = sum(weights[case_id] for case_id, answer in answers.items() if answer is None)
     lowest_value, _ = estimate(dict.fromkeys(answers, False) | grounded)
     highest_value, _ = estimate(dict.fromkeys(answers, True) | grounded)
     value, variance = estimate(grounded)
