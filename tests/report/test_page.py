@@ -144,6 +144,11 @@ def test_weighted_verdicts_have_their_probabilities_and_parts_their_labels() -> 
     ]
 
 
+def test_empty_distribution_is_left_out_as_the_script_lists_pairs_alone() -> None:
+    (row,) = data_of(report([verdict("a", 0.9, distribution={})]))["verdicts"]
+    assert "distribution" not in row
+
+
 def test_last_of_several_verdicts_on_a_case_is_shown() -> None:
     data = data_of(report([error("a", "timeout"), verdict("a", 1.0)]))
     assert ([row["status"] for row in data["verdicts"]], data["n_repeated"]) == (["ok"], 1)

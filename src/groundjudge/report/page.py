@@ -234,9 +234,10 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
     response = evidence.Sources([])
     if case is not None:
         response = evidence.Sources([Document(content=case.response_text)])
-    distribution: object = verdict.distribution
-    if verdict.distribution:
-        distribution = [[name, probability] for name, probability in verdict.distribution.items()]
+    # A verdict may have {}: as an empty list it is left out of the data, whose script reads pairs only.
+    distribution: list[tuple[str, float]] = []
+    if verdict.distribution is not None:
+        distribution = list(verdict.distribution.items())
     # The replies of votes that agree are left out, which keeps the page small.
     with_replies = verdict.agreement != 1
     return {
