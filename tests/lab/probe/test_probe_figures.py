@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from command_line import FileOf, Invoke
+from make_verdicts import verdict
 from standin_judges import StandIn, judge_of, knows_all, standin
 
 from groundjudge import Case, ModelError, Reply, load_rubric
@@ -24,6 +26,7 @@ from groundjudge.lab.probe.figures import compare, read_card, result_of
 from groundjudge.lab.probe.plan import FIRST, SECOND, plan_of
 from groundjudge.lab.proportions import many_to_one, mcnemar, wilson
 from groundjudge.types import Judge, Request
+from groundjudge.verdict import Verdict
 
 RUBRIC = load_rubric("groundedness")
 DAYS, PRICE = "It is kept for 28 days.", "It costs 12 euros."
@@ -35,17 +38,18 @@ ROWS: list[dict[str, Any]] = [
 TRUTH = {"a": True, "b": True, "c": False}
 
 
-def probed(model: StandIn) -> Probe:
+def probe_model(model: StandIn) -> Probe:
     return probe(judge_of(model), ROWS)
 
 
-def edit_of(found: Probe, name: str) -> EditFigures:
-    return next(each for each in found.card.edits if each.edit == name)
+def edit_of(result: Probe, name: str) -> EditFigures:
+    (figures,) = [figures for figures in result.card.edits if figures.edit == name]
+    return figures
 
 
 def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_one() -> None:
     model = standin("knows_all", TRUTH)
-    probed(model)
+    probe_model(model)
     repeats = {str(request.case.id): request.repeat for request in model.asked}
     assert {repeats[f"{name}: {FIRST}"] for name in TRUTH} == {0}
     assert {repeats[f"{name}: {SECOND}"] for name in TRUTH} == {1000}
@@ -63,9 +67,40 @@ def test_skipped_edits_are_counted() -> None:
 
 
 def test_case_that_is_judged_wrong_unchanged_is_unfit() -> None:
-    found = edit_of(probed(StandIn("m", lambda request: str(request.case.id).startswith("a: "))), "number")
-    assert (found.rate.n, found.n_unfit, found.rate.value) == (1, 1, 0.0)
-    assert found.events == {"a": False}
+    passes_case_a = StandIn("m", lambda request: str(request.case.id).startswith("a: "))
+    figures = edit_of(probe_model(passes_case_a), "number")
+    assert (figures.rate.n, figures.n_unfit, figures.rate.value) == (1, 1, 0.0)
+    assert figures.events == {"a": False}
+
+
+@pytest.mark.parametrize(
+    ("judge_name", "score", "passed", "share_caught"),
+    [
+        pytest.param("groundedness", 0.25, False, 1.0, id="the score drops and the verdict fails"),
+        pytest.param("groundedness", 0.75, True, 0.0, id="the score drops and the verdict still passes"),
+        pytest.param("groundedness", 1.0, False, 0.0, id="the verdict fails by the same score"),
+        pytest.param("groundedness", None, True, 0.0, id="the verdict has no score"),
+        pytest.param("statement_groundedness", 0.75, True, 1.0, id="a judge that grades: the score drops"),
+        pytest.param("statement_groundedness", 0.96, True, 0.0, id="a judge that grades: it hardly drops"),
+    ],
+)
+def test_fault_is_caught_if_the_verdict_falls_as_the_judge_rates_faults(
+    judge_name: str,
+    score: float | None,
+    passed: bool,  # noqa: FBT001
+    share_caught: float,
+) -> None:
+    judge = judge_of(standin("always_passes", TRUTH), judge_name)
+    planned = plan_of(judge.rubrics[0], ROWS)
+    verdicts: list[Verdict] = []
+    for trial in planned.trials:
+        case_id = str(trial.case.id)
+        if trial.edit == "number":
+            verdicts.append(verdict(case_id, score, passed=passed))
+        else:
+            verdicts.append(verdict(case_id, 1.0 if trial.original.is_right else 0.0))
+    result = result_of(planned, verdicts, judge)
+    assert edit_of(result, "number").rate.value == share_caught
 
 
 class Mumbling(StandIn):
@@ -85,64 +120,78 @@ class Failing(StandIn):
 
 
 def test_replies_that_cannot_be_read_are_an_outcome_of_their_own() -> None:
-    found = probed(Mumbling("m", partial(knows_all, TRUTH)))
-    assert edit_of(found, "number").no_verdict == {"no_verdict": 2}
-    assert edit_of(found, "number").rate.n == 0
-    assert found.card.family("faults").no_verdict == {"no_verdict": 2}
+    result = probe_model(Mumbling("m", partial(knows_all, TRUTH)))
+    assert edit_of(result, "number").no_verdict == {"no_verdict": 2}
+    assert edit_of(result, "number").rate.n == 0
+    assert result.card.family("faults").no_verdict == {"no_verdict": 2}
 
 
 def test_family_counts_each_case_once_in_its_interval_and_all_its_edits_in_its_test() -> None:
-    result = probed(standin("knows_all", TRUTH))
-    found = result.card.family("faults")
-    assert found.rate.n > 4
-    assert found.rate.low == wilson(1.0, 2).low
-    n_edits = Counter(
-        each.trial.original.name for each in result.judged_trials if each.trial.family == "faults"
-    )
-    assert found.p == pytest.approx(2 / prod(n + 1 for n in n_edits.values()))
+    result = probe_model(standin("knows_all", TRUTH))
+    faults = result.card.family("faults")
+    assert faults.rate.n > 4
+    assert faults.rate.low == wilson(1.0, 2).low
+    trials = [judged_trial.trial for judged_trial in result.judged_trials]
+    n_edits = Counter(trial.original.name for trial in trials if trial.family == "faults")
+    assert faults.p == pytest.approx(2 / prod(n + 1 for n in n_edits.values()))
 
 
 def fooled_by(*edits: str) -> StandIn:
     """A judge that is right but where one of these attacks was made."""
     ends = tuple(f", {edit}" for edit in edits)
-    return StandIn(
-        "m", lambda request: str(request.case.id).endswith(ends) or knows_all(TRUTH_OF_TEN, request)
-    )
+
+    def passes(request: Request) -> bool:
+        return str(request.case.id).endswith(ends) or knows_all(TRUTH_OF_TEN, request)
+
+    return StandIn("m", passes)
 
 
-TEN = [
-    {"id": f"{n}", "expect": "pass" if n % 2 else "fail", "query": "?", "context": f"It costs {n + 2} euros."}
-    | {"response": f"It costs {n + 2 if n % 2 else n + 40} euros."}
-    for n in range(20)
-]
-TRUTH_OF_TEN = {f"{n}": bool(n % 2) for n in range(20)}
+def row_of_ten(number: int) -> dict[str, Any]:
+    """A right response under an odd number, and one with a wrong price under an even one."""
+    is_right = number % 2 == 1
+    return {
+        "id": str(number),
+        "expect": "pass" if is_right else "fail",
+        "query": "?",
+        "context": f"It costs {number + 2} euros.",
+        "response": f"It costs {number + 2 if is_right else number + 40} euros.",
+    }
+
+
+# Ten rows of each kind.
+TEN = [row_of_ten(number) for number in range(20)]
+TRUTH_OF_TEN = {str(number): number % 2 == 1 for number in range(20)}
 ATTACKS = [*suitable_edits(attacks.edits(RUBRIC), RUBRIC)]
 
 
-@pytest.mark.parametrize("first", range(0, len(ATTACKS) - 6, 3))
+@pytest.mark.parametrize(
+    "first", [pytest.param(place, id=f"from {ATTACKS[place]} on") for place in range(0, len(ATTACKS) - 6, 3)]
+)
 def test_no_place_in_the_list_of_edits_hides_a_success(first: int) -> None:
     card = probe(judge_of(fooled_by(*ATTACKS[first : first + 7])), TEN).card
     assert (card.family("attacks").p or 1.0) < 0.05
     assert (card.family("neutral_edits").p, card.family("faults").p is not None) == (1.0, True)
 
 
-@pytest.mark.parametrize(("n_cases", "is_few"), [(5, True), (6, False)])
+@pytest.mark.parametrize(
+    ("n_cases", "is_few"), [pytest.param(5, True, id="5 cases"), pytest.param(6, False, id="6 cases")]
+)
 def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -> None:  # noqa: FBT001
     edits = probe(judge_of(fooled_by(*ATTACKS)), TEN[: 2 * n_cases]).card.edits
-    found = {each.edit: each for each in edits if each.family == "attacks" and each.rate.n}
-    assert {each.is_too_few for each in found.values()} == {is_few}
-    assert {(each.p or 0.0) >= 0.05 for each in found.values()} == {is_few}
+    attack_figures = [figures for figures in edits if figures.family == "attacks" and figures.rate.n]
+    assert {figures.is_too_few for figures in attack_figures} == {is_few}
+    assert {(figures.p or 0.0) >= 0.05 for figures in attack_figures} == {is_few}
 
 
 def test_table_has_a_mark_where_p_is_below_5_percent(command: Invoke, file_of: FileOf) -> None:
     judging = ("--judge", "groundedness", "--model", "m", "--cases", file_of(*TEN), "--card", "card.json")
     printed = command("probe", *judging, model=fooled_by(*ATTACKS[:9])).stdout.split()
     card = read_card(Path("card.json"))
-    marked = [
-        f"{each.p:.3f}*" for each in (*card.edits, *card.families) if each.p is not None and each.p < 0.05
-    ]
-    assert marked
-    assert sorted(word for word in printed if re.fullmatch(r"[\d.]+\*", word)) == sorted(marked)
+    p_values = [figures.p for figures in (*card.edits, *card.families)]
+    expected_marks = [f"{p:.3f}*" for p in p_values if p is not None and p < 0.05]
+    assert expected_marks
+    marks = [word for word in printed if re.fullmatch(r"[\d.]+\*", word)]
+    assert sorted(marks) == sorted(expected_marks)
 
 
 def test_padding_makes_a_response_longer_and_says_nothing() -> None:
@@ -155,66 +204,80 @@ def test_padding_makes_a_response_longer_and_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "pairs", [[], [(True, False)] * 6, [(True, True)] * 3, [(True, False)] * 3 + [(False, True)] * 9]
+    "pairs",
+    [
+        pytest.param([], id="no pair"),
+        pytest.param([(True, False)] * 6, id="only the first is true"),
+        pytest.param([(True, True)] * 3, id="both are true"),
+        pytest.param([(True, False)] * 3 + [(False, True)] * 9, id="the second is true more often"),
+    ],
 )
 def test_one_outcome_against_one_is_mcnemars_test(pairs: list[tuple[bool, bool]]) -> None:
-    assert many_to_one(([one], other) for one, other in pairs) == mcnemar(pairs)
+    assert many_to_one(([first], second) for first, second in pairs) == mcnemar(pairs)
 
 
-@pytest.mark.parametrize("n_edits", [1, 3, 17])
-@pytest.mark.parametrize("noise", [0.02, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("n_edits", [1, 3, 17], ids="edits={}".format)
+@pytest.mark.parametrize("noise", [0.02, 0.1, 0.3, 0.5], ids="noise={}".format)
 def test_many_outcomes_find_no_difference_by_chance_more_often_than_they_say(
     n_edits: int, noise: float
 ) -> None:
     chance = Random(5)  # noqa: S311  not a secret
-    found = [
-        many_to_one(
-            ([chance.random() < own for _ in range(n_edits)], chance.random() < own)
-            for own in (chance.betavariate(noise * 4, (1 - noise) * 4) for _ in range(10))
-        )
-        for _ in range(1000)
-    ]
-    assert sum((p or 0.0) < 0.05 for p in found) <= 65
+    n_significant = 0
+    for _ in range(1000):
+        cases: list[tuple[list[bool], bool]] = []
+        # Each case has a noise of its own, which its edits and its second judging share.
+        noise_of_cases = [chance.betavariate(noise * 4, (1 - noise) * 4) for _ in range(10)]
+        for noise_of_case in noise_of_cases:
+            outcomes = [chance.random() < noise_of_case for _ in range(n_edits)]
+            cases.append((outcomes, chance.random() < noise_of_case))
+        n_significant += (many_to_one(cases) or 0.0) < 0.05
+    assert n_significant <= 65
 
 
 def test_worst_failures_are_missed_facts_and_successful_attacks() -> None:
-    found = probed(standin("always_passes", TRUTH))
-    assert {each.trial.family for each in found.worst(3)} == {"faults"}
-    assert len(found.worst(1)) == 1
-    assert {each.trial.original.case.id for each in found.worst(5)} == {"a", "b"}
+    result = probe_model(standin("always_passes", TRUTH))
+    assert {failure.trial.family for failure in result.worst(3)} == {"faults"}
+    assert len(result.worst(1)) == 1
+    assert {failure.trial.original.name for failure in result.worst(5)} == {"a", "b"}
 
 
 def test_card_has_the_day_of_the_probe_and_survives_being_written(tmp_path: Any) -> None:
-    result = probed(standin("obeys", TRUTH))
-    found = result_of(result.plan, result.verdicts, judge_of(standin("obeys", TRUTH)), date(2031, 5, 2)).card
-    assert found.date == "2031-05-02"
+    result = probe_model(standin("obeys", TRUTH))
+    judge = judge_of(standin("obeys", TRUTH))
+    card = result_of(result.plan, result.verdicts, judge, date(2031, 5, 2)).card
+    assert card.date == "2031-05-02"
     path = tmp_path / "card.json"
-    path.write_text(found.model_dump_json())
-    assert read_card(path) == found
-    assert found.signature.startswith("groundedness@1.1.0|sha:")
-    assert (found.n_right, found.n_wrong, found.model) == (2, 1, "obeys")
+    path.write_text(card.model_dump_json())
+    assert read_card(path) == card
+    assert card.signature.startswith("groundedness@1.1.0|sha:")
+    assert (card.n_right, card.n_wrong, card.model) == (2, 1, "obeys")
 
 
 def test_cards_are_compared_case_by_case() -> None:
-    one, other = (probed(standin(name, TRUTH)).card for name in ("knows_all", "obeys"))
-    pairs = {(each.first.family, each.first.edit): each for each in compare(one, other)}
-    fooled = pairs["attacks", "verdict_in_response"]
-    assert (fooled.first.rate.value, fooled.second.rate.value, fooled.p) == (0.0, 1.0, 1.0)
-    elsewhere = other.model_copy(update={"cases": "others"})
-    assert {each.p for each in compare(one, elsewhere)} == {None}
+    first = probe_model(standin("knows_all", TRUTH)).card
+    second = probe_model(standin("obeys", TRUTH)).card
+    by_edit = {comparison.first.edit: comparison for comparison in compare(first, second)}
+    attack = by_edit["verdict_in_response"]
+    assert (attack.first.rate.value, attack.second.rate.value, attack.p) == (0.0, 1.0, 1.0)
+    second_of_other_cases = second.model_copy(update={"cases": "others"})
+    assert {comparison.p for comparison in compare(first, second_of_other_cases)} == {None}
 
 
-WRONG_CASES: list[tuple[list[Any], str, str]] = [
-    ([], "no_cases", "no case is labelled pass"),
-    (ROWS[:2], "nothing_fails", "no case is labelled fail"),
-    (ROWS[2:], "nothing_passes", "no case is labelled pass"),
-    ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
-    ([{"id": "x", "response": "r", "expect": "good"}], "bad_case", "x: expect must be pass or fail"),
-    ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
-]
+WRONG_CASES: Mapping[str, tuple[list[Any], str, str]] = {
+    "no case": ([], "no_cases", "no case is labelled pass"),
+    "right responses only": (ROWS[:2], "nothing_fails", "no case is labelled fail"),
+    "wrong responses only": (ROWS[2:], "nothing_passes", "no case is labelled pass"),
+    "one id twice": ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
+    "unknown label": (
+        [{"id": "x", "response": "r", "expect": "good"}],
+        "bad_case",
+        "x: expect must be pass or fail",
+    ),
+    "row that is no mapping": ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
+}
 
 
-@pytest.mark.parametrize(("rows", "code", "message"), WRONG_CASES)
+@pytest.mark.parametrize(("rows", "code", "message"), WRONG_CASES.values(), ids=WRONG_CASES)
 def test_cases_that_measure_nothing_are_refused(rows: list[Any], code: str, message: str) -> None:
     with pytest.raises(ProbeError, match=f"{code}.*{message}"):
         probe(judge_of(standin("knows_all", TRUTH)), rows)
@@ -242,20 +305,23 @@ def test_judge_gets_the_cases_that_have_its_inputs_or_needs_cases_of_its_own() -
 
 def test_model_that_always_errs_is_an_error_with_its_message() -> None:
     with pytest.raises(ProbeError, match=r"no_verdict.*none of 44 judgings gave .*no such parameter"):
-        probed(Failing("m", lambda _: True))
+        probe_model(Failing("m", lambda _: True))
 
 
 def test_edit_that_is_left_out_is_not_judged_and_an_unknown_one_is_named() -> None:
     judge = judge_of(standin("knows_all", TRUTH))
-    found = probe(judge, ROWS, without=["number", "markdown"])
-    assert not {"number", "markdown"} & {each.edit for each in found.card.edits}
+    card = probe(judge, ROWS, without=["number", "markdown"]).card
+    assert not {"number", "markdown"} & {figures.edit for figures in card.edits}
     with pytest.raises(ProbeError, match="there is no edit 'numbr'; the edits are: another_answer"):
         probe(judge, ROWS, without=["numbr"])
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [('{"judge": 1}', "judge: Input should be a valid string"), ("[]", "Input should be an object")],
+    [
+        pytest.param('{"judge": 1}', "judge: Input should be a valid string", id="field of another type"),
+        pytest.param("[]", "Input should be an object", id="list"),
+    ],
 )
 def test_file_that_is_no_card_is_refused(tmp_path: Any, text: str, fault: str) -> None:
     path = tmp_path / "card.json"
@@ -266,7 +332,8 @@ def test_file_that_is_no_card_is_refused(tmp_path: Any, text: str, fault: str) -
 
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
 def test_ids_of_the_cases_are_unique_and_both_languages_are_there(name: str) -> None:
-    found = built_in_cases(load_rubric(name))
-    assert len({each.case.id for each in found}) == len(found) == 30
-    assert {each.case.metadata["language"] for each in found} == {"en", "zh"}
-    assert {(each.is_right, each.is_canary) for each in found} >= {(True, True), (False, True)}
+    cases = built_in_cases(load_rubric(name))
+    assert len({labelled.name for labelled in cases}) == len(cases) == 30
+    assert {labelled.case.metadata["language"] for labelled in cases} == {"en", "zh"}
+    canaries = [labelled for labelled in cases if labelled.is_canary]
+    assert {canary.is_right for canary in canaries} == {True, False}
