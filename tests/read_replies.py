@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from groundjudge import Choices, Reply, ReplyError, Scale
-from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, Line, Plain, Scorecard, Tags
+from groundjudge.replies import (
+    Adjacent,
+    Banded,
+    Expectation,
+    Format,
+    Json,
+    Line,
+    PartReading,
+    Plain,
+    Reading,
+    Scorecard,
+    Tags,
+)
 
 LABELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 LEVELS: dict[float, str] = dict(enumerate(LABELS, 1))
@@ -40,29 +52,41 @@ def outcome(
     response: str | None = None,
 ) -> object:
     """The value or label of a reply, those of its parts, or the code of its error."""
-    format_, on = (READERS[kind], scale or SCALES[kind]) if isinstance(kind, str) else (kind, scale)
-    assert on
-    levels = LEVELS if on == SCALES["tags"] else {}
+    reply_format = READERS[kind] if isinstance(kind, str) else kind
+    if scale is None:
+        assert isinstance(kind, str), "a format of one's own needs a scale"
+        scale = SCALES[kind]
+    levels = LEVELS if scale == SCALES["tags"] else {}
     try:
-        reading = format_.read_reply(Reply(text, finish_reason), on, Expectation(levels, response))
+        reading = reply_format.read_reply(Reply(text, finish_reason), scale, Expectation(levels, response))
     except ReplyError as error:
         return error.code
-    for each in reading.parts or (reading,):
-        assert not each.label or on.choices[each.label] == each.value
-    if reading.parts:
-        return [part.label or part.value for part in reading.parts]
-    return reading.label or reading.value
+    if not reading.parts:
+        return outcome_of(reading, scale)
+    return [outcome_of(part, scale) for part in reading.parts]
+
+
+def outcome_of(verdict: Reading | PartReading, scale: Scale) -> object:
+    """The label of a verdict, whose value must be that of the label, or its value."""
+    if not verdict.label:
+        return verdict.value
+    assert scale.choices[verdict.label] == verdict.value
+    return verdict.label
 
 
 def block(score: str, evidence: str = "b", sentence: str = "A stands here.") -> str:
+    """A block of a scorecard."""
     return f"Statement Sentence: {sentence}\nSupporting Evidence: {evidence}\nScore: {score}"
 
 
 def card(*scores: str) -> str:
-    return "\n\n".join(block(score, "q", f"Sentence {at}.") for at, score in enumerate(scores))
+    """A scorecard with a sentence for each score."""
+    blocks = [block(score, "q", f"Sentence {number}.") for number, score in enumerate(scores)]
+    return "\n\n".join(blocks)
 
 
 def passage(recall: str, precision: str = "(5 * 1.0)", stated: str = "5.0") -> str:
+    """A reply with two weighted sums: the lines of the recall; formula and sum of the precision."""
     return (
         f"RECALL_Reasoning: r\n{recall}\n"
         f"PRECISION_Reasoning: p\nPRECISION_Formula: {precision}\nPRECISION_Weighted_Summed_Score: {stated}"

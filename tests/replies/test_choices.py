@@ -14,29 +14,46 @@ from scripted_model import ScriptedModel
 
 from groundjudge import Choices, PromptError, ReplyError, Scale, load_rubric
 from groundjudge.replies import Adjacent, Banded, Format
+from groundjudge.replies.value import label_of
 from groundjudge.types import Judge, Rubric
 
 TRUE = Choices({"true": 1, "false": 0})
 GRADES = Choices({"1": 0, "2": 0.5, "3": 1})
 
-REPLIES: list[tuple[str, str, Scale, object]] = [
+REPLIES: list[Any] = [
     # Several labels, and an echo of the prompt, which a list of the labels is not.
-    ("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported"),
-    ("tags", "<S2>supported</S2><S2>who knows</S2>", FOUR, "ambiguous"),
-    ("tags", "<S2>yes|no</S2><S2>no</S2>", YES, "ambiguous"),
+    pytest.param("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported", id="a label twice"),
+    pytest.param(
+        "tags",
+        "<S2>supported</S2><S2>who knows</S2>",
+        FOUR,
+        "ambiguous",
+        id="a label, then a tag that cannot be read",
+    ),
+    pytest.param(
+        "tags", "<S2>yes|no</S2><S2>no</S2>", YES, "ambiguous", id="a list of the labels and one of them"
+    ),
     # JSON.
-    ("json", '{"score": "cannot_tell"}', FOUR, "cannot tell"),
-    ("json", '{"score": true}', TRUE, "true"),
-    ("json", '{"score": true}', YES, "unknown_label"),
-    ("json", '{"score": 2}', GRADES, "2"),
-    ("json", '{"score": null}', FOUR, "unknown_label"),
-    ("json", '{"score": ["supported"]}', FOUR, "unknown_label"),
-    ("json", "{score: not supported}", FOUR, "not supported"),
+    pytest.param("json", '{"score": "cannot_tell"}', FOUR, "cannot tell", id="an underscore for the space"),
+    pytest.param("json", '{"score": true}', TRUE, "true", id="true as a label"),
+    pytest.param("json", '{"score": true}', YES, "unknown_label", id="true, which is no label"),
+    pytest.param("json", '{"score": 2}', GRADES, "2", id="a number as a label"),
+    pytest.param("json", '{"score": null}', FOUR, "unknown_label", id="null"),
+    pytest.param("json", '{"score": ["supported"]}', FOUR, "unknown_label", id="a list"),
+    pytest.param("json", "{score: not supported}", FOUR, "not supported", id="a bare label"),
     # Labelled lines; one label for each sentence; nothing but the label.
-    ("banded", "Score: yes\n> Score: no", YES, "ambiguous"),
-    ("scorecard", card("supported", "not supported"), FOUR, ["supported", "not supported"]),
-    ("scorecard", card("supported", "5"), FOUR, "unknown_label"),
-    ("plain", "```\nyes\n```", YES, "yes"),
+    pytest.param(
+        "banded", "Score: yes\n> Score: no", YES, "ambiguous", id="two labels, of which one is quoted"
+    ),
+    pytest.param(
+        "scorecard",
+        card("supported", "not supported"),
+        FOUR,
+        ["supported", "not supported"],
+        id="a label for each sentence",
+    ),
+    pytest.param("scorecard", card("supported", "5"), FOUR, "unknown_label", id="a number among labels"),
+    pytest.param("plain", "```\nyes\n```", YES, "yes", id="a fence"),
 ]
 
 
@@ -71,15 +88,17 @@ def test_every_format_expresses_labels(kind: str, scale: Scale) -> None:
     assert rubric.scale is scale  # making the rubric tries to write and read every label
 
 
-BAD_SCALES: list[tuple[dict[Any, Any], str]] = [
-    ({"yes": 1, "no": 1}, "two of them"),
-    ({"yes": 1, "Yes!": 0}, "differ in their words"),
-    ({"...": 1, "no": 0}, "differ in their words"),
-    ({True: 1, False: 0}, 'quote the labels, as in "yes": 1'),
-    ({None: 1, "no": 0}, "null and ~ as nothing"),
-    ({1: 1, "1": 0, "b": 0.5}, "and 1 as a number"),
-    ({"good": 5, "bad": 1}, "less than or equal to 1"),
-    ({"good": float("nan"), "bad": 0}, "finite"),
+BAD_SCALES: list[Any] = [
+    pytest.param({"yes": 1, "no": 1}, "two of them", id="one score for both"),
+    pytest.param(
+        {"yes": 1, "Yes!": 0}, "differ in their words", id="labels that differ in capitals and signs"
+    ),
+    pytest.param({"...": 1, "no": 0}, "differ in their words", id="a label without words"),
+    pytest.param({True: 1, False: 0}, 'quote the labels, as in "yes": 1', id="a boolean"),
+    pytest.param({None: 1, "no": 0}, "null and ~ as nothing", id="None"),
+    pytest.param({1: 1, "1": 0, "b": 0.5}, "and 1 as a number", id="a number and its text"),
+    pytest.param({"good": 5, "bad": 1}, "less than or equal to 1", id="a score above 1"),
+    pytest.param({"good": float("nan"), "bad": 0}, "finite", id="NaN"),
 ]
 
 
@@ -91,13 +110,50 @@ def test_labels_that_cannot_be_told_apart_or_scored_are_refused(
         Choices(choices)
 
 
+NEAREST: list[Any] = [
+    pytest.param({"good": 1, "bad": 0}, 0.5, "bad", id="the lower of two, though it comes last"),
+    pytest.param({"bad": 0, "good": 1}, 0.5, "bad", id="the lower of two, which comes first"),
+    pytest.param({"b": 0.5, "a": 0.5, "c": 1}, 0.5, "b", id="the first of two with one score"),
+    pytest.param({"c": 0, "b": 1, "a": 1, "unknown": None}, 0.75, "b", id="of two with one score, above"),
+    pytest.param({"low": 0.25, "high": 1}, 0.7, "high", id="the nearer one"),
+]
+
+
+@pytest.mark.parametrize(("choices", "score", "label"), NEAREST)
+def test_nearest_label(choices: dict[str, float | None], score: float, label: str) -> None:
+    assert Choices(choices).nearest(score) == label
+
+
+BANDS = {30.0: "severe", 70.0: "moderate", 100.0: "mild"}
+LABELLED_VALUES: list[Any] = [
+    pytest.param(0.0, "severe", id="the lowest value"),
+    pytest.param(30.0, "severe", id="the highest value of a band"),
+    pytest.param(30.1, "moderate", id="right above a band"),
+    pytest.param(100.0, "mild", id="the highest value of all"),
+    pytest.param(100.1, None, id="above all bands"),
+    pytest.param(None, None, id="no value"),
+]
+
+
+@pytest.mark.parametrize(("value", "label"), LABELLED_VALUES)
+@pytest.mark.parametrize(
+    "levels", [BANDS, dict(reversed(BANDS.items()))], ids=["bands from below", "bands from above"]
+)
+def test_label_of_a_value(value: float | None, label: str | None, levels: dict[float, str]) -> None:
+    assert label_of(value, levels) == label
+
+
 def test_labels_with_ends_are_refused() -> None:
     with pytest.raises(ValidationError, match="choices need no worst"):
         Scale(worst=0, best=1, choices={"yes": 1, "no": 0})
 
 
 @pytest.mark.parametrize(
-    ("format_", "choices"), [(Adjacent(), {"yes": 1, "no": 0}), (Banded(), {"yes\nno": 1, "no": 0})]
+    ("format_", "choices"),
+    [
+        pytest.param(Adjacent(), {"yes": 1, "no": 0}, id="labels cannot be weighed"),
+        pytest.param(Banded(), {"yes\nno": 1, "no": 0}, id="a label of two lines"),
+    ],
 )
 def test_format_that_cannot_express_a_label_is_refused_when_the_rubric_is_made(
     format_: Format, choices: dict[str, float | None]
@@ -147,9 +203,9 @@ CASE = {"response": "It rains.", "context": "It rains."}
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("supported", ("ok", "supported", 1.0, True)),
-        ("NOT_SUPPORTED", ("ok", "not supported", 0.0, False)),
-        ("cannot tell", ("not_applicable", "cannot tell", None, True)),
+        pytest.param("supported", ("ok", "supported", 1.0, True), id="the best label"),
+        pytest.param("NOT_SUPPORTED", ("ok", "not supported", 0.0, False), id="the worst label"),
+        pytest.param("cannot tell", ("not_applicable", "cannot tell", None, True), id="not applicable"),
     ],
 )
 def test_verdict_has_the_label_and_its_score(

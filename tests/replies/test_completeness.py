@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,25 +20,57 @@ LIST = "Bring:\n1. your ID card\n2. two photos\n\nThe fee is 12 euros, in 30 day
 
 
 def rated(sentences: list[str], response: str, scores: list[str] | None = None) -> object:
-    blocks = [block(score, "q", each) for each, score in zip(sentences, scores or ["8"] * 99, strict=False)]
+    """The outcome of a scorecard with a block for each sentence, at most 99; by default each scores 8."""
+    if scores is None:
+        scores = ["8"] * 99
+    blocks = [block(score, "q", sentence) for sentence, score in zip(sentences, scores, strict=False)]
     return outcome("scorecard", "\n\n".join(blocks), response=response)
 
 
-WHOLE: list[tuple[list[str], str]] = [
-    (SENTENCES, RESPONSE),
-    ([*reversed(SENTENCES)], RESPONSE),
-    (["THE CAFE\u0301 opens at nine", *SENTENCES[1:]], RESPONSE),
-    (["“The café opens at nine.”", "It's closed on Sunday!", *SENTENCES[2:]], RESPONSE),
-    (["The café opens at nien.", *SENTENCES[1:]], RESPONSE),
-    (["The café opens", "at nine.", *SENTENCES[1:]], RESPONSE),
-    (["Bring:", "your ID card", "2. two photos", "The fee is 12 euros, in 30 days."], LIST),
-    (["Twice said.", "Twice said."], "Twice said. Twice said."),
-    (["It has [1] two towers."], "It has two towers [1]."),
-    (["See https://example.org/a_b?c=1 now."], "See https://example.org/a_b?c=1 now."),
-    (["See the page.", "It is 5 km."], "See [the page](http://x.y/z). It’s <b>5km</b>."),
-    (["Accomodation is - by the way - 9-5 °C."], "ACCOMMODATION is — by the way — **9 – 5°C**."),
-    (["The café opens at...", "So it is."], "The café opens at nine sharp. So it is."),
-    (["Dogs", "Cats", "狗可以。"], "+ Dogs\n2) Cats\n① 狗可以。"),
+WHOLE: list[Any] = [
+    pytest.param(SENTENCES, RESPONSE, id="each sentence"),
+    pytest.param([*reversed(SENTENCES)], RESPONSE, id="in another order"),
+    pytest.param(
+        ["THE CAFE\u0301 opens at nine", *SENTENCES[1:]], RESPONSE, id="capitals, and an accent of its own"
+    ),
+    pytest.param(
+        ["“The café opens at nine.”", "It's closed on Sunday!", *SENTENCES[2:]],
+        RESPONSE,
+        id="quotation marks, a short form and an ending",
+    ),
+    pytest.param(["The café opens at nien.", *SENTENCES[1:]], RESPONSE, id="two letters that changed places"),
+    pytest.param(["The café opens", "at nine.", *SENTENCES[1:]], RESPONSE, id="a sentence in two blocks"),
+    pytest.param(
+        ["Bring:", "your ID card", "2. two photos", "The fee is 12 euros, in 30 days."],
+        LIST,
+        id="a list with and without its numbers",
+    ),
+    pytest.param(
+        ["Twice said.", "Twice said."], "Twice said. Twice said.", id="a sentence twice in the response"
+    ),
+    pytest.param(["It has [1] two towers."], "It has two towers [1].", id="a citation in another place"),
+    pytest.param(
+        ["See https://example.org/a_b?c=1 now."], "See https://example.org/a_b?c=1 now.", id="an address"
+    ),
+    pytest.param(
+        ["See the page.", "It is 5 km."],
+        "See [the page](http://x.y/z). It’s <b>5km</b>.",
+        id="a link and a tag",
+    ),
+    pytest.param(
+        ["Accomodation is - by the way - 9-5 °C."],
+        "ACCOMMODATION is — by the way — **9 – 5°C**.",
+        id="signs for dashes and a doubled letter",
+    ),
+    pytest.param(
+        ["The café opens at...", "So it is."],
+        "The café opens at nine sharp. So it is.",
+        id="the longest cut: two words behind an ellipsis",
+    ),
+    pytest.param(["It opens at...", "So it is."], "It opens at nine. So it is.", id="a cut of one word"),
+    pytest.param(
+        ["Dogs", "Cats", "狗可以。"], "+ Dogs\n2) Cats\n① 狗可以。", id="bullets and numbers of several kinds"
+    ),
 ]
 
 
@@ -46,17 +79,41 @@ def test_blocks_that_are_the_response_are_accepted(sentences: list[str], respons
     assert rated(sentences, response) == [8] * len(sentences)
 
 
-PARTIAL: list[tuple[list[str], str]] = [
-    (SENTENCES[:3], RESPONSE),
-    ([*SENTENCES, "The café is on the roof of the tower."], RESPONSE),
-    (["The café opens at ten.", "It is closed at Christmas, and so on!", *SENTENCES[2:]], RESPONSE),
-    (["Bring:", "your ID card", "two photos", "The fee is 13 euros, in 30 days."], LIST),
-    (["Twice said."], "Twice said. Twice said."),
-    (["Yes. 😀", "!!"], "Yes."),
-    (["It is open [2]."], "It is open [1]."),
-    (["The dose is 10 mg.", "The limit is 5 mg."], "The dose is 5 mg. The limit is 10 mg."),
-    (["The drug is not", "safe for children."], "The drug is not safe for children."),
-    (["Dog barks.", "Dogs bark."], "Dogs bark."),
+PARTIAL: list[Any] = [
+    pytest.param(SENTENCES[:3], RESPONSE, id="the last sentence left out"),
+    pytest.param([*SENTENCES, "The café is on the roof of the tower."], RESPONSE, id="a sentence too many"),
+    pytest.param(
+        ["The café opens at ten.", "It is closed at Christmas, and so on!", *SENTENCES[2:]],
+        RESPONSE,
+        id="two sentences altered",
+    ),
+    pytest.param(
+        ["Bring:", "your ID card", "two photos", "The fee is 13 euros, in 30 days."],
+        LIST,
+        id="another number",
+    ),
+    pytest.param(["Twice said."], "Twice said. Twice said.", id="a sentence left out that occurs twice"),
+    pytest.param(["Yes. 😀", "!!"], "Yes.", id="signs that the response lacks"),
+    pytest.param(["It is open [2]."], "It is open [1].", id="another citation"),
+    pytest.param(
+        ["The dose is 10 mg.", "The limit is 5 mg."],
+        "The dose is 5 mg. The limit is 10 mg.",
+        id="two numbers exchanged",
+    ),
+    pytest.param(
+        ["The drug is not", "safe for children."],
+        "The drug is not safe for children.",
+        id="a negation cut from its words",
+    ),
+    pytest.param(
+        ["It opens at...", "So it is."], "It opens at 9 every day. So it is.", id="a cut of three words"
+    ),
+    pytest.param(
+        ["It opens...", "So it is."], "It opens. At 9. So it is.", id="a cut that goes on in another sentence"
+    ),
+    pytest.param(
+        ["Dog barks.", "Dogs bark."], "Dogs bark.", id="a sentence too many that differs in endings"
+    ),
 ]
 ALTERED = """He can swim. = He can't swim. | Members may not enter. = Members may enter.
 It is safe. = It is unsafe. | We never open at 9 on weekdays. = We open at 9 on weekdays.
@@ -68,11 +125,9 @@ We open on all days except Sundays. = We open on all days. | Yapıyor. = Yapmıy
 It takes 1.5 hours. = It takes 15 hours. | Take prednisone. = Take prednisolone. | Room 101 = Room 110
 We open at 9. = We open at. | A thoughtful answer. = A thoughtless answer.
 Ann called Bob. = Bob called Ann. | 入れません。 = 入れます。 | not so = so"""
-PARTIAL.extend(
-    ([copy], said)
-    for line in ALTERED.splitlines()
-    for said, copy in [each.split(" = ") for each in line.split(" | ")]
-)
+for pair in ALTERED.replace("\n", " | ").split(" | "):
+    sentence, copy = pair.split(" = ")
+    PARTIAL.append(pytest.param([copy], sentence, id=f"altered: {pair}"))
 
 
 @pytest.mark.parametrize(("sentences", "response"), PARTIAL)
@@ -155,19 +210,26 @@ def test_dropped_sentence_is_found(sentences: list[str], data: st.DataObject) ->
     assert rated(rest, response) == "unrated_sentences"
 
 
-LONG: list[tuple[list[str], str]] = [
-    (["b"] * 2000, "a " * 100_000),
-    (["x" * 100_000 + "y"], "x" * 200_000),
-    ([f"word{n} is here." for n in range(0, 5000, 2)], " ".join(f"word{n} is here." for n in range(5000))),
-    ([f"wxrd{n} is hero." for n in range(500)], " ".join(f"word{n} is here." for n in range(500))),
-    (["山" * 50] * 1000, "山" * 100_000),
+LONG: list[Any] = [
+    pytest.param(["b"] * 2000, "a " * 100_000, id="short blocks and many words"),
+    pytest.param(["x" * 100_000 + "y"], "x" * 200_000, id="a long word without spaces"),
+    pytest.param(
+        [f"word{n} is here." for n in range(0, 5000, 2)],
+        " ".join(f"word{n} is here." for n in range(5000)),
+        id="every second sentence",
+    ),
+    pytest.param(
+        [f"wxrd{n} is hero." for n in range(500)],
+        " ".join(f"word{n} is here." for n in range(500)),
+        id="slips in every sentence",
+    ),
+    pytest.param(["山" * 50] * 1000, "山" * 100_000, id="signs of a script without spaces"),
 ]
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("number", range(len(LONG)))
-def test_long_scorecards_are_compared_in_time(number: int) -> None:
-    sentences, response = LONG[number]
+@pytest.mark.parametrize(("sentences", "response"), LONG)
+def test_long_scorecards_are_compared_in_time(sentences: list[str], response: str) -> None:
     started = perf_counter()
     rated(sentences, response)
     assert perf_counter() - started < 10  # a quadratic comparison takes minutes

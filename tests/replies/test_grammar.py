@@ -43,7 +43,9 @@ IN_A_PLACE: dict[object, str] = {
 
 
 @pytest.mark.parametrize("kind", ["tags", "banded", "line", "plain", "json"])
-@pytest.mark.parametrize(("expected", "places"), IN_A_PLACE.items())
+@pytest.mark.parametrize(
+    ("expected", "places"), IN_A_PLACE.items(), ids=[f"read as {key}" for key in IN_A_PLACE]
+)
 def test_place_holds_one_value_and_nothing_beside_it(kind: str, expected: object, places: str) -> None:
     scale = SCALES["tags"]
     for place in places.split("|"):
@@ -58,39 +60,52 @@ def test_place_holds_one_value_and_nothing_beside_it(kind: str, expected: object
 UNIT, THOUSANDS, FIVE = Scale(worst=0, best=1), Scale(worst=0, best=5000), Scale(worst=1, best=5)
 
 
-@pytest.mark.parametrize(
-    ("scale", "expected", "places"),
-    [
-        (Scale(worst=0, best=100), 85, "85%"),
-        (Scale(worst=100, best=0), 85, "85 %"),
-        (UNIT, 0.125, "0,125"),
-        (UNIT, "ambiguous", "85%|1/1,000|1 out of 1,000|1 (1,000)"),
-        (THOUSANDS, 1.12, "1,12"),
-        (THOUSANDS, "ambiguous", "1,125|1000/5,000"),
-        (Scale(worst=5, best=1), 2, "2/5"),
-        (Scale(worst=5, best=1), "ambiguous", "2/1"),
-        (Scale(worst=-1, best=1), -0.5, "-0.5"),
-        (Scale(worst=-1, best=1), 0, "-0"),
-        (FIVE, 4, "4" + " " * 200),
-        (FIVE, "ambiguous", f"{'(' * 60}4{')' * 60}|Score:{' ' * 200}4"),
-        (YES, "yes", "yes|**Yes**.|Score: yes"),
-        (YES, "unknown_label", "yes (yes)|Yes, but no source says so|yes?|yes/no|yes or no|1|"),
-        (
-            FOUR,
-            "not supported",
-            "not_supported|Not-Supported|not\u00a0supported|“not  supported.”|not\\_supported",
-        ),
-        (FOUR, "unknown_label", "unsupported|supported (1.0)|not partially supported"),
-        (SIGNED, "-1", "-1|−1"),
-        (SIGNED, "1", "1"),
-        (SIGNED, "unknown_label", "+1|- 1|1-"),
-        (GRADES, "A-", "A-|A–"),
-        (GRADES, "A", "A|a"),
-        (GRADES, "unknown_label", "A+|-A|B +"),
-        (CHINESE, "有依据", "有依据。|「有依据」"),
-        (CHINESE, "unknown_label", "no 依据"),
-    ],
-)
+ON_SCALES: list[Any] = [
+    pytest.param(Scale(worst=0, best=100), 85, "85%", id="percent on 0..100"),
+    pytest.param(Scale(worst=100, best=0), 85, "85 %", id="percent on 100..0"),
+    pytest.param(UNIT, 0.125, "0,125", id="a comma before three digits below 1"),
+    pytest.param(
+        UNIT, "ambiguous", "85%|1/1,000|1 out of 1,000|1 (1,000)", id="percent and thousands on 0..1"
+    ),
+    pytest.param(THOUSANDS, 1.12, "1,12", id="a decimal comma"),
+    pytest.param(THOUSANDS, "ambiguous", "1,125|1000/5,000", id="thousands on 0..5000"),
+    pytest.param(Scale(worst=5, best=1), 2, "2/5", id="the best value is the lower end"),
+    pytest.param(Scale(worst=5, best=1), "ambiguous", "2/1", id="another value for the best one"),
+    pytest.param(Scale(worst=-1, best=1), -0.5, "-0.5", id="below zero"),
+    pytest.param(Scale(worst=-1, best=1), 0, "-0", id="minus zero"),
+    pytest.param(FIVE, 4, "4" + " " * 200, id="blanks to any length"),
+    pytest.param(FIVE, "ambiguous", f"{'(' * 60}4{')' * 60}|Score:{' ' * 200}4", id="too long for a place"),
+    pytest.param(YES, "yes", "yes|**Yes**.|Score: yes", id="yes"),
+    pytest.param(
+        YES,
+        "unknown_label",
+        "yes (yes)|Yes, but no source says so|yes?|yes/no|yes or no|1|",
+        id="more than yes",
+    ),
+    pytest.param(
+        FOUR,
+        "not supported",
+        "not_supported|Not-Supported|not\u00a0supported|“not  supported.”|not\\_supported",
+        id="spellings of a label",
+    ),
+    pytest.param(
+        FOUR,
+        "unknown_label",
+        "unsupported|supported (1.0)|not partially supported",
+        id="labels that hold another one",
+    ),
+    pytest.param(SIGNED, "-1", "-1|−1", id="a label with a sign"),
+    pytest.param(SIGNED, "1", "1", id="a label that is a number"),
+    pytest.param(SIGNED, "unknown_label", "+1|- 1|1-", id="other signs before a number"),
+    pytest.param(GRADES, "A-", "A-|A–", id="a grade with a sign"),
+    pytest.param(GRADES, "A", "A|a", id="a grade without a sign"),
+    pytest.param(GRADES, "unknown_label", "A+|-A|B +", id="other signs at a grade"),
+    pytest.param(CHINESE, "有依据", "有依据。|「有依据」", id="Chinese labels"),
+    pytest.param(CHINESE, "unknown_label", "no 依据", id="another word before a Chinese label"),
+]
+
+
+@pytest.mark.parametrize(("scale", "expected", "places"), ON_SCALES)
 def test_place_is_read_on_its_scale(scale: Scale, expected: object, places: str) -> None:
     for place in places.split("|"):
         for kind in ("tags", "banded", "line", *(["plain"] if place else [])):
@@ -107,7 +122,7 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize(("expected", "labels"), LABELS.items())
+@pytest.mark.parametrize(("expected", "labels"), LABELS.items(), ids=[f"read as {key}" for key in LABELS])
 def test_label_begins_its_line(expected: object, labels: str) -> None:
     for label in labels.split("|"):
         text = f"Statement Sentence: A.\nSupporting Evidence: b\n{label} 8"
@@ -116,119 +131,452 @@ def test_label_begins_its_line(expected: object, labels: str) -> None:
 
 SUM = "RECALL_Weighted_Summed_Score"
 REPLIES: list[tuple[Any, ...]] = [
-    # A format, what is read, and replies.
+    # What the replies show, a format, what is read, and the replies.
     # Tags: outermost elements, and behind the verdict no more text.
-    ("tags", 4, "<S0>..</S0><S1>r</S1><S2>4</S2>", "< S2 > 4 < /S2 >", "<S\u200b2>4</S2>"),
-    ("tags", 4, "```xml\r\n<S1>r</S1>\r\n<S2>4</S2>\r\n```", "<S2>4</S2><S1>r</S1><S2>4/5</S2>"),
-    ("tags", 4, "between the tags <S2>your Score</S2> ... <S2>4</S2>", "<S2>4</S2> ✓ !", "...<S2>4"),
-    ("tags", 4, "<S0>first <S2>2</S2> came to mind</S0><S1>r</S1><S2>4</S2>", "<S2>4</S2><S1>open"),
-    ("tags", 4, '<S2>4</S2><S1>it says "<S2>5</S2>"</S1>'),
-    ("tags", "ambiguous", "<S2>4</S2> <S2>your Score</S2>", "<S2>4</S2> again <S2>4</S2>", "<S2>4<S2>"),
-    ("tags", "ambiguous", "<S2>9</S2> ... <S2>4</S2>", "<S2>5</S2>\nCorrection: it should be 2."),
-    ("tags", "ambiguous", "</S1><S2>4</S2>", "<S2>4 and then"),
     (
+        "a verdict between tags",
+        "tags",
+        4,
+        "<S0>..</S0><S1>r</S1><S2>4</S2>",
+        "< S2 > 4 < /S2 >",
+        "<S\u200b2>4</S2>",
+    ),
+    (
+        "a fence, and a verdict that is stated twice",
+        "tags",
+        4,
+        "```xml\r\n<S1>r</S1>\r\n<S2>4</S2>\r\n```",
+        "<S2>4</S2><S1>r</S1><S2>4/5</S2>",
+    ),
+    (
+        "an echo of the prompt, signs behind the verdict, an unclosed tag",
+        "tags",
+        4,
+        "between the tags <S2>your Score</S2> ... <S2>4</S2>",
+        "<S2>4</S2> ✓ !",
+        "...<S2>4",
+    ),
+    (
+        "a verdict in the thoughts, an unclosed explanation behind",
+        "tags",
+        4,
+        "<S0>first <S2>2</S2> came to mind</S0><S1>r</S1><S2>4</S2>",
+        "<S2>4</S2><S1>open",
+    ),
+    ("a verdict quoted in the explanation", "tags", 4, '<S2>4</S2><S1>it says "<S2>5</S2>"</S1>'),
+    (
+        "an echo behind, a verdict again in prose, two tags that open",
+        "tags",
+        "ambiguous",
+        "<S2>4</S2> <S2>your Score</S2>",
+        "<S2>4</S2> again <S2>4</S2>",
+        "<S2>4<S2>",
+    ),
+    (
+        "two verdicts that differ, a correction in words",
+        "tags",
+        "ambiguous",
+        "<S2>9</S2> ... <S2>4</S2>",
+        "<S2>5</S2>\nCorrection: it should be 2.",
+    ),
+    (
+        "a closing tag that closes nothing, prose in an unclosed tag",
+        "tags",
+        "ambiguous",
+        "</S1><S2>4</S2>",
+        "<S2>4 and then",
+    ),
+    (
+        "a verdict that is quoted right before its tag",
         "tags",
         "ambiguous",
         'It ends with "<S2>5</S2>"',
         "<S1>r</S1>I never write '<S2>5</S2>'.",
         "“<S2>5</S2>”",
     ),
-    ("tags", "no_verdict", "<S0>first <S2>2</S2> came to", "I would give it a 4."),
+    (
+        "a verdict in thoughts that do not close, and one in prose",
+        "tags",
+        "no_verdict",
+        "<S0>first <S2>2</S2> came to",
+        "I would give it a 4.",
+    ),
     # Reasoning.
-    ("tags", 2, "<think>a</think>\n<Thinking><S2>5</S2></Thinking><S2>2</S2>", "see\n</think>\n<S2>2</S2>"),
-    ("tags", 2, "<S1>a <think> b</S1><S2>2</S2>", "<S1>it says </think> there</S1><S2>2</S2>"),
-    ("tags", "ambiguous", "<S2>5</S2>\n</think>\n<S2>2</S2>", "see </think> <S2>2</S2>"),
-    ("tags", "ambiguous", "<think>a</think> b </think> <S2>2</S2>"),
-    ("tags", "ambiguous", "<reasoning><S2>5</S2></reasoning><S2>2</S2>"),
-    ("tags", "no_verdict", "<think>it is <S2>4</S2>"),
-    ("tags", "empty", " \u200b\n", "<think>hm</think>"),
-    ("banded", "ambiguous", "Analysis: a\nScore: 90\n</think>\nScore: 20"),
-    ("json", 0.2, '<think>{"score": 1}</think>{"score": 0.2}', '{"reasoning": "</think>", "score": 0.2}'),
-    ("json", "ambiguous", '{"score": 0.2}\n</think>\nor not'),
-    ("plain", 4, "<think>5, or 4?</think>4", "```\n4\n```"),
+    (
+        "reasoning of two blocks, and one whose beginning is missing",
+        "tags",
+        2,
+        "<think>a</think>\n<Thinking><S2>5</S2></Thinking><S2>2</S2>",
+        "see\n</think>\n<S2>2</S2>",
+    ),
+    (
+        "tags of reasoning within the explanation",
+        "tags",
+        2,
+        "<S1>a <think> b</S1><S2>2</S2>",
+        "<S1>it says </think> there</S1><S2>2</S2>",
+    ),
+    (
+        "the end of a reasoning behind a verdict, and within a line",
+        "tags",
+        "ambiguous",
+        "<S2>5</S2>\n</think>\n<S2>2</S2>",
+        "see </think> <S2>2</S2>",
+    ),
+    ("a second end of the reasoning", "tags", "ambiguous", "<think>a</think> b </think> <S2>2</S2>"),
+    (
+        "a tag of reasoning by another name",
+        "tags",
+        "ambiguous",
+        "<reasoning><S2>5</S2></reasoning><S2>2</S2>",
+    ),
+    ("reasoning that does not close", "tags", "no_verdict", "<think>it is <S2>4</S2>"),
+    ("nothing but blanks or reasoning", "tags", "empty", " \u200b\n", "<think>hm</think>"),
+    (
+        "reasoning that ends between two scores",
+        "banded",
+        "ambiguous",
+        "Analysis: a\nScore: 90\n</think>\nScore: 20",
+    ),
+    (
+        "JSON in the reasoning, and the end of one in a string",
+        "json",
+        0.2,
+        '<think>{"score": 1}</think>{"score": 0.2}',
+        '{"reasoning": "</think>", "score": 0.2}',
+    ),
+    ("the end of a reasoning behind an object", "json", "ambiguous", '{"score": 0.2}\n</think>\nor not'),
+    (
+        "reasoning before a bare value, and a fence around it",
+        "plain",
+        4,
+        "<think>5, or 4?</think>4",
+        "```\n4\n```",
+    ),
     # JSON: a key of an outermost object.
-    ("json", 0.5, '{"reasoning":"score is 1,} good, ] end","score":0.5}', '{"Score": 0.5}'),
-    ("json", 0.5, 'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?'),
-    ("json", 0.5, '{"score": 0.5, "details": {"score": 0.9}}', '[{"score": 0.2}] {"score": 0.5}'),
-    ("json", 0.5, '{"score": 0.5} {"score": "0.5"}', '{"a \\"quoted\\" key": 0.9, "score": 0.5}'),
-    ("json", 0.5, '{"score": "your score"} {"score": 0.5}', '{"score": your Score} or {"score": 0.5}'),
-    ("json", "no_verdict", '{"tool_result": {"score": 0.9}, "my_score": 0.1}', '{"reasoning": "fine"}'),
-    ("json", "no_verdict", '{"claims": [{"score": 1.0}], "reasoning": "but it', '[{"score": 0.2}]'),
-    ("json", "no_verdict", '"{\\"score\\": 0.2}"', '{ is a brace {"score": 0.8}', '{"score": ...}'),
-    ("json", "no_verdict", '{"a": ' * 50_000, '{"reasoning": "it says score: 1.0, false", "score" 0.2}'),
-    ("json", "ambiguous", '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}'),
-    ("json", "ambiguous", '{"score": 0.5} {', '{"score": 0.5} }', '{"score": 0.5}\nCorrection: score = 0.1'),
-    ("json", "ambiguous", 'My **score**: 0.3\n{"score": 0.5}', '{"score": 0.0} {"score": 1.0}'),
-    ("json", 0.5, 'Here it is: {"score": 0.5}\nDone.', 'Sure!\n{"score": 0.5} Done.'),
-    ("json", "ambiguous", 'It said {"score": 1.0}. My Score is zero.', '{"score": 0.5}\nThe scores differ.'),
-    ("json", "ambiguous", '{"Score": 0.8, "score": 0.2}', '{"sc\\u006fre": 0.9, "score": 0.1}'),
+    (
+        "braces in a string, and a key in capitals",
+        "json",
+        0.5,
+        '{"reasoning":"score is 1,} good, ] end","score":0.5}',
+        '{"Score": 0.5}',
+    ),
+    (
+        "a fence and prose around the object",
+        "json",
+        0.5,
+        'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?',
+    ),
+    (
+        "scores within the object and in a list beside it",
+        "json",
+        0.5,
+        '{"score": 0.5, "details": {"score": 0.9}}',
+        '[{"score": 0.2}] {"score": 0.5}',
+    ),
+    (
+        "the same score twice, and a key with quotation marks",
+        "json",
+        0.5,
+        '{"score": 0.5} {"score": "0.5"}',
+        '{"a \\"quoted\\" key": 0.9, "score": 0.5}',
+    ),
+    (
+        "an echo of the prompt as a string and bare",
+        "json",
+        0.5,
+        '{"score": "your score"} {"score": 0.5}',
+        '{"score": your Score} or {"score": 0.5}',
+    ),
+    (
+        "a score in an inner object, and none",
+        "json",
+        "no_verdict",
+        '{"tool_result": {"score": 0.9}, "my_score": 0.1}',
+        '{"reasoning": "fine"}',
+    ),
+    (
+        "a score in a list, and an object that does not close",
+        "json",
+        "no_verdict",
+        '{"claims": [{"score": 1.0}], "reasoning": "but it',
+        '[{"score": 0.2}]',
+    ),
+    (
+        "an object in a string, a brace in prose, an ellipsis",
+        "json",
+        "no_verdict",
+        '"{\\"score\\": 0.2}"',
+        '{ is a brace {"score": 0.8}',
+        '{"score": ...}',
+    ),
+    (
+        "braces that never close, and a key without a colon",
+        "json",
+        "no_verdict",
+        '{"a": ' * 50_000,
+        '{"reasoning": "it says score: 1.0, false", "score" 0.2}',
+    ),
+    (
+        "objects within objects by the thousand",
+        "json",
+        "ambiguous",
+        '{"a": [' + '{"b": [' * 2000 + "]}" * 2000 + '], "score": 0.5}',
+    ),
+    (
+        "a brace or another score behind the object",
+        "json",
+        "ambiguous",
+        '{"score": 0.5} {',
+        '{"score": 0.5} }',
+        '{"score": 0.5}\nCorrection: score = 0.1',
+    ),
+    (
+        "another score before the object, and two objects",
+        "json",
+        "ambiguous",
+        'My **score**: 0.3\n{"score": 0.5}',
+        '{"score": 0.0} {"score": 1.0}',
+    ),
+    (
+        "prose without digits around the object",
+        "json",
+        0.5,
+        'Here it is: {"score": 0.5}\nDone.',
+        'Sure!\n{"score": 0.5} Done.',
+    ),
+    (
+        "the name of the key behind the object",
+        "json",
+        "ambiguous",
+        'It said {"score": 1.0}. My Score is zero.',
+        '{"score": 0.5}\nThe scores differ.',
+    ),
+    (
+        "a key twice, and once with an escape",
+        "json",
+        "ambiguous",
+        '{"Score": 0.8, "score": 0.2}',
+        '{"sc\\u006fre": 0.9, "score": 0.1}',
+    ),
     # JSON that is repaired.
-    ("json", 0.8, "{'reasoning': 'it\\'s {fine', 'score': 0.8,}", "{'reasoning': 'it's fine', 'score': 0.8}"),
-    ("json", 0.8, '{"reasoning": "line\nbreak", "score": 0.8}', '{"reasoning": "a "b" c", "score": 0.8}'),
-    ("json", 0.8, '{"reasoning": "r", /* hm */ "score": 0.8 // fine\n}'),
-    ("json", "ambiguous", '{"score": 0.8 // not 0.3\n}', '{"score": 0.8 /* 0.3 */}', '{"score": 0,8}'),
+    (
+        "single quotes",
+        "json",
+        0.8,
+        "{'reasoning': 'it\\'s {fine', 'score': 0.8,}",
+        "{'reasoning': 'it's fine', 'score': 0.8}",
+    ),
+    (
+        "a line break and quotation marks in a string",
+        "json",
+        0.8,
+        '{"reasoning": "line\nbreak", "score": 0.8}',
+        '{"reasoning": "a "b" c", "score": 0.8}',
+    ),
+    ("comments without digits", "json", 0.8, '{"reasoning": "r", /* hm */ "score": 0.8 // fine\n}'),
+    (
+        "comments with digits, and a decimal comma",
+        "json",
+        "ambiguous",
+        '{"score": 0.8 // not 0.3\n}',
+        '{"score": 0.8 /* 0.3 */}',
+        '{"score": 0,8}',
+    ),
     # A bare number is as JSON has it: of another one part may be missing.
-    *(("json", float(bare), f'{{"score": {bare}, "a": 1}}') for bare in "0 1 0.50 -0".split()),
     *(
-        ("json", "ambiguous", f'{{"score": {bare}, "a": 1}}')
+        (f"bare number {bare}", "json", float(bare), f'{{"score": {bare}, "a": 1}}')
+        for bare in "0 1 0.50 -0".split()
+    ),
+    *(
+        (f"bare and not as JSON has it: {bare[:9]}", "json", "ambiguous", f'{{"score": {bare}, "a": 1}}')
         for bare in f"0. .5 +0.5 01 1e 5e-1 1_0 1/1 1% (1) 1(1) Score:1 ~1 ١ {'9' * 5000}".split()
     ),
-    *(("json", 1, f'{{"score": {place}}}') for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()),
-    *(("json", "not_a_number", f'{{"score": {value}}}') for value in 'true NaN [0.5] {"value":5}'.split()),
+    *(
+        (f"string or bracket {place}", "json", 1, f'{{"score": {place}}}')
+        for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()
+    ),
+    *(
+        (f"no number: {value}", "json", "not_a_number", f'{{"score": {value}}}')
+        for value in 'true NaN [0.5] {"value":5}'.split()
+    ),
     # Scorecards: blocks of three labels in order.
-    ("scorecard", [10, 0, 7.5], "Here it is:\n\n" + card("10", "0", "7,5")),
-    ("scorecard", [3], "Statement: A.\nSupporting Evidence: The Score was 3-1 in 2014.\nScore: 3"),
-    ("scorecard", [3], "1. Criteria: A.\n   - Supporting_Evidence: b\n   - Score: 3"),
-    ("scorecard", [None, None, 4], card("no_claim", "**No claim.**", "4")),
-    ("scorecard", "ambiguous", card("NO CLAIM, or 4"), card("8\n(all of it)", "4"), card("8\nScore: 4")),
-    ("scorecard", "not_a_number", card("NO CLAIM\nbut 4")),
-    *(("scorecard", "ambiguous", card(f"8\n{sign}")) for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")),
-    *(("scorecard", [8], card(f"8\n{rule}")) for rule in ("---", "***", "```")),
-    ("scorecard", "ambiguous", block("5", "b\nSupporting Evidence: c"), f"{block('8')}\n\n{block('4')}"),
-    ("scorecard", "missing_evidence", block("8") + "\n\nStatement Sentence: B.\nScore: 4"),
-    ("scorecard", "missing_evidence", block("8", ""), block("0.5", "..."), block("10", "-")),
-    ("scorecard", [0], block("0", ""), block("0", "-")),
-    ("scorecard", "missing_score", block("8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c"),
-    ("scorecard", "missing_score", "Statement Sentence: B.\n" + block("8")),
-    ("scorecard", [4], block("your Score", "the evidence", "the sentence") + "\n" + block("4")),
-    ("scorecard", "no_verdict", block("...") + "\n" + block("4", sentence="B."), "Fully supported, 10/10."),
-    ("scorecard", "no_verdict", block("4") + "\n" + block("...", sentence="B.")),
-    ("scorecard", [8, 8], block("8") + "\n\n" + block("8")),
+    (
+        "three blocks, with a decimal comma",
+        "scorecard",
+        [10, 0, 7.5],
+        "Here it is:\n\n" + card("10", "0", "7,5"),
+    ),
+    (
+        "a score in the evidence",
+        "scorecard",
+        [3],
+        "Statement: A.\nSupporting Evidence: The Score was 3-1 in 2014.\nScore: 3",
+    ),
+    (
+        "other labels, numbers and bullets",
+        "scorecard",
+        [3],
+        "1. Criteria: A.\n   - Supporting_Evidence: b\n   - Score: 3",
+    ),
+    ("sentences that claim nothing", "scorecard", [None, None, 4], card("no_claim", "**No claim.**", "4")),
+    (
+        "more behind a score",
+        "scorecard",
+        "ambiguous",
+        card("NO CLAIM, or 4"),
+        card("8\n(all of it)", "4"),
+        card("8\nScore: 4"),
+    ),
+    ("prose behind NO CLAIM", "scorecard", "not_a_number", card("NO CLAIM\nbut 4")),
+    *(
+        (f"below the score {sign}", "scorecard", "ambiguous", card(f"8\n{sign}"))
+        for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")
+    ),
+    *(
+        (f"below the score the rule {rule}", "scorecard", [8], card(f"8\n{rule}"))
+        for rule in ("---", "***", "```")
+    ),
+    (
+        "a label that comes twice in a block, and a sentence with two scores",
+        "scorecard",
+        "ambiguous",
+        block("5", "b\nSupporting Evidence: c"),
+        f"{block('8')}\n\n{block('4')}",
+    ),
+    (
+        "a block without an evidence line",
+        "scorecard",
+        "missing_evidence",
+        block("8") + "\n\nStatement Sentence: B.\nScore: 4",
+    ),
+    (
+        "a score above the lowest without evidence",
+        "scorecard",
+        "missing_evidence",
+        block("8", ""),
+        block("0.5", "..."),
+        block("10", "-"),
+    ),
+    ("the lowest score without evidence", "scorecard", [0], block("0", ""), block("0", "-")),
+    (
+        "the last block without a score",
+        "scorecard",
+        "missing_score",
+        block("8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c",
+    ),
+    (
+        "a sentence without evidence and score",
+        "scorecard",
+        "missing_score",
+        "Statement Sentence: B.\n" + block("8"),
+    ),
+    (
+        "the template of the prompt ahead",
+        "scorecard",
+        [4],
+        block("your Score", "the evidence", "the sentence") + "\n" + block("4"),
+    ),
+    (
+        "a score that is an ellipsis ahead, and prose alone",
+        "scorecard",
+        "no_verdict",
+        block("...") + "\n" + block("4", sentence="B."),
+        "Fully supported, 10/10.",
+    ),
+    (
+        "a score that is an ellipsis behind",
+        "scorecard",
+        "no_verdict",
+        block("4") + "\n" + block("...", sentence="B."),
+    ),
+    ("a sentence twice with one score", "scorecard", [8, 8], block("8") + "\n\n" + block("8")),
     # Formulas.
-    ("adjacent", [3.3, 5], passage("**RECALL_Formula**: (3 × 70%) + (4 x 30 %)")),
-    ("adjacent", [3.3, 5], passage("RECALL\\_Formula: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.")),
-    ("adjacent", [3.3, 5], passage("RECALL Formula: (4·0,3)+(3·0,7)"), passage(f"{SUM}: 3.3")),
-    ("adjacent", [3.3, 5], passage(f"RECALL_Formula:\n{SUM}: 3.3")),
-    ("adjacent", [1, 5], passage("RECALL_Formula: (1 * 1)\nRECALL_Formula: (1 * 1.0)", stated="5.0\n```\n")),
-    ("adjacent", "ambiguous", passage("RECALL_Formula: (1 * 1.0)\nRECALL_Formula: (2 * 1.0)")),
-    ("adjacent", "ambiguous", passage(f"RECALL_Formula: about 3.5\n{SUM}: 3.4")),
-    ("adjacent", "ambiguous", passage("RECALL_Formula: (5 * 1.0)\nNo: (4 * 1.0)")),
-    ("adjacent", "ambiguous", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\nCorrection: 3")),
-    ("adjacent", "not_adjacent", passage("RECALL_Formula: (2 * 0.5) + (4 * 0.5)")),
-    ("adjacent", "not_adjacent", passage("RECALL_Formula: (2 * 0.2) + (3 * 0.5) + (4 * 0.3)")),
-    ("adjacent", "not_adjacent", passage("RECALL_Formula: (3.5 * 1.0)")),
-    ("adjacent", "bad_distribution", passage("RECALL_Formula: (2 * 0.5) + (3 * 0.4)")),
-    ("adjacent", "out_of_scale", passage("RECALL_Formula: (5 * 0.5) + (6 * 0.5)")),
-    ("adjacent", "not_a_number", passage(f"RECALL_Formula: n/a\n{SUM}: 3.4")),
-    ("adjacent", "missing_score", passage("RECALL_Reasoning: it is (2 * 1.0)")),
-    ("adjacent", "no_verdict", "Recall is 3.3 and precision 4."),
+    ("shares in percent", "adjacent", [3.3, 5], passage("**RECALL_Formula**: (3 × 70%) + (4 x 30 %)")),
+    (
+        "stated sums behind the formula",
+        "adjacent",
+        [3.3, 5],
+        passage("RECALL\\_Formula: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3."),
+    ),
+    (
+        "spaces in the label, decimal commas, and a sum alone",
+        "adjacent",
+        [3.3, 5],
+        passage("RECALL Formula: (4·0,3)+(3·0,7)"),
+        passage(f"{SUM}: 3.3"),
+    ),
+    ("a blank formula and a sum", "adjacent", [3.3, 5], passage(f"RECALL_Formula:\n{SUM}: 3.3")),
+    (
+        "a formula twice, and a fence behind",
+        "adjacent",
+        [1, 5],
+        passage("RECALL_Formula: (1 * 1)\nRECALL_Formula: (1 * 1.0)", stated="5.0\n```\n"),
+    ),
+    (
+        "two formulas that differ",
+        "adjacent",
+        "ambiguous",
+        passage("RECALL_Formula: (1 * 1.0)\nRECALL_Formula: (2 * 1.0)"),
+    ),
+    ("a formula in words", "adjacent", "ambiguous", passage(f"RECALL_Formula: about 3.5\n{SUM}: 3.4")),
+    (
+        "a correction below the formula",
+        "adjacent",
+        "ambiguous",
+        passage("RECALL_Formula: (5 * 1.0)\nNo: (4 * 1.0)"),
+    ),
+    (
+        "a correction below the sum",
+        "adjacent",
+        "ambiguous",
+        passage("RECALL_Formula: (2 * 1.0)", stated="5.0\nCorrection: 3"),
+    ),
+    ("scores two apart", "adjacent", "not_adjacent", passage("RECALL_Formula: (2 * 0.5) + (4 * 0.5)")),
+    (
+        "three scores",
+        "adjacent",
+        "not_adjacent",
+        passage("RECALL_Formula: (2 * 0.2) + (3 * 0.5) + (4 * 0.3)"),
+    ),
+    ("a fraction as a score", "adjacent", "not_adjacent", passage("RECALL_Formula: (3.5 * 1.0)")),
+    (
+        "shares that do not add up",
+        "adjacent",
+        "bad_distribution",
+        passage("RECALL_Formula: (2 * 0.5) + (3 * 0.4)"),
+    ),
+    ("a score off the scale", "adjacent", "out_of_scale", passage("RECALL_Formula: (5 * 0.5) + (6 * 0.5)")),
+    ("a formula that is none", "adjacent", "not_a_number", passage(f"RECALL_Formula: n/a\n{SUM}: 3.4")),
+    ("no formula and no sum", "adjacent", "missing_score", passage("RECALL_Reasoning: it is (2 * 1.0)")),
+    ("prose alone", "adjacent", "no_verdict", "Recall is 3.3 and precision 4."),
     # Banded.
     (
+        "three labels, a value below its label, a quoted line",
         "banded",
         72,
         "Analysis: a\nLevel: Mild Hallucination\nScore: 72",
         "Score:\n72",
         "> Score: 9\nScore: 72",
     ),
-    ("banded", "ambiguous", "Score:\n1. The response is good", "Score: 60\n\nThat is all."),
-    ("banded", "not_a_number", "Score:\n\nLevel: mild"),
+    (
+        "a numbered line below the label, and prose behind",
+        "banded",
+        "ambiguous",
+        "Score:\n1. The response is good",
+        "Score: 60\n\nThat is all.",
+    ),
+    ("no score behind the label", "banded", "not_a_number", "Score:\n\nLevel: mild"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected", "text"),
-    [(kind, expected, text) for kind, expected, *texts in REPLIES for text in texts],
-)
+REPLY_ROWS: list[Any] = []
+for name, kind, expected, *texts in REPLIES:
+    for text in texts:
+        REPLY_ROWS.append(pytest.param(kind, expected, text, id=f"{kind}: {name}: {text[-40:]}"))
+
+
+@pytest.mark.parametrize(("kind", "expected", "text"), REPLY_ROWS)
 def test_reply_is_read_as(kind: str, expected: Any, text: str) -> None:
     assert outcome(kind, text) == (pytest.approx(expected) if kind == "adjacent" else expected)
 
@@ -236,26 +584,92 @@ def test_reply_is_read_as(kind: str, expected: Any, text: str) -> None:
 CONSISTENT = Choices({"Consistent": 1, "Inconsistent": 0})
 FINAL, RESULT, RATING = Line("Final verdict"), Line("[RESULT]"), Line(("Rating", "Verdict"))
 DOUBLE = Line("Rating", brackets=True)
-LINES: list[tuple[Format, Scale, object, str]] = [
-    (FINAL, CONSISTENT, "Inconsistent", "It adds a year.\n\nFinal verdict: Inconsistent\nSo it is."),
-    (FINAL, CONSISTENT, "Consistent", "**Final Verdict:** Consistent."),
-    (FINAL, CONSISTENT, "Consistent", "- final_verdict: [Consistent]"),
-    (FINAL, CONSISTENT, "Consistent", "最终\nFinal verdict： Consistent。"),
-    (FINAL, CONSISTENT, "ambiguous", "Final verdict: Consistent\nFinal verdict: ..."),
-    (FINAL, CONSISTENT, "unknown_label", "Final verdict:"),
-    (RESULT, SCALES["line"], 4, "Feedback: clear and right.\n[RESULT] 4"),
-    (RESULT, SCALES["line"], 4, "[RESULT]\n4"),
-    (RESULT, SCALES["line"], "ambiguous", "Feedback: clear.\n[result]: 4"),
-    (RESULT, SCALES["line"], "no_verdict", "Feedback: clear and right. [RESULT] 4"),
-    (RATING, SCALES["line"], 4, "Rating: 4 out of 5\n\nIt is good."),
-    (RATING, SCALES["line"], 2, "Verdict: 2"),
-    (RATING, SCALES["line"], "ambiguous", "Verdict: 2\nRating: 3"),
+LINES: list[Any] = [
+    pytest.param(
+        FINAL,
+        CONSISTENT,
+        "Inconsistent",
+        "It adds a year.\n\nFinal verdict: Inconsistent\nSo it is.",
+        id="prose before and behind",
+    ),
+    pytest.param(
+        FINAL, CONSISTENT, "Consistent", "**Final Verdict:** Consistent.", id="emphasis and other capitals"
+    ),
+    pytest.param(
+        FINAL,
+        CONSISTENT,
+        "Consistent",
+        "- final_verdict: [Consistent]",
+        id="a bullet, an underscore and brackets",
+    ),
+    pytest.param(
+        FINAL, CONSISTENT, "Consistent", "最终\nFinal verdict： Consistent。", id="full-width signs"
+    ),
+    pytest.param(
+        FINAL,
+        CONSISTENT,
+        "ambiguous",
+        "Final verdict: Consistent\nFinal verdict: ...",
+        id="an echo behind the verdict",
+    ),
+    pytest.param(FINAL, CONSISTENT, "unknown_label", "Final verdict:", id="no verdict behind the label"),
+    pytest.param(
+        RESULT,
+        SCALES["line"],
+        4,
+        "Feedback: clear and right.\n[RESULT] 4",
+        id="a label in brackets without a colon",
+    ),
+    pytest.param(RESULT, SCALES["line"], 4, "[RESULT]\n4", id="the value below its label"),
+    pytest.param(
+        RESULT,
+        SCALES["line"],
+        "ambiguous",
+        "Feedback: clear.\n[result]: 4",
+        id="a label in brackets with a colon",
+    ),
+    pytest.param(
+        RESULT,
+        SCALES["line"],
+        "no_verdict",
+        "Feedback: clear and right. [RESULT] 4",
+        id="a label within a line",
+    ),
+    pytest.param(
+        RATING,
+        SCALES["line"],
+        4,
+        "Rating: 4 out of 5\n\nIt is good.",
+        id="the best value behind a slash in words",
+    ),
+    pytest.param(RATING, SCALES["line"], 2, "Verdict: 2", id="the second of two labels"),
+    pytest.param(RATING, SCALES["line"], "ambiguous", "Verdict: 2\nRating: 3", id="two labels that differ"),
     # Only double brackets count.
-    (DOUBLE, SCALES["line"], 5, "Rating: 4\nRating: **[[5]]**."),
-    (DOUBLE, SCALES["line"], "no_verdict", "Rating: [5]"),
-    (DOUBLE, SCALES["line"], "ambiguous", "Rating: [[5]] or [[4]]"),
-    (DOUBLE, SCALES["line"], "ambiguous", "Rating: [[5]] - good\nRating: [[4]]"),
-    (DOUBLE, SCALES["line"], "ambiguous", "Rating: [[rating]]\nRating: [[4]]"),
+    pytest.param(
+        DOUBLE, SCALES["line"], 5, "Rating: 4\nRating: **[[5]]**.", id="double brackets behind a line without"
+    ),
+    pytest.param(DOUBLE, SCALES["line"], "no_verdict", "Rating: [5]", id="single brackets"),
+    pytest.param(
+        DOUBLE,
+        SCALES["line"],
+        "ambiguous",
+        "Rating: [[5]] or [[4]]",
+        id="two values in double brackets, and one line",
+    ),
+    pytest.param(
+        DOUBLE,
+        SCALES["line"],
+        "ambiguous",
+        "Rating: [[5]] - good\nRating: [[4]]",
+        id="prose behind double brackets",
+    ),
+    pytest.param(
+        DOUBLE,
+        SCALES["line"],
+        "ambiguous",
+        "Rating: [[rating]]\nRating: [[4]]",
+        id="a word in double brackets",
+    ),
 ]
 
 
@@ -273,7 +687,7 @@ FINISH = {
 GOOD = {kind: frame.format(1) for kind, frame in PLACED.items()} | {"adjacent": passage(f"{SUM}: 1")}
 
 
-@pytest.mark.parametrize(("code", "reasons"), FINISH.items())
+@pytest.mark.parametrize(("code", "reasons"), FINISH.items(), ids=[f"code {code}" for code in FINISH])
 def test_only_a_known_natural_end_is_one(code: str | None, reasons: str) -> None:
     for reason in (*reasons.split("|"), *([] if code else [None])):
         for kind, text in GOOD.items():
@@ -286,47 +700,84 @@ def test_refusal_that_the_endpoint_reports_is_refused() -> None:
         READERS["tags"].read_reply(Reply("<S2>4</S2>", refusal="I must not judge this."), SCALES["tags"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "warnings"),
-    [
-        ("groundedness", "...<S2>4", ("unclosed_tag",)),
-        ("groundedness", "<S2>4</S2><S1>open", ()),
-        ("passage_quality", passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: 4.9"), ("weighted_sum_mismatch",)),
-        ("passage_quality", passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: five"), ("weighted_sum_mismatch",)),
-        ("passage_quality", passage(f"{SUM}: 3.4"), ("formula_missing",)),
-        ("knowledge_hallucination", "Level: Severe\nScore: 72", ("band_mismatch",)),
-        ("knowledge_hallucination", "Level: mild_hallucination\nScore: 72", ()),
-    ],
-)
+WARNED: list[Any] = [
+    pytest.param("groundedness", "...<S2>4", ("unclosed_tag",), id="tag that is not closed at the end"),
+    pytest.param("groundedness", "<S2>4</S2><S1>open", (), id="explanation that is not closed behind"),
+    pytest.param(
+        "passage_quality",
+        passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: 4.9"),
+        ("weighted_sum_mismatch",),
+        id="another sum than the formula's",
+    ),
+    pytest.param(
+        "passage_quality",
+        passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: five"),
+        ("weighted_sum_mismatch",),
+        id="a sum in words",
+    ),
+    pytest.param(
+        "passage_quality", passage(f"{SUM}: 3.4"), ("formula_missing",), id="a sum without a formula"
+    ),
+    pytest.param(
+        "knowledge_hallucination",
+        "Level: Severe\nScore: 72",
+        ("band_mismatch",),
+        id="another level than the score's",
+    ),
+    pytest.param(
+        "knowledge_hallucination", "Level: mild_hallucination\nScore: 72", (), id="the level of the score"
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "warnings"), WARNED)
 def test_reply_that_is_read_has_warnings(kind: str, text: str, warnings: tuple[str, ...]) -> None:
     assert load_rubric(kind).read(text).warnings == warnings
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "reason"),
-    [
-        ("tags", "<S1>first</S1><S1>second</S1><S2>2</S2><S1>third</S1>", "second"),
-        ("tags", "<S2>2</S2><S1> *after* </S1>", "*after*"),
-        ("tags", "<S2>2</S2>", ""),
-        ("json", '{"reasoning": "a  *b*\\n", "score": 1}', "a  *b*\n"),
-        ("json", '{"reasoning": ["a"], "score": 1}', '["a"]'),
-        ("banded", "**Analysis**: a **b** c\n\nd\nScore: 4", "a **b** c\n\nd"),
-        ("line", "a\nb\n\n**Rating: 4**\nc", "a\nb"),
-    ],
-)
+REASONS: list[Any] = [
+    pytest.param(
+        "tags",
+        "<S1>first</S1><S1>second</S1><S2>2</S2><S1>third</S1>",
+        "second",
+        id="the last explanation ahead of the verdict",
+    ),
+    pytest.param(
+        "tags", "<S2>2</S2><S1> *after* </S1>", "*after*", id="emphasis around an explanation behind"
+    ),
+    pytest.param("tags", "<S2>2</S2>", "", id="no explanation"),
+    pytest.param(
+        "json", '{"reasoning": "a  *b*\\n", "score": 1}', "a  *b*\n", id="blanks and emphasis in a string"
+    ),
+    pytest.param("json", '{"reasoning": ["a"], "score": 1}', '["a"]', id="a list"),
+    pytest.param(
+        "banded",
+        "**Analysis**: a **b** c\n\nd\nScore: 4",
+        "a **b** c\n\nd",
+        id="emphasis and blank lines in a section",
+    ),
+    pytest.param("line", "a\nb\n\n**Rating: 4**\nc", "a\nb", id="the prose before a line"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "reason"), REASONS)
 def test_reason_is_the_models_own_text(kind: str, text: str, reason: str) -> None:
     assert READERS[kind].read_reply(Reply(text), SCALES[kind]).reason == reason
 
 
-@pytest.mark.parametrize(
-    ("evidence", "quotes"),
-    [
-        ('"b ... c"', ('"b ... c"',)),
-        ("NOTHING FOUND", ()),
-        ("**NOTHING FOUND** (the source says nothing of it)", ()),
-        ("Nothing found in the cellar was sold.", ("Nothing found in the cellar was sold.",)),
-    ],
-)
+QUOTED: list[Any] = [
+    pytest.param('"b ... c"', ('"b ... c"',), id="a quote of two pieces"),
+    pytest.param("NOTHING FOUND", (), id="nothing found"),
+    pytest.param("**NOTHING FOUND** (the source says nothing of it)", (), id="a remark behind nothing found"),
+    pytest.param(
+        "Nothing found in the cellar was sold.",
+        ("Nothing found in the cellar was sold.",),
+        id="a sentence that begins with nothing found",
+    ),
+]
+
+
+@pytest.mark.parametrize(("evidence", "quotes"), QUOTED)
 def test_parts_of_a_scorecard_have_sentence_and_quotes(evidence: str, quotes: tuple[str, ...]) -> None:
     (part,) = Scorecard().read_reply(Reply(block("0", evidence)), SCALES["scorecard"]).parts
     assert (part.name, part.quotes, part.reason) == ("A stands here.", quotes, evidence)

@@ -83,7 +83,9 @@ def test_inserted_character_never_makes_another_label(
     kind: str, scale: Scale, data: st.DataObject, character: str
 ) -> None:
     label = data.draw(st.sampled_from([*scale.choices]))
-    place = data.draw(WRITTEN.filter(lambda each: each.count("{}") == 1 and "「" not in each)).format(label)
+    place = data.draw(WRITTEN.filter(lambda frame: frame.count("{}") == 1 and "「" not in frame)).format(
+        label
+    )
     assume(character not in STRUCTURE)
     found = outcome(kind, framed(kind, with_one_more(data, place, character)), scale)
     assert found in (label, [label]) or (isinstance(found, str) and found in WHAT_IS_WRONG)
@@ -144,16 +146,41 @@ def test_no_other_number_is_read_as_the_verdict(
 NUMBERS = " or 0.5|\nOops, I meant 0.1|\nNein, doch 0,1.|\n٣|\n```\n0.5\n```"
 FINE = ".|\n```\nAnything else?|\nIt is a good answer, not supported by its notes. // so"
 OBJECT = '1/2: {"reasoning": "r", "score": 1.0}'
-BEHIND: list[tuple[str, str, Scale, object, str]] = [
-    ("json", OBJECT, SCALES["json"], "ambiguous", f'{NUMBERS}|/10|%|/ ten|\n{{"a": 1}}\nso 0.5'),
-    ("json", OBJECT, SCALES["json"], 1, FINE),
-    ("line", "1/2\nRating: 1", SCALES["line"], "ambiguous", f"{NUMBERS}|\nGood.\nRating: 1\nor 3"),
-    ("line", "1/2\nRating: 1", SCALES["line"], 1, FINE),
-    ("line", "Rating: yes", YES, "ambiguous", "\nActually, no.|\n**NO**, it is not."),
-    ("line", "Rating: not supported", FOUR, "ambiguous", "\nWait: supported.|\nNo: partially_supported"),
-    ("line", "Rating: B", GRADES, "ambiguous", "\nNo, A-.|\nOr b+"),
+BEHIND: list[Any] = [
+    pytest.param(
+        "json",
+        OBJECT,
+        SCALES["json"],
+        "ambiguous",
+        f'{NUMBERS}|/10|%|/ ten|\n{{"a": 1}}\nso 0.5',
+        id="digits behind an object",
+    ),
+    pytest.param("json", OBJECT, SCALES["json"], 1, FINE, id="prose without digits behind an object"),
+    pytest.param(
+        "line",
+        "1/2\nRating: 1",
+        SCALES["line"],
+        "ambiguous",
+        f"{NUMBERS}|\nGood.\nRating: 1\nor 3",
+        id="digits behind a line",
+    ),
+    pytest.param("line", "1/2\nRating: 1", SCALES["line"], 1, FINE, id="prose without digits behind a line"),
+    pytest.param(
+        "line", "Rating: yes", YES, "ambiguous", "\nActually, no.|\n**NO**, it is not.", id="no behind yes"
+    ),
+    pytest.param(
+        "line",
+        "Rating: not supported",
+        FOUR,
+        "ambiguous",
+        "\nWait: supported.|\nNo: partially_supported",
+        id="shorter labels behind a longer one",
+    ),
+    pytest.param("line", "Rating: B", GRADES, "ambiguous", "\nNo, A-.|\nOr b+", id="grades behind a grade"),
     *(
-        ("line", f"Rating: {label}", scale, label, FINE)
+        pytest.param(
+            "line", f"Rating: {label}", scale, label, FINE, id=f"prose that names no grade behind {label}"
+        )
         for scale, label in ((FOUR, "not supported"), (GRADES, "B"))
     ),
 ]
@@ -163,8 +190,8 @@ BEHIND: list[tuple[str, str, Scale, object, str]] = [
 def test_no_other_verdict_stands_in_the_prose_behind(
     kind: str, reply: str, scale: Scale, expected: object, behind: str
 ) -> None:
-    for each in behind.split("|"):
-        assert outcome(kind, reply + each, scale) == expected, each
+    for prose in behind.split("|"):
+        assert outcome(kind, reply + prose, scale) == expected, prose
 
 
 PIECES = st.sampled_from(
@@ -212,22 +239,24 @@ PIECE = (
     "|/*|//|.|_a|\u200b|4,|:"
 )
 FRAMED = [
-    ("tags", "<S2>4%sx</S2>"),
-    ("json", '{"score": 0.5, %s'),
-    ("json", '{"score": 0.5%s}'),
-    ("json", '```%s{"score": 0.5}'),
-    ("scorecard", block("8", "%s")),
-    ("banded", "Score: 4%sx"),
-    ("banded", "Score: 4\n%s"),
-    ("line", "%s\nRating: 4\n%s"),
-    ("adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx")),
+    pytest.param("tags", "<S2>4%sx</S2>", id="within a tag", marks=pytest.mark.soak),
+    pytest.param("json", '{"score": 0.5, %s', id="in an object that does not close", marks=pytest.mark.soak),
+    pytest.param("json", '{"score": 0.5%s}', id="before an object's end", marks=pytest.mark.soak),
+    pytest.param("json", '```%s{"score": 0.5}', id="behind a fence", marks=pytest.mark.soak),
+    pytest.param("scorecard", block("8", "%s"), id="in evidence", marks=pytest.mark.soak),
+    pytest.param("banded", "Score: 4%sx", id="behind a score", marks=pytest.mark.soak),
+    pytest.param("banded", "Score: 4\n%s", id="below a score", marks=pytest.mark.soak),
+    pytest.param("line", "%s\nRating: 4\n%s", id="around a line", marks=pytest.mark.soak),
+    pytest.param(
+        "adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx"), id="within a formula", marks=pytest.mark.soak
+    ),
 ]
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("kind", "frame"),
-    [*((kind, "%s") for kind in FORMATS), *(pytest.param(*each, marks=pytest.mark.soak) for each in FRAMED)],
+    [*[pytest.param(kind, "%s", id=f"{kind} alone") for kind in FORMATS], *FRAMED],
 )
 def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
     for piece in PIECE.split("|"):
@@ -237,7 +266,24 @@ def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
         assert perf_counter() - started < 5, piece  # 64,000 characters take 0.05 s; quadratic time is minutes
 
 
-@pytest.mark.parametrize("name", ["Verdict", "[RESULT]", ("Rating", "Verdict")])
+WRAPPED = {
+    "quotation marks": ('"', '"'),
+    "brackets": ("(", ")"),
+    "asterisks": ("* ", " *"),
+    "full stops between brackets": ("[", "]."),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("begin", "end"), WRAPPED.values(), ids=WRAPPED)
+def test_score_in_thousands_of_marks_is_an_error_of_the_reply(begin: str, end: str) -> None:
+    score = begin * 20_000 + "4" + end * 20_000
+    started = perf_counter()
+    assert outcome("scorecard", block(score)) == "ambiguous"
+    assert perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("name", ["Verdict", "[RESULT]", ("Rating", "Verdict")], ids=str)
 @pytest.mark.parametrize("brackets", [False, True])
 @given(value=st.integers(1, 5), reason=st.text() | st.just("Rating: 3\n[RESULT] 2\nVerdict: [[1]]"))
 def test_line_reads_what_it_writes(

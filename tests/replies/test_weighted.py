@@ -48,35 +48,127 @@ def verdict_of(kind: str | Format, scale: Scale, pieces: Sequence[Piece], **opti
 
 KNOWN: list[Any] = [
     # Formats; for those that are not here see any split below.
-    ("json", FIVE, ['{"score": "', FOUR, '"}'], FOUR_SHARES),
-    ("json", FIVE, ["{'score': ", FOUR, "}"], FOUR_SHARES),
-    (Line("Rating"), FIVE, ["r\nRating: ", FOUR, "\nbye"], FOUR_SHARES),
-    (Line("Rating", brackets=True), FIVE, ["Rating: [[", FOUR, "]]"], FOUR_SHARES),
-    ("json", SURE, ['{"score": "', {"not": 0.9, "yes": 0.1}, ' sure"}'], {"yes": 0.1, "not sure": 0.9}),
-    ("banded", YES, ["Score:", {" No": 0.9, " Yes": 0.1}, "."], {"yes": 0.1, "no": 0.9}),
+    pytest.param("json", FIVE, ['{"score": "', FOUR, '"}'], FOUR_SHARES, id="JSON string"),
+    pytest.param("json", FIVE, ["{'score': ", FOUR, "}"], FOUR_SHARES, id="bare JSON number"),
+    pytest.param(
+        Line("Rating"), FIVE, ["r\nRating: ", FOUR, "\nbye"], FOUR_SHARES, id="line with prose around"
+    ),
+    pytest.param(
+        Line("Rating", brackets=True), FIVE, ["Rating: [[", FOUR, "]]"], FOUR_SHARES, id="double brackets"
+    ),
+    pytest.param(
+        "json",
+        SURE,
+        ['{"score": "', {"not": 0.9, "yes": 0.1}, ' sure"}'],
+        {"yes": 0.1, "not sure": 0.9},
+        id="label of two tokens in JSON",
+    ),
+    pytest.param(
+        "banded",
+        YES,
+        ["Score:", {" No": 0.9, " Yes": 0.1}, "."],
+        {"yes": 0.1, "no": 0.9},
+        id="label with a space before it",
+    ),
     # Digits beside the verdict, and a verdict that is stated twice.
-    ("tags", FIVE, ["<S2>Score: ", FOUR, "/5</S2>"], FOUR_SHARES),
-    ("tags", FIVE, [OPEN, FOUR, "/", {"5": 0.5, "4": 0.5}, CLOSE], FOUR_SHARES),
-    ("tags", FIVE, [OPEN, FOUR, CLOSE, OPEN, {"4": 1.0}, CLOSE], FOUR_SHARES),
+    pytest.param(
+        "tags", FIVE, ["<S2>Score: ", FOUR, "/5</S2>"], FOUR_SHARES, id="name and best value beside it"
+    ),
+    pytest.param(
+        "tags",
+        FIVE,
+        [OPEN, FOUR, "/", {"5": 0.5, "4": 0.5}, CLOSE],
+        FOUR_SHARES,
+        id="best value with candidates of its own",
+    ),
+    pytest.param(
+        "tags", FIVE, [OPEN, FOUR, CLOSE, OPEN, {"4": 1.0}, CLOSE], FOUR_SHARES, id="a verdict twice"
+    ),
     # Tokens with more than the verdict.
-    ("tags", FIVE, ["<S2", {">4": 0.6, ">5": 0.3, ">2": 0.1}, CLOSE], FOUR_SHARES),
-    ("json", FIVE, ['{"score":', {' "4': 0.6, ' "5': 0.3, " 2": 0.1}, '"}'], FOUR_SHARES),
-    ("tags", FIVE, [OPEN, {"**4": 0.6, "5": 0.3, "*2": 0.1}, "**</S2>"], FOUR_SHARES),
-    ("plain", FIVE, [{"４": 0.6, "5": 0.3, "２": 0.1}], FOUR_SHARES),
+    pytest.param(
+        "tags",
+        FIVE,
+        ["<S2", {">4": 0.6, ">5": 0.3, ">2": 0.1}, CLOSE],
+        FOUR_SHARES,
+        id="tag's end in the token",
+    ),
+    pytest.param(
+        "json",
+        FIVE,
+        ['{"score":', {' "4': 0.6, ' "5': 0.3, " 2": 0.1}, '"}'],
+        FOUR_SHARES,
+        id="quotation mark in the token",
+    ),
+    pytest.param(
+        "tags",
+        FIVE,
+        [OPEN, {"**4": 0.6, "5": 0.3, "*2": 0.1}, "**</S2>"],
+        FOUR_SHARES,
+        id="emphasis in the token",
+    ),
+    pytest.param("plain", FIVE, [{"４": 0.6, "5": 0.3, "２": 0.1}], FOUR_SHARES, id="full-width digits"),
     # Values that begin alike: each has a token of its own, however improbable, or is ended in its token.
-    ("plain", TEN, [{"1": 1.0, "10": 1e-5}], {"1": 1 - 1e-5, "10": 1e-5}),
-    ("plain", TEN, [{"7": 0.985, "1": 0.015}], {"7": 1.0}),
-    ("tags", TEN, [OPEN, {"1</": 0.6, "9</": 0.4}, "S2>"], {"1": 0.6, "9": 0.4}),
-    ("tags", SURE, [OPEN, {"no": 0.6, "not": 0.4}, CLOSE], {"no": 0.6, "not sure": 0.4}),
-    ("tags", GRADES, [OPEN, {"A<": 0.6, "A-<": 0.4}, "/S2>"], {"A": 0.6, "A-": 0.4}),
-    ("plain", YES, [{"Y": 0.7, "No": 0.3}, "es"], {"yes": 0.7, "no": 0.3}),
-    ("plain", YES, [{"yes": 0.5, "Yes": 0.2, " YES": 0.1, "no": 0.2}], {"yes": 0.8, "no": 0.2}),
-    ("plain", Choices({"-1": 0, "1": 1}), [{"-": 0.6, "1": 0.4}, "1"], {"-1": 0.6, "1": 0.4}),
+    pytest.param(
+        "plain", TEN, [{"1": 1.0, "10": 1e-5}], {"1": 1 - 1e-5, "10": 1e-5}, id="10 as a token of its own"
+    ),
+    pytest.param("plain", TEN, [{"7": 0.985, "1": 0.015}], {"7": 1.0}, id="1 below the mass that counts"),
+    pytest.param(
+        "tags",
+        TEN,
+        [OPEN, {"1</": 0.6, "9</": 0.4}, "S2>"],
+        {"1": 0.6, "9": 0.4},
+        id="a value ended in its token",
+    ),
+    pytest.param(
+        "tags",
+        SURE,
+        [OPEN, {"no": 0.6, "not": 0.4}, CLOSE],
+        {"no": 0.6, "not sure": 0.4},
+        id="no ended by not",
+    ),
+    pytest.param(
+        "tags",
+        GRADES,
+        [OPEN, {"A<": 0.6, "A-<": 0.4}, "/S2>"],
+        {"A": 0.6, "A-": 0.4},
+        id="a grade ended in its token",
+    ),
+    pytest.param(
+        "plain", YES, [{"Y": 0.7, "No": 0.3}, "es"], {"yes": 0.7, "no": 0.3}, id="beginnings of labels"
+    ),
+    pytest.param(
+        "plain",
+        YES,
+        [{"yes": 0.5, "Yes": 0.2, " YES": 0.1, "no": 0.2}],
+        {"yes": 0.8, "no": 0.2},
+        id="spellings of one label",
+    ),
+    pytest.param(
+        "plain",
+        Choices({"-1": 0, "1": 1}),
+        [{"-": 0.6, "1": 0.4}, "1"],
+        {"-1": 0.6, "1": 0.4},
+        id="a sign of its own",
+    ),
     # Candidates: exactly 0.98, sampled though improbable, -9999.0, off the scale.
-    ("plain", FIVE, [{"4": 0.98, "five": 0.02}], {"4": 1.0}),
-    ("plain", FIVE, [{"2": 0.1, "4": 0.6, "5": 0.3}], FOUR_SHARES),
-    ("plain", FIVE, [{"2": 0.0, "4": 0.6, "5": 0.4}], {"4": 0.6, "5": 0.4}),
-    ("plain", FIVE, [{"4": 0.985, "5.5": 0.005, "6": 0.005, "-1": 0.005}], {"4": 1.0}),
+    pytest.param("plain", FIVE, [{"4": 0.98, "five": 0.02}], {"4": 1.0}, id="exactly 0.98"),
+    pytest.param(
+        "plain", FIVE, [{"2": 0.1, "4": 0.6, "5": 0.3}], FOUR_SHARES, id="sampled though least probable"
+    ),
+    pytest.param(
+        "plain",
+        FIVE,
+        [{"2": 0.0, "4": 0.6, "5": 0.4}],
+        {"4": 0.6, "5": 0.4},
+        id="a candidate of probability 0",
+    ),
+    pytest.param(
+        "plain",
+        FIVE,
+        [{"4": 0.985, "5.5": 0.005, "6": 0.005, "-1": 0.005}],
+        {"4": 1.0},
+        id="candidates off the scale",
+    ),
 ]
 
 
@@ -92,16 +184,34 @@ def test_distribution_comes_from_the_token_that_decided(
 
 
 UNKNOWABLE: list[Any] = [
-    ("tags", FIVE, ["<S2", {">4": 0.8, "5": 0.2}, CLOSE]),  # a candidate without the >
-    ("plain", TEN, [{"1": 0.8, "9": 0.2}, "0"]),  # 10 as two tokens
-    ("plain", TEN, [{"1": 0.8, "9": 0.2}]),  # 1, where 10 may be two tokens
-    ("tags", SURE, [OPEN, {"n": 0.9, "yes": 0.1}, "o", CLOSE]),  # no, or not sure
-    ("plain", FIVE, [b"\xef\xbc", b"\x94"]),  # a full-width digit in two tokens
-    ("plain", FIVE, [{"4": 0.5, "5": 0.47, "four": 0.03}]),  # less than 0.98 of mass
-    ("plain", Scale(worst=0, best=5, integer=True), [{"0": 0.9, "5": 0.1}, "4"]),  # 0 of 04
-    ("json", FIVE, ['{"score": "', "\\u0034", '"}']),  # a value written with an escape
-    ("plain", GRADES, ["A", {"-": 0.6, "<": 0.4}]),  # a sign that is uncertain
-    ("plain", GRADES, [{"A": 0.9, "B": 0.1}]),  # A, where A- may be two tokens
+    pytest.param(
+        "tags", FIVE, ["<S2", {">4": 0.8, "5": 0.2}, CLOSE], id="candidate without the tag's end"
+    ),  # a candidate without the >
+    pytest.param("plain", TEN, [{"1": 0.8, "9": 0.2}, "0"], id="10 as two tokens"),  # 10 as two tokens
+    pytest.param(
+        "plain", TEN, [{"1": 0.8, "9": 0.2}], id="1 where 10 may be two tokens"
+    ),  # 1, where 10 may be two tokens
+    pytest.param(
+        "tags", SURE, [OPEN, {"n": 0.9, "yes": 0.1}, "o", CLOSE], id="a letter that begins two labels"
+    ),  # no, or not sure
+    pytest.param(
+        "plain", FIVE, [b"\xef\xbc", b"\x94"], id="full-width digit in two tokens"
+    ),  # a full-width digit in two tokens
+    pytest.param(
+        "plain", FIVE, [{"4": 0.5, "5": 0.47, "four": 0.03}], id="less than 0.98 of mass"
+    ),  # less than 0.98 of mass
+    pytest.param(
+        "plain", Scale(worst=0, best=5, integer=True), [{"0": 0.9, "5": 0.1}, "4"], id="0 of 04"
+    ),  # 0 of 04
+    pytest.param(
+        "json", FIVE, ['{"score": "', "\\u0034", '"}'], id="value written with an escape"
+    ),  # a value written with an escape
+    pytest.param(
+        "plain", GRADES, ["A", {"-": 0.6, "<": 0.4}], id="a sign that is uncertain"
+    ),  # a sign that is uncertain
+    pytest.param(
+        "plain", GRADES, [{"A": 0.9, "B": 0.1}], id="A where A- may be two tokens"
+    ),  # A, where A- may be two tokens
 ]
 
 
@@ -121,7 +231,7 @@ AN_END: list[list[Piece]] = [[*SPELT, "<|im_end|>"], [*SPELT, "\n", "</s>"], [*S
 OTHER: list[list[Piece]] = [["<S1>r</S1>", OPEN, "5", CLOSE], SPELT[1:], [*SPELT, "<a>", "<b>"], []]
 
 
-@pytest.mark.parametrize("pieces", [[" ", *SPELT], REASONED, *AN_END, *OTHER])
+@pytest.mark.parametrize("pieces", [[" ", *SPELT], REASONED, *AN_END, *OTHER], ids=text_of)
 def test_tokens_must_spell_the_text_but_for_reasoning_and_an_end(pieces: list[Piece]) -> None:
     for text in (TEXT, f"{TEXT}\n"):
         verdict = rubric_of("tags", FIVE).read(Reply(text, tokens=tokens_of(logprobs_of(pieces))))
@@ -130,7 +240,7 @@ def test_tokens_must_spell_the_text_but_for_reasoning_and_an_end(pieces: list[Pi
         assert (UNKNOWN in verdict.warnings) is (pieces in OTHER)
 
 
-@pytest.mark.parametrize("pieces", [row[2] for row in KNOWN])
+@pytest.mark.parametrize("pieces", [pytest.param(row.values[2], id=row.id) for row in KNOWN])
 def test_tokens_without_bytes_are_read_by_their_text(pieces: list[Piece]) -> None:
     with_bytes, without = (tokens_of(logprobs_of(pieces, has_bytes=has_bytes)) for has_bytes in (True, False))
     assert without == with_bytes
@@ -160,7 +270,7 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("odd", ODD, ids=str)
 def test_odd_entry_is_read_as_far_as_it_goes(odd: dict[str, Any]) -> None:
     tokens = tokens_of({"content": [{**ENTRY, **odd}]})
     assert rubric_of("plain", FIVE).read(Reply("4", tokens=tokens)).distribution == {"4": 1.0}
@@ -176,7 +286,7 @@ SHAPELESS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("logprobs", SHAPELESS)
+@pytest.mark.parametrize("logprobs", SHAPELESS, ids=str)
 def test_logprobs_of_another_shape_are_none(logprobs: Any) -> None:
     assert tokens_of(logprobs) is None
 
@@ -240,8 +350,20 @@ def test_value_that_is_not_applicable_has_no_part_in_the_mean_or_is_the_verdict(
 SUPPORT = Choices({"supported": 1, "not supported": 0, "cannot tell": None})
 IN_LABELS: list[Any] = [
     # The candidates, the tokens behind them, and the status and score.
-    ({"supported": 0.5, "cannot": 0.2, "not": 0.3}, [], "ok", pytest.approx(0.5 / 0.8)),
-    ({"cannot": 0.6, "supported": 0.4}, [" tell"], "not_applicable", None),
+    pytest.param(
+        {"supported": 0.5, "cannot": 0.2, "not": 0.3},
+        [],
+        "ok",
+        pytest.approx(0.5 / 0.8),
+        id="label without a score among the candidates",
+    ),
+    pytest.param(
+        {"cannot": 0.6, "supported": 0.4},
+        [" tell"],
+        "not_applicable",
+        None,
+        id="label without a score as the verdict",
+    ),
 ]
 
 
@@ -275,9 +397,13 @@ def test_scorecard_keeps_the_values_of_sentences_that_cannot_be_weighed() -> Non
 @pytest.mark.parametrize(
     ("options", "added"),
     [
-        ({"weighted": False}, {}),
-        ({"weighted": True}, {"logprobs": True, "top_logprobs": 20}),
-        ({"weighted": True, "parameters": {"top_logprobs": 5}}, {"logprobs": True, "top_logprobs": 5}),
+        pytest.param({"weighted": False}, {}, id="unweighted"),
+        pytest.param({"weighted": True}, {"logprobs": True, "top_logprobs": 20}, id="weighted"),
+        pytest.param(
+            {"weighted": True, "parameters": {"top_logprobs": 5}},
+            {"logprobs": True, "top_logprobs": 5},
+            id="weighted, with the caller's number of candidates",
+        ),
     ],
 )
 def test_only_a_weighted_judge_asks_for_probabilities(options: Any, added: dict[str, Any]) -> None:
