@@ -67,16 +67,16 @@ PLACES = {"tags": "<S2>%s</S2>", "json": '{"score": "%s"}', "banded": "Score: %s
 
 @pytest.mark.parametrize("kind", PLACES)
 @given(
-    said=st.sampled_from([*FOUR.choices]),
+    label=st.sampled_from([*FOUR.choices]),
     marks=st.sampled_from([("", ""), ("**", "**"), ("“", "”"), ("[", "]"), ("_", "_")]),
     letters=st.sampled_from([str.upper, str.title, str.lower]),
     more=st.text(alphabet="abcdefghij ", min_size=1, max_size=8).map(str.strip).filter(bool),
 )
 def test_label_with_other_words_beside_it_is_never_that_label(
-    kind: str, said: str, marks: tuple[str, str], letters: Any, more: str
+    kind: str, label: str, marks: tuple[str, str], letters: Any, more: str
 ) -> None:
-    place = f"{marks[0]}{letters(said)}{marks[1]}"
-    assert outcome(kind, PLACES[kind] % place, FOUR) == said
+    place = f"{marks[0]}{letters(label)}{marks[1]}"
+    assert outcome(kind, PLACES[kind] % place, FOUR) == label
     assert outcome(kind, PLACES[kind] % f"{more} {place}", FOUR) == "unknown_label"
     assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) == "unknown_label"
 
@@ -201,7 +201,7 @@ CASE = {"response": "It rains.", "context": "It rains."}
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("text", "expected"),
     [
         pytest.param("supported", ("ok", "supported", 1.0, True), id="the best label"),
         pytest.param("NOT_SUPPORTED", ("ok", "not supported", 0.0, False), id="the worst label"),
@@ -209,9 +209,9 @@ CASE = {"response": "It rains.", "context": "It rains."}
     ],
 )
 def test_verdict_has_the_label_and_its_score(
-    tmp_path: Path, said: str, expected: tuple[str, str, float | None, bool]
+    tmp_path: Path, text: str, expected: tuple[str, str, float | None, bool]
 ) -> None:
-    verdict = support(tmp_path).read(f'{{"reasoning": "r", "label": "{said}"}}')
+    verdict = support(tmp_path).read(f'{{"reasoning": "r", "label": "{text}"}}')
     assert (verdict.status, verdict.label, verdict.score, verdict.passed) == expected
     assert verdict.value == verdict.score
 

@@ -151,7 +151,7 @@ def test_block_of_the_template_hides_no_sentence() -> None:
 
 
 def test_error_names_what_is_missing_and_what_is_foreign() -> None:
-    blocks = [block("8", sentence=each) for each in ("It is open.", "There is a huge terrace.")]
+    blocks = [block("8", sentence=sentence) for sentence in ("It is open.", "There is a huge terrace.")]
     reply = Reply("\n\n".join(blocks))
     with pytest.raises(ReplyError) as caught:
         READERS["scorecard"].read_reply(
@@ -184,8 +184,11 @@ def test_unrated_sentence_is_asked_about_once_inside_the_fence_and_then_an_error
 
 
 def test_evidence_that_is_nowhere_is_asked_about_once_and_then_shown() -> None:
-    invented, found = FULL.format("Nobody may swim there at all."), FULL.format("The pool is shut, closed.")
-    verdict, asked = verdict_on(CASE, invented, found)
+    invented, corrected = (
+        FULL.format("Nobody may swim there at all."),
+        FULL.format("The pool is shut, closed."),
+    )
+    verdict, asked = verdict_on(CASE, invented, corrected)
     assert (verdict.score, verdict.attempts, verdict.warnings) == (0.65, 2, ())
     assert "Nobody may swim there at all." in asked
     for replies in ([invented], [invented, "no blocks"]):
@@ -206,8 +209,8 @@ def test_dropped_sentence_is_found(sentences: list[str], data: st.DataObject) ->
     response = ". ".join(sentences) + "."
     assert rated(sentences, response) == [8] * len(sentences)
     dropped = data.draw(st.integers(0, len(sentences) - 1))
-    rest = [*sentences[:dropped], *sentences[dropped + 1 :]]
-    assert rated(rest, response) == "unrated_sentences"
+    remaining = [*sentences[:dropped], *sentences[dropped + 1 :]]
+    assert rated(remaining, response) == "unrated_sentences"
 
 
 LONG: list[Any] = [

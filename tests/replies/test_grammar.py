@@ -50,11 +50,11 @@ def test_place_holds_one_value_and_nothing_beside_it(kind: str, expected: object
     scale = SCALES["tags"]
     for place in places.split("|"):
         escaped = json.dumps(place)[1:-1] if kind == "json" else place
-        found = outcome(kind, PLACED[kind].format(escaped), scale)
+        result = outcome(kind, PLACED[kind].format(escaped), scale)
         if place.strip() or kind in ("tags", "json"):
-            assert found == expected, place
+            assert result == expected, place
         if isinstance(expected, str):
-            assert isinstance(found, str), place
+            assert isinstance(result, str), place
 
 
 UNIT, THOUSANDS, FIVE = Scale(worst=0, best=1), Scale(worst=0, best=5000), Scale(worst=1, best=5)
@@ -691,8 +691,8 @@ GOOD = {kind: frame.format(1) for kind, frame in PLACED.items()} | {"adjacent": 
 def test_only_a_known_natural_end_is_one(code: str | None, reasons: str) -> None:
     for reason in (*reasons.split("|"), *([] if code else [None])):
         for kind, text in GOOD.items():
-            found = outcome(kind, text, finish_reason=reason)
-            assert found == code if code else not isinstance(found, str), (reason, kind)
+            result = outcome(kind, text, finish_reason=reason)
+            assert result == code if code else not isinstance(result, str), (reason, kind)
 
 
 def test_refusal_that_the_endpoint_reports_is_refused() -> None:

@@ -60,8 +60,8 @@ def test_inserted_character_never_makes_another_number(
     expected: Any = [float(value)] if kind == "scorecard" else float(value)
     assert outcome(kind, framed(kind, place)) == expected
     assume(is_free(character))
-    found = outcome(kind, framed(kind, with_one_more(data, place, character)))
-    assert found == expected or isinstance(found, str)
+    result = outcome(kind, framed(kind, with_one_more(data, place, character)))
+    assert result == expected or isinstance(result, str)
 
 
 @settings(max_examples=EXAMPLES)
@@ -71,8 +71,8 @@ def test_inserted_character_never_makes_another_number_of_a_bare_one(
 ) -> None:
     assume(is_free(character))
     bare = f'{{"reasoning": "r", "score": {with_one_more(data, value, character)}}}'
-    found = outcome(Json(), bare, Scale(worst=0, best=100))
-    assert found == float(value) or isinstance(found, str)
+    result = outcome(Json(), bare, Scale(worst=0, best=100))
+    assert result == float(value) or isinstance(result, str)
 
 
 @pytest.mark.parametrize("kind", PLACED)
@@ -87,8 +87,8 @@ def test_inserted_character_never_makes_another_label(
         label
     )
     assume(character not in STRUCTURE)
-    found = outcome(kind, framed(kind, with_one_more(data, place, character)), scale)
-    assert found in (label, [label]) or (isinstance(found, str) and found in WHAT_IS_WRONG)
+    result = outcome(kind, framed(kind, with_one_more(data, place, character)), scale)
+    assert result in (label, [label]) or (isinstance(result, str) and result in WHAT_IS_WRONG)
 
 
 @settings(max_examples=EXAMPLES)
@@ -100,8 +100,8 @@ def test_inserted_character_never_makes_another_sum(
     expected = pytest.approx([low + 1 - share / 100, 5], abs=1e-8)
     assert outcome("adjacent", passage(f"RECALL_Formula: {formula}")) == expected
     assume(is_free(character) and character not in "()*×·xX=")
-    found = outcome("adjacent", passage(f"RECALL_Formula: {with_one_more(data, formula, character)}"))
-    assert isinstance(found, str) or found == expected
+    result = outcome("adjacent", passage(f"RECALL_Formula: {with_one_more(data, formula, character)}"))
+    assert isinstance(result, str) or result == expected
 
 
 NOISE = st.sampled_from(
@@ -134,13 +134,13 @@ def test_no_other_number_is_read_as_the_verdict(
 ) -> None:
     a, b = data.draw(VALUES[kind]), data.draw(VALUES[kind])
     assume(float(a) != float(b))
-    said = noise.format(b)
-    assume(not (place == "behind" and said[0].isdigit()))  # that makes another number of the first one
-    said = json.dumps(said)[1:-1] if kind == "json" and place == "within" else said
-    others = {name: said if name == place else "" for name in PLACES}
-    found = outcome(kind, FRAMES[kind].format(a=a, **others))
-    assert isinstance(found, str) or found in (float(a), [float(a)])
-    assert isinstance(found, str) or place != "after" or kind not in ("json", "line")
+    text = noise.format(b)
+    assume(not (place == "behind" and text[0].isdigit()))  # that makes another number of the first one
+    text = json.dumps(text)[1:-1] if kind == "json" and place == "within" else text
+    noises = {name: text if name == place else "" for name in PLACES}
+    result = outcome(kind, FRAMES[kind].format(a=a, **noises))
+    assert isinstance(result, str) or result in (float(a), [float(a)])
+    assert isinstance(result, str) or place != "after" or kind not in ("json", "line")
 
 
 NUMBERS = " or 0.5|\nOops, I meant 0.1|\nNein, doch 0,1.|\n٣|\n```\n0.5\n```"
@@ -218,10 +218,10 @@ def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
     except ReplyError as error:
         assert error.code in WHAT_IS_WRONG  # noqa: PT017  a reply may be read, too
         return
-    found = [part.value for part in reading.parts] or [reading.value]
-    for value in found:
+    values = [part.value for part in reading.parts] or [reading.value]
+    for value in values:
         assert value is None or (math.isfinite(value) and 0 <= SCALES[kind].score(value) <= 1)
-    assert kind == "scorecard" or None not in found
+    assert kind == "scorecard" or None not in values
     reading.reason.encode()  # raises for unpaired surrogates, which cannot be written to a file
 
 

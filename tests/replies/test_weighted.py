@@ -367,11 +367,11 @@ IN_LABELS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("piece", "rest", "status", "score"), IN_LABELS)
+@pytest.mark.parametrize(("piece", "pieces_behind", "status", "score"), IN_LABELS)
 def test_label_without_a_score_has_no_part_in_the_mean(
-    piece: Piece, rest: list[Piece], status: str, score: object
+    piece: Piece, pieces_behind: list[Piece], status: str, score: object
 ) -> None:
-    verdict = verdict_of("tags", SUPPORT, [OPEN, piece, *rest, CLOSE])
+    verdict = verdict_of("tags", SUPPORT, [OPEN, piece, *pieces_behind, CLOSE])
     assert (verdict.status, verdict.score, verdict.expected) == (status, score, score)
 
 
@@ -462,17 +462,17 @@ def tokens_split(text: bytes, splits: set[int], place: int, other: bytes) -> lis
 
 
 @pytest.mark.parametrize("kind", PREFIXES)
-@pytest.mark.parametrize(("scale", "said", "other"), [(FIVE, "4", "2"), (CHINESE, "有依据", "无依据")])
+@pytest.mark.parametrize(("scale", "value", "other"), [(FIVE, "4", "2"), (CHINESE, "有依据", "无依据")])
 @given(splits=st.sets(st.integers(1, 120)))
 @example(splits=set())
 @example(splits=set(range(1, 120)))
 def test_verdict_is_found_in_any_split(
-    kind: str, scale: Scale, said: str, other: str, splits: set[int]
+    kind: str, scale: Scale, value: str, other: str, splits: set[int]
 ) -> None:
     quote = '"' if kind == "json" and scale.choices else ""
     prefix = f"{PREFIXES[kind]}{quote}".encode()
-    text = prefix + f"{said}{quote}{SUFFIXES[kind]}".encode()
+    text = prefix + f"{value}{quote}{SUFFIXES[kind]}".encode()
     verdict = verdict_of(kind, scale, tokens_split(text, splits, len(prefix), other.encode()))
-    assert (verdict.label or f"{verdict.value:g}") == said
+    assert (verdict.label or f"{verdict.value:g}") == value
     is_first_byte_alone = scale.choices and len(prefix) + 1 in splits  # it is the same in both labels
-    assert verdict.distribution == (None if is_first_byte_alone else {said: 0.75, other: 0.25})
+    assert verdict.distribution == (None if is_first_byte_alone else {value: 0.75, other: 0.25})
