@@ -147,7 +147,7 @@ class Agreement(Frozen):
         n: rows with a score and a label, or those with a label if rows without a score count. All figures are
             computed from these.
         n_groups: how many independent groups these rows belong to.
-        counts: how many verdicts have no score or no label, by name (see `Joined`).
+        counts: how many verdicts have no score or no label, by name (see `JudgedRows`).
         n_unscored: the rows with a label but without a score: errors, and "not applicable", which passes.
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.

@@ -131,20 +131,13 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
             `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
             allow for a split in which every part has rows of both classes.
     """
-    _check_options(judged_rows, by, at_least)
     bootstrap = Bootstrap(resamples, seed)
-    sample = sample_of(judged_rows, label_threshold=label_threshold).count_unscored(None)
-    positive = sample.positive
-    if positive is None:
-        message = "the labels are graded; give a label threshold to say which of them mean grounded"
-        raise LabelError("bad_option", f"{judged_rows.judge}: {message}", judged_rows.judge)
+    sample, positive = _rows_to_fit(judged_rows, by, at_least, label_threshold)
     parts = splits(sample, positive, judged_rows.judge, folds, seed)
-    thresholds: list[float] = []
-    for train, _ in parts:
-        threshold_of_part = fit_threshold(
-            sample.scores[train], positive[train], by, sample.weights[train], at_least=at_least
-        )
-        thresholds.append(threshold_of_part)
+    thresholds = [
+        fit_threshold(sample.scores[train], positive[train], by, sample.weights[train], at_least=at_least)
+        for train, _ in parts
+    ]
     if folds:
         # The threshold is fitted on all rows; those of the folds show how well this works.
         fit_rows = np.arange(positive.size)
@@ -191,11 +184,13 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     )
 
 
-def _check_options(judged_rows: JudgedRows, by: Criterion, at_least: float | None) -> None:
-    """Refuse what no threshold can be fitted to.
+def _rows_to_fit(
+    judged_rows: JudgedRows, by: Criterion, at_least: float | None, label_threshold: float | None
+) -> tuple[Sample, Bools]:
+    """The labelled rows with a score as columns, and whether each label calls its response grounded.
 
     Raises:
-        LabelError: `bad_option`.
+        LabelError: `bad_option`: no threshold can be fitted to these rows with these options.
     """
     if any(row.verdict.votes for row in judged_rows.labelled_rows):
         message = (
@@ -207,6 +202,11 @@ def _check_options(judged_rows: JudgedRows, by: Criterion, at_least: float | Non
         raise LabelError("bad_option", "precision needs `at_least`, from 0 to 1", "at_least")
     if by != "precision" and at_least is not None:
         raise LabelError("bad_option", "`at_least` is for precision only", "at_least")
+    sample = sample_of(judged_rows, label_threshold=label_threshold).count_unscored(None)
+    if sample.positive is None:
+        message = "the labels are graded; give a label threshold to say which of them mean grounded"
+        raise LabelError("bad_option", f"{judged_rows.judge}: {message}", judged_rows.judge)
+    return sample, sample.positive
 
 
 def _threshold_figure(
@@ -298,19 +298,11 @@ def fit_thresholds(
     levels, values = _candidates(scores, positive, by, weights)
     n_candidates = values.shape[1]
     thresholds = np.array([_threshold_at(levels, place) for place in range(n_candidates)])
-    limit: Floats | float
-    if at_least is None:
-        limit = values.max(axis=1, keepdims=True)
-    else:
-        limit = at_least
+    limit = values.max(axis=1, keepdims=True) if at_least is None else at_least
     is_suitable = values >= limit - 10**-DIGITS_COMPARED
     # How many candidates up to each one are suitable.
     n_suitable = is_suitable.cumsum(axis=1)
-    place_among_suitable: NDArray[Any] | int
-    if at_least is None:
-        place_among_suitable = (n_suitable[:, -1:] + 1) // 2
-    else:
-        place_among_suitable = 1
+    place_among_suitable = (n_suitable[:, -1:] + 1) // 2 if at_least is None else 1
     # The first place where the count is reached is that of the candidate itself.
     places = (n_suitable == place_among_suitable).argmax(axis=1)
     return np.where(is_suitable.any(axis=1), thresholds[places], nan)

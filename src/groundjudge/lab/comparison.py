@@ -135,17 +135,14 @@ def compare(  # noqa: PLR0913  each option changes the figures
     all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
     cases = _SamplePair.of(*all_cases, count_unscored).without_labels()
     scored_by_both = _SamplePair.of(*all_cases, None).without_labels()
-    resampled = [
-        scored_by_both.resample(Sample.mean_score, bootstrap),
-        cases.resample(Sample.pass_rate, bootstrap),
-    ]
+    measured = [(scored_by_both, Sample.mean_score), (cases, Sample.pass_rate)]
     bounds = cases.bounds(Sample.pass_rate)
     labelled = cases
     if labelled_cases is not None:
         labelled = _SamplePair.of(*labelled_cases.samples, count_unscored)
-        resampled.append(labelled.resample(Sample.agreement, bootstrap))
+        measured.append((labelled, Sample.agreement))
         bounds |= labelled.bounds(Sample.agreement)
-    resampled_on_enough_rows = [pair for pair in resampled if not pair.has_few_rows]
+    resampled = _resample(measured, bootstrap)
     counts_of_right = labelled.count_right()
     n_groups = cases.counted[0].n_groups
     return Comparison(
@@ -160,10 +157,10 @@ def compare(  # noqa: PLR0913  each option changes the figures
         n_changed=len(matched.changed_ids),
         n_groups=n_groups,
         same_outcome=cases.same_outcome,
-        values=_values(resampled),
-        differences=figures.percentile_figures(_differences(resampled)),
+        values=resampled.values,
+        differences=figures.percentile_figures(resampled.differences),
         count_unscored=count_unscored,
-        clear=tuple(figures.clear_differences(_differences(resampled_on_enough_rows))),
+        clear=tuple(figures.clear_differences(resampled.differences_on_enough_rows)),
         bounds=bounds,
         n_first_right=counts_of_right[True, False],
         n_second_right=counts_of_right[False, True],
@@ -220,42 +217,6 @@ class _MatchedCases:
 
 
 @dataclass(frozen=True)
-class _ResampledPair:
-    """Figures of two judges on the same rows.
-
-    Attributes:
-        first: those of the first judge.
-        second: those of the second.
-        differences: the second's minus the first's.
-        has_few_rows: whether a notice says that the rows are too few for the intervals.
-    """
-
-    first: Draws
-    second: Draws
-    differences: Draws
-    has_few_rows: bool
-
-
-def _values(resampled: Iterable[_ResampledPair]) -> dict[str, tuple[float | None, float | None]]:
-    """The figures of the first and of the second judge, by name."""
-    values: dict[str, tuple[float | None, float | None]] = {}
-    for pair in resampled:
-        for name, first_draws in pair.first.items():
-            first_value = figures.none_if_nan(float(first_draws[0]))
-            second_value = figures.none_if_nan(float(pair.second[name][0]))
-            values[name] = (first_value, second_value)
-    return values
-
-
-def _differences(resampled: Iterable[_ResampledPair]) -> dict[str, Floats]:
-    """The differences of all figures, by name."""
-    differences: dict[str, Floats] = {}
-    for pair in resampled:
-        differences.update(pair.differences)
-    return differences
-
-
-@dataclass(frozen=True)
 class _SamplePair:
     """Two judges on the same cases, and how cases without a score count.
 
@@ -302,13 +263,6 @@ class _SamplePair:
             return Counter()
         return Counter(figures.rows_right(first, second))
 
-    def resample(self, statistics: SampleStatistics, bootstrap: Bootstrap) -> _ResampledPair:
-        """Compute figures of the cases that count, and resample them."""
-        first, second = self.counted
-        first_draws, second_draws, differences = figures.resample_pair(first, second, statistics, bootstrap)
-        has_few_rows = figures.few_rows_notice(first) is not None
-        return _ResampledPair(first_draws, second_draws, differences, has_few_rows)
-
     def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
         """Each difference if the cases without a score were the worst and the best for the second judge."""
         first, second = self.all_cases
@@ -324,6 +278,40 @@ class _SamplePair:
             highest = second_if_right[name] - first_if_wrong[name]
             bounds[name] = (figures.none_if_nan(lowest), figures.none_if_nan(highest))
         return bounds
+
+
+@dataclass(frozen=True)
+class _ResampledFigures:
+    """Figures of two judges by name, and how they vary.
+
+    Attributes:
+        values: the figure of the first judge and of the second.
+        differences: the second's minus the first's, and the same of each resample.
+        differences_on_enough_rows: those of cases that are not too few for an interval.
+    """
+
+    values: Mapping[str, tuple[float | None, float | None]]
+    differences: Draws
+    differences_on_enough_rows: Draws
+
+
+def _resample(
+    measured: Iterable[tuple[_SamplePair, SampleStatistics]], bootstrap: Bootstrap
+) -> _ResampledFigures:
+    """Compute the figures of each pair of samples on the cases that count, and resample them."""
+    values: dict[str, tuple[float | None, float | None]] = {}
+    differences: dict[str, Floats] = {}
+    differences_on_enough_rows: dict[str, Floats] = {}
+    for pair, statistics in measured:
+        first, second = pair.counted
+        first_draws, second_draws, changes = figures.resample_pair(first, second, statistics, bootstrap)
+        for name in changes:
+            first_value = figures.none_if_nan(float(first_draws[name][0]))
+            values[name] = (first_value, figures.none_if_nan(float(second_draws[name][0])))
+        differences.update(changes)
+        if figures.few_rows_notice(first) is None:
+            differences_on_enough_rows.update(changes)
+    return _ResampledFigures(values, differences, differences_on_enough_rows)
 
 
 @dataclass(frozen=True)

@@ -366,7 +366,7 @@ class Bootstrap:
         return figures_of(self.draws_of_sample(sample, statistics), sample.groups)
 
     def _random_weights(
-        self, groups: NDArray[Any], prior: Floats, design: SamplingDesign | None = None
+        self, groups: NDArray[Any], prior: Floats, design: SamplingDesign | None
     ) -> Iterator[Floats]:
         """How much rows and pseudo-rows weigh, in batches of the shape (resamples, rows + pseudo-rows)."""
         names, group_of_row = np.unique(groups, return_inverse=True)
@@ -521,9 +521,7 @@ def none_if_nan(value: float) -> float | None:
 def is_reversed(figures: Mapping[str, Figure]) -> bool:
     """Whether a judge is clearly worse than guessing, as where the labels are the other way round."""
     for name, guess in GUESS.items():
-        if name not in figures:
-            continue
-        high = figures[name].high
+        high = figures.get(name, Figure()).high
         if high is not None and high < guess:
             return True
     return False

@@ -79,12 +79,8 @@ class LabelVocabulary:
 
     def find_label(self, text: str) -> str | None:
         """The label that a text is, compared as a judge's replies are; None if it is not one."""
-        folded_text = fold_label(text)
-        label: str | None = None
-        for name in self.scores:
-            if fold_label(name) == folded_text:
-                label = name
-        return label
+        labels = {fold_label(label): label for label in self.scores}
+        return labels.get(fold_label(text))
 
 
 class DrawnRow(NamedTuple):
@@ -440,9 +436,7 @@ def number_of(value: object, source: str) -> float | None:
     Raises:
         LabelError: `unreadable_label`.
     """
-    if value is None:
-        return None
-    if isinstance(value, str) and not value.strip():
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
     number = _finite_number(value)
     if number is None:

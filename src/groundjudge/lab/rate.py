@@ -148,20 +148,20 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
 
     # People may have looked at a row and not been able to tell: None. The ids are a set, whose order changes
     # from process to process, and with it the last digit of a sum of weights: so they are sorted.
-    answers: dict[str, bool | None] = dict.fromkeys(sorted(labels.reviewed_ids))
-    answers.update(find_grounded_cases(labels))
-    grounded = {case_id: answer for case_id, answer in answers.items() if answer is not None}
+    opinions: dict[str, bool | None] = dict.fromkeys(sorted(labels.reviewed_ids))
+    opinions.update(find_grounded_cases(labels))
+    grounded = {case_id: opinion for case_id, opinion in opinions.items() if opinion is not None}
     if len(grounded) < LEAST:
         message = (
             f"{len(grounded)} rows have a label that says whether they are grounded: label at least {LEAST}"
         )
         raise LabelError("too_few_labels", message, name)
-    weights = dict.fromkeys(answers, 1.0)
+    weights = dict.fromkeys(opinions, 1.0)
     if sample:
-        weights = {case_id: labels.drawn_rows[case_id].weight for case_id in answers}
-    weight_of_unsure = sum(weights[case_id] for case_id, answer in answers.items() if answer is None)
-    lowest_value, _ = estimate(dict.fromkeys(answers, False) | grounded)
-    highest_value, _ = estimate(dict.fromkeys(answers, True) | grounded)
+        weights = {case_id: labels.drawn_rows[case_id].weight for case_id in opinions}
+    weight_of_unsure = sum(weights[case_id] for case_id, opinion in opinions.items() if opinion is None)
+    lowest_value, _ = estimate(dict.fromkeys(opinions, False) | grounded)
+    highest_value, _ = estimate(dict.fromkeys(opinions, True) | grounded)
     value, variance = estimate(grounded)
     low, high = _interval(value, variance, is_wald=sample is not None or lam is not None)
     n_rows = sample.rows if sample else len(verdict_by_case)
@@ -177,7 +177,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
         needed=_n_needed(variance, len(grounded), n_rows),
         cannot_tell=weight_of_unsure / sum(weights.values()),
         bounds=(lowest_value, highest_value),
-        n_unlabelled=len(sample.ids) - len(answers) if sample else 0,
+        n_unlabelled=len(sample.ids) - len(opinions) if sample else 0,
         n_verdicts=len(verdict_by_case),
         people=measure_people(labels, find_grounded_cases, passed),
     )
@@ -231,9 +231,9 @@ def _stratified(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, f
     for stratum in strata:
         labelled_units: list[tuple[int, int]] = []
         for unit in stratum.drawn:
-            answers = [grounded[case_id] for case_id in unit if case_id in grounded]
-            if answers:
-                labelled_units.append((len(answers), sum(answers)))
+            opinions = [grounded[case_id] for case_id in unit if case_id in grounded]
+            if opinions:
+                labelled_units.append((len(opinions), sum(opinions)))
         counts.append(StratumCounts(stratum.rows, stratum.units, labelled_units))
     return stratified_rate(counts)
 

@@ -336,7 +336,7 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
 def _stratum(unit: Unit) -> str:
     """Where a unit belongs: a group, where the worst that the judge said of its rows belongs."""
     outcomes = {_outcome(verdict) for verdict in unit}
-    return next(outcome for outcome in FROM_WORST if outcome in outcomes)
+    return min(outcomes, key=FROM_WORST.index)
 
 
 def _outcome(verdict: Verdict) -> str:

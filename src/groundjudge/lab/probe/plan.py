@@ -99,9 +99,7 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
 
 
 def _check_names(names: Collection[str], tables: Mapping[Family, Mapping[str, Edit]]) -> None:
-    edit_names: set[str] = set()
-    for table in tables.values():
-        edit_names.update(table)
+    edit_names = set[str]().union(*tables.values())
     unknown = sorted(set(names) - edit_names)
     if unknown:
         message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(sorted(edit_names))}"
