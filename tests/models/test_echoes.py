@@ -1,6 +1,7 @@
 """No key in verdicts, errors, tracebacks and logs, wherever it was given and however an endpoint repeats it.
 
-The default suite takes each place with each echo in one of its forms, the soak tests the whole product.
+Each echo shows the key in all its forms at once. The soak tests show each form for itself: what stands beside it
+could be the reason why it was found.
 """
 
 from __future__ import annotations
@@ -38,47 +39,61 @@ FORMS: Mapping[str, Callable[[str], str]] = {
 """How an endpoint can write a key."""
 
 ECHOES: Mapping[str, Callable[[str], Answer]] = {
-    "message of an error": lambda form: Status(401, f"Incorrect key: {form}."),
-    "body of another shape": lambda form: Status(400, body={"detail": [{"input": {"x-team": form}}]}),
-    "body that is a text": lambda form: Status(500, body=f"<p>{form}"),
-    "header of an error": lambda form: Status(429, retry_after=form, headers={"x-request-id": form}),
-    "parameter of an error": lambda form: Status(400, "bad", code=form, param=form, type=form),
-    "reason of a verdict": lambda form: Text(f"<S0>t</S0><S1>You sent {form}!</S1><S2>5</S2>"),
-    "reply that cannot be read": lambda form: Text(f"You sent {form}!"),
-    "finish reason": lambda form: Text("no verdict", finish_reason=form),
-    "name of the model": lambda form: Text("<S0>t</S0><S1>w</S1><S2>5</S2>", model=f"m {form}"),
-    "refusal": lambda form: Text("", refusal=f"Not with {form}."),
+    "message, parameter and headers of an error": lambda text: Status(
+        400,
+        f"Incorrect key: {text}.",
+        code=text,
+        param=text,
+        type=text,
+        retry_after=text,
+        headers={"x-request-id": text},
+    ),
+    "body of another shape": lambda text: Status(401, body={"detail": [{"input": {"x-team": text}}]}),
+    "body that is a text": lambda text: Status(500, body=f"<p>{text}"),
+    "reason of a verdict and name of the model": lambda text: Text(
+        f"<S0>t</S0><S1>You sent {text}!</S1><S2>5</S2>", model=f"m {text}"
+    ),
+    "reply that cannot be read and its finish reason": lambda text: Text(
+        f"You sent {text}!", finish_reason=text
+    ),
+    "refusal": lambda text: Text("", refusal=f"Not with {text}."),
 }
 """Where an endpoint can write it."""
 
 
-def echoes_of(key: str, first_form: int | None) -> Iterator[tuple[str, Answer]]:
-    """Each echo of a key with its name: in all forms, or in one each, from the form of this number on."""
-    for number, (place, make_answer) in enumerate(ECHOES.items()):
-        forms = [*FORMS]
-        if first_form is not None:
-            forms = [forms[(first_form + number) % len(forms)]]
-        for form in forms:
-            yield f"{place}, {form}", make_answer(FORMS[form](key))
+def echoes_of(key: str, *, forms_apart: bool) -> Iterator[tuple[str, Answer]]:
+    """Each echo of a key with its name: with all forms in one text, or in each form for itself."""
+    texts = {name: write(key) for name, write in FORMS.items()}
+    if not forms_apart:
+        texts = {"in all forms": " ; ".join(texts.values())}
+    for echo, make_answer in ECHOES.items():
+        for form, text in texts.items():
+            yield f"{echo}, {form}", make_answer(text)
 
 
 def all_that_is_shown(judge: Any) -> str:
     """The verdict on a row, and the error with its traceback, in all their forms."""
-    verdict = judge.evaluate(ROW)
-    shown: list[object] = [verdict.model_dump_json(), verdict, verdict.explanation]
+    shown: list[object] = []
     try:
-        judge.judge(ROW)
+        verdict = judge.judge(ROW)
     except GroundjudgeError as error:
+        verdict = error.verdict
         shown += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
+    shown += [verdict.model_dump_json(), verdict, verdict.explanation]
     return "\n".join(map(str, shown))
 
 
-@pytest.mark.parametrize("forms", ["one form each", pytest.param("all forms", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "forms_apart",
+    [
+        pytest.param(False, id="all forms in one text"),
+        pytest.param(True, id="each form for itself", marks=pytest.mark.soak),
+    ],
+)
 @pytest.mark.parametrize("place", PLACES)
 def test_no_echo_of_a_key_is_shown(
-    place: str, forms: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: str, *, forms_apart: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first_form = None if forms == "all forms" else [*PLACES].index(place)
     caplog.set_level(logging.DEBUG, "groundjudge")
     planted = PLACES[place].planted
     answers: list[Answer] = []
@@ -89,7 +104,7 @@ def test_no_echo_of_a_key_is_shown(
         model = PLACES[place].make(server.url)
         judge = load("groundedness", model=model, max_reasks=0)
         for key in planted:
-            for name, answer in echoes_of(key, first_form):
+            for name, answer in echoes_of(key, forms_apart=forms_apart):
                 answers.append(answer)
                 caplog.clear()
                 shown = [all_that_is_shown(judge)]

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import pickle
+import threading
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -441,10 +442,20 @@ def test_an_async_client_of_a_loop_that_has_ended_says_why_it_fails_in_another()
 
 
 async def test_sync_client_serves_many_async_calls_concurrently() -> None:
-    with StandIn(latency=0.5) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
+    n_calls = 64  # more than asyncio's default thread pool has threads
+    all_in_flight = threading.Barrier(n_calls)
+
+    def wait_for_the_others(_: object) -> None:
+        all_in_flight.wait(60)
+
+    transport = openai.DefaultHttpxClient(event_hooks={"request": [wait_for_the_others]})
+    with (
+        StandIn() as server,
+        openai.OpenAI(base_url=server.url, api_key="k", max_retries=0, http_client=transport) as client,
+    ):
         model = OpenAIModel("m", client=client)
-        await asyncio.gather(*(model.acomplete(request()) for _ in range(64)))
-    assert server.most_in_flight > 32, "more than asyncio's default thread pool allows"
+        replies = await asyncio.gather(*(model.acomplete(request()) for _ in range(n_calls)))
+    assert [reply.text for reply in replies] == ["fine"] * n_calls
 
 
 @pytest.fixture
