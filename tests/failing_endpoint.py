@@ -53,10 +53,10 @@ def _grade(number: int, value: float) -> str:
 def _scorecard(number: int, *values: float) -> str:
     sentences = f"The ferry row={number}; sails at nine.", f"A ticket costs {number} crowns."
     quotes = "The ferry sails at nine.", f"A ticket costs {number} crowns."
-    return "\n\n".join(
-        f"Statement Sentence: {sentence}\nSupporting Evidence: {quote}\nScore: {value:g}"
-        for sentence, quote, value in zip(sentences, quotes, values, strict=True)
-    )
+    blocks: list[str] = []
+    for sentence, quote, value in zip(sentences, quotes, values, strict=True):
+        blocks.append(f"Statement Sentence: {sentence}\nSupporting Evidence: {quote}\nScore: {value:g}")
+    return "\n\n".join(blocks)
 
 
 RIGHT: Mapping[str, Callable[[int], str]] = {
@@ -71,8 +71,10 @@ TRIAL: Mapping[str, Callable[[int], str]] = {  # verdicts that are right for no 
 
 def right_reply(job: Job) -> str:
     """The reply that the endpoint returns for a job; every third thinks aloud before it."""
-    thoughts = f"<think>\n{TRIAL[job.judge](job.row)}\nNo.\n</think>\n" if job.row % 3 == 0 else ""
-    return thoughts + RIGHT[job.judge](job.row)
+    reply = RIGHT[job.judge](job.row)
+    if job.row % 3 == 0:
+        return f"<think>\n{TRIAL[job.judge](job.row)}\nNo.\n</think>\n{reply}"
+    return reply
 
 
 def _cut_off_thoughts(job: Job) -> Answer:
@@ -116,13 +118,16 @@ class FailingEndpoint:
         self.allowed = 0
         self.asked: list[Job] = []
         self.met: defaultdict[Job, list[str]] = defaultdict(list)
-        self._judges = {load_rubric(name).ask(row(0)).messages[0]["content"]: name for name in RIGHT}
+        self._judges: dict[str, str] = {}  # by the system message, which is the same for all rows
+        for name in RIGHT:
+            system_message = load_rubric(name).ask(row(0)).messages[0]["content"]
+            self._judges[system_message] = name
 
     def __call__(self, body: dict[str, Any]) -> Answer:
-        system, user = (message["content"] for message in body["messages"][:2])
-        found = re.search(r"row=(\d+);", user)
-        assert found
-        job = Job(self._judges[system], int(found[1]))
+        system_message, user_message = body["messages"][:2]
+        row_number = re.search(r"row=(\d+);", user_message["content"])
+        assert row_number
+        job = Job(self._judges[system_message["content"]], int(row_number[1]))
         self.asked.append(job)
         self.allowed -= 1
         if self.allowed < 0:
@@ -138,11 +143,12 @@ class FailingEndpoint:
     def _answer(self, job: Job) -> tuple[Answer, str]:
         if self.was_right(job):
             return Text(right_reply(job)), ""
-        share, dice = self._random(job), self._random(job, len(self.met[job]))
-        dice *= sum(share for share, _ in FAULTS.values()) if share < ALWAYS_FAIL else 1
-        for answer, (share, code) in FAULTS.items():
+        dice = self._random(job, len(self.met[job]))
+        if self._random(job) < ALWAYS_FAIL:
+            dice *= sum(share for share, _ in FAULTS.values())  # so that it falls on a fault
+        for make_answer, (share, code) in FAULTS.items():
             if dice < share:
-                return answer(job), code
+                return make_answer(job), code
             dice -= share
         return Text(right_reply(job)), ""
 

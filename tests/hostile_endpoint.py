@@ -31,15 +31,19 @@ FAULTS: list[tuple[float, Answer, str]] = [
 
 
 class Endpoint:
-    """Answers by a dice that falls the same way for the same row and try."""
+    """Answers by a dice that falls the same way for the same row and try.
+
+    Attributes:
+        met: for each row what its answers were: a fault's code, or "" for the right reply.
+    """
 
     def __init__(self) -> None:
         self.met: defaultdict[int, list[str]] = defaultdict(list)
 
     def __call__(self, body: dict[str, Any]) -> Answer:
-        found = re.search(r"row=(\d+);", body["messages"][1]["content"])
-        assert found
-        number = int(found[1])
+        row_number = re.search(r"row=(\d+);", body["messages"][1]["content"])
+        assert row_number
+        number = int(row_number[1])
         dice = random.Random(f"{number} {len(self.met[number])}").random()  # noqa: S311  no secret
         for share, answer, code in FAULTS:
             if dice < share:
@@ -53,7 +57,8 @@ class Endpoint:
         """The seconds that it all takes at best: latency and waits, with so many rows at a time."""
         ends = [0.0] * IN_FLIGHT
         for number in sorted(self.met):
-            heapq.heapreplace(ends, ends[0] + sum(map(_seconds, self.met[number])))
+            seconds = sum(_seconds(code) for code in self.met[number])
+            heapq.heapreplace(ends, ends[0] + seconds)  # the place that is free first takes the row
         return max(ends)
 
 
@@ -66,6 +71,6 @@ def rows(n: int) -> list[dict[str, str]]:
 
 
 def _seconds(code: str) -> float:
-    """What an answer costs, at least, with the wait after it."""
+    """The least seconds that an answer with this code takes, with the wait after it."""
     waits = {"rate_limited": RETRY_AFTER, "server": FIRST_WAIT, "connection": FIRST_WAIT, "timeout": DEADLINE}
     return LATENCY + waits.get(code, 0.0)

@@ -32,18 +32,21 @@ def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServe
         disable_nagle_algorithm = True  # which would hold each body back for 40 ms
 
         def handle_any(self) -> None:
-            raw, url = self.rfile.read(int(self.headers.get("Content-Length") or 0)), urlsplit(self.path)
-            is_json = (self.headers.get("Content-Type") or "").startswith("application/json")
+            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            content_type = self.headers.get("Content-Type") or ""
+            body: Any = {}
+            if content and content_type.startswith("application/json"):
+                body = json.loads(content)
+            url = urlsplit(self.path)
             queries = parse_qs(url.query)
             query = {name: values[-1] for name, values in queries.items()}
-            body: Any = json.loads(raw) if is_json and raw else {}
-            status, answered = answer(Seen(self.command, url.path, query, body, queries))
-            sent = json.dumps(answered).encode()
+            status, response = answer(Seen(self.command, url.path, query, body, queries))
+            response_content = json.dumps(response).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(sent)))
+            self.send_header("Content-Length", str(len(response_content)))
             self.end_headers()
-            self.wfile.write(sent)
+            self.wfile.write(response_content)
 
         do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815  the names that http.server calls
 

@@ -40,10 +40,13 @@ def response(
         headers: as they are sent.
         length: the Content-Length, right or not; b"" for none, None for the right one.
     """
-    line = status if isinstance(status, bytes) else b"HTTP/1.1 %d Said" % status
-    right = b"%d" % len(body) if length is None else length
-    sent = [*headers, *([(b"Content-Length", right)] if right else [])]
-    return b"\r\n".join([line, *(name + b": " + value for name, value in sent), b"", body])
+    if length is None:
+        length = b"%d" % len(body)
+    lines = [status if isinstance(status, bytes) else b"HTTP/1.1 %d Reason" % status]
+    lines += [name + b": " + value for name, value in headers]
+    if length:
+        lines.append(b"Content-Length: " + length)
+    return b"\r\n".join([*lines, b"", body])
 
 
 def completion(content: object, **message: object) -> dict[str, Any]:
@@ -68,7 +71,8 @@ class RawEndpoint:
 
     def answer_with(self, replies: Sequence[RawReply]) -> None:
         """Answer with these from now on, and count anew those that may score."""
-        self.n_scorable, self._turn = 0, cycle(replies)
+        self.n_scorable = 0
+        self._turn = cycle(replies)
 
     def __enter__(self) -> Self:
         up = threading.Event()
@@ -82,7 +86,8 @@ class RawEndpoint:
         self._thread.join(10)
 
     async def _serve(self, up: threading.Event) -> None:
-        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._down = asyncio.Event()
         server = await asyncio.start_server(self._handle, "127.0.0.1", 0, limit=2**26)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         up.set()

@@ -85,18 +85,22 @@ Script: TypeAlias = Sequence[Answer] | Callable[[dict[str, Any]], Answer]
 def refuses(parameter: str, instead: str = "") -> Status:
     """OpenAI's response to a parameter that a model does not support."""
     message = f"Unsupported parameter: '{parameter}' is not supported with this model."
-    message += f" Use '{instead}' instead." if instead else ""
+    if instead:
+        message += f" Use '{instead}' instead."
     return Status(400, message, "unsupported_parameter", parameter, "invalid_request_error")
 
 
 def refusing(refusals: Mapping[str, Status], answer: Answer) -> Callable[[dict[str, Any]], Answer]:
     """A script for an endpoint that refuses some parameters, or types of response_format, by their names."""
 
-    def answered(body: dict[str, Any]) -> Answer:
-        sent = (*body, body.get("response_format", {}).get("type"))
-        return next((refusals[name] for name in sent if name in refusals), answer)
+    def answer_to(body: dict[str, Any]) -> Answer:
+        response_format_type = body.get("response_format", {}).get("type")
+        for name in (*body, response_format_type):
+            if name in refusals:
+                return refusals[name]
+        return answer
 
-    return answered
+    return answer_to
 
 
 Piece: TypeAlias = str | bytes | Mapping[Any, float]
@@ -105,7 +109,11 @@ Piece: TypeAlias = str | bytes | Mapping[Any, float]
 
 def text_of(pieces: Sequence[Piece]) -> str:
     """The text that the sampled tokens spell."""
-    return b"".join(_bytes(next(iter(_weights(piece)))) for piece in pieces).decode()
+    text = b""
+    for piece in pieces:
+        sampled, *_ = _weights(piece)
+        text += _bytes(sampled)
+    return text.decode()
 
 
 def logprobs_of(pieces: Sequence[Piece], *, has_bytes: bool = True, most: int = 20) -> dict[str, Any]:
@@ -113,13 +121,15 @@ def logprobs_of(pieces: Sequence[Piece], *, has_bytes: bool = True, most: int = 
 
     def entry(text: str | bytes, probability: float) -> dict[str, Any]:
         logprob = math.log(probability) if probability else -9999.0
-        found = {"token": _bytes(text).decode(errors="replace"), "logprob": logprob}
-        return {**found, "bytes": [*_bytes(text)]} if has_bytes else found
+        fields: dict[str, Any] = {"token": _bytes(text).decode(errors="replace"), "logprob": logprob}
+        if has_bytes:
+            fields["bytes"] = [*_bytes(text)]
+        return fields
 
     def token(piece: Piece) -> dict[str, Any]:
-        entries = [entry(text, share) for text, share in _weights(piece).items()]
-        likeliest = sorted(entries, key=lambda each: -each["logprob"])[:most]
-        return {**entries[0], "top_logprobs": likeliest}
+        candidates = [entry(text, probability) for text, probability in _weights(piece).items()]
+        likeliest = sorted(candidates, key=lambda candidate: -candidate["logprob"])[:most]
+        return {**candidates[0], "top_logprobs": likeliest}
 
     return {"content": [token(piece) for piece in pieces], "refusal": None}
 
@@ -161,9 +171,14 @@ def new_port() -> int:
 class StandIn:
     """The server, running inside `with`.
 
-    `latency` is the seconds that it waits before each answer, `delays` those that it waits longer before the
-    first ones. `port` is given to start a server where another
-    one was; any free port is taken otherwise.
+    Attributes:
+        script: what it answers; it may be changed at any time.
+        latency: the seconds that it waits before each answer.
+        delays: the seconds that it waits longer before the first answers, one number for each.
+        requests: the requests so far.
+        in_flight: how many requests it is answering.
+        most_in_flight: how many it has answered at a time.
+        port: where it listens, to start a server where another one was; by default any free port.
     """
 
     script: Script = ("fine",)
@@ -202,7 +217,8 @@ class StandIn:
         self._thread.join(10)
 
     async def _serve(self, up: threading.Event) -> None:
-        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._down = asyncio.Event()
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", self._handle)
         app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
@@ -221,8 +237,11 @@ class StandIn:
         try:
             body: dict[str, Any] = await request.json()
             self.requests.append(Seen(request.path, dict(request.query), dict(request.headers), body))
-            answer, delays = self._next(body), self.delays[len(self.requests) - 1 :]
-            await asyncio.sleep(self.latency + (delays[0] if delays else 0))
+            answer = self._next(body)
+            wait = self.latency
+            if len(self.requests) <= len(self.delays):
+                wait += self.delays[len(self.requests) - 1]
+            await asyncio.sleep(wait)
             if isinstance(answer, Text) and not body.get("logprobs"):
                 answer = replace(answer, logprobs=None)
             return await self._send(request, answer)
@@ -237,8 +256,8 @@ class StandIn:
     async def _send(self, request: web.Request, answer: Answer) -> web.StreamResponse:
         match answer:
             case str() | Text():
-                shown = Text(answer) if isinstance(answer, str) else answer
-                return web.json_response(completion(shown))
+                text = Text(answer) if isinstance(answer, str) else answer
+                return web.json_response(completion(text))
             case Status():
                 headers = dict(answer.headers)
                 if answer.retry_after is not None:
@@ -273,22 +292,27 @@ async def _send_half(request: web.Request, answer: Half) -> web.StreamResponse:
 
 def completion(answer: Text) -> dict[str, Any]:
     """The body of a chat completion."""
-    message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
-    choice: dict[str, Any] = {
-        "index": 0,
-        "message": answer.message or message,
-        "finish_reason": answer.finish_reason,
-        **({"logprobs": answer.logprobs} if answer.logprobs else {}),
-    }
+    message = answer.message
+    if not message:
+        message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
+    if answer.logprobs:
+        choice["logprobs"] = answer.logprobs
     body: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": answer.model}
     body["choices"] = [choice]
     if answer.usage:
-        prompt, text = answer.usage
-        body["usage"] = {"prompt_tokens": prompt, "completion_tokens": text, "total_tokens": prompt + text}
+        prompt_tokens, completion_tokens = answer.usage
+        body["usage"] = {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        }
     return body
 
 
 def error_of(answer: Status) -> Any:
     """The body of a response with an error status."""
+    if answer.body is not None:
+        return answer.body
     error = {"message": answer.message, "type": answer.type, "param": answer.param, "code": answer.code}
-    return {"error": error} if answer.body is None else answer.body
+    return {"error": error}

@@ -86,10 +86,10 @@ async def judge_all(judge: Judge, n: int, in_flight: int) -> None:
 async def call_all(client: openai.AsyncOpenAI, prompts: Sequence[Prompt], in_flight: int) -> None:
     """Send the prompts of the same n cases with the bare client; they are rendered before the time runs."""
     create: Any = client.chat.completions.create
-    left = iter(prompts)
+    remaining_prompts = iter(prompts)  # all workers take theirs from it
 
     async def work() -> None:
-        for messages, parameters in left:
+        for messages, parameters in remaining_prompts:
             completion = await create(model="m", messages=messages, **parameters)
             assert completion.choices[0].message.content
 
@@ -117,30 +117,30 @@ async def rounds_of(
     judge = load(name, model=OpenAIModel("m", base_url=base_url))
     prompts = prompts_of(judge, n)
     async with openai.AsyncOpenAI(base_url=base_url, api_key="k") as client:
-        found = [
-            (
-                await timed(lambda: call_all(client, prompts, in_flight)),
-                await timed(lambda: judge_all(judge, n, in_flight)),
-            )
-            for _ in range(ROUNDS + 1)
-        ]
-    return found[1:]
+        rounds: list[tuple[Times, Times]] = []
+        for _ in range(ROUNDS + 1):
+            bare = await timed(lambda: call_all(client, prompts, in_flight))
+            judged = await timed(lambda: judge_all(judge, n, in_flight))
+            rounds.append((bare, judged))
+    return rounds[1:]
 
 
 def line(name: str, rounds: list[tuple[float, float]], scale: float, template: str, limit: float) -> Line:
     """Summarise rounds, each the seconds of the bare client and of groundjudge, shown times the scale."""
-    bare, judged = (median(round_[side] for round_ in rounds) * scale for side in (0, 1))
-    ratio = median(second / first for first, second in rounds)
-    return Line(name, template.format(bare), template.format(judged), ratio, limit)
+    median_bare = median(bare for bare, _ in rounds) * scale
+    median_judged = median(judged for _, judged in rounds) * scale
+    ratio = median(judged / bare for bare, judged in rounds)
+    return Line(name, template.format(median_bare), template.format(median_judged), ratio, limit)
 
 
 async def compare_speed(url: str) -> None:
     for name, limit in zip(JUDGES, CPU_LIMITS, strict=True):
-        rounds = [(bare.cpu, judged.cpu) for bare, judged in await rounds_of(url, name, 0, CASES, 32)]
+        times = await rounds_of(url, name, 0, CASES, 32)
+        rounds = [(bare.cpu, judged.cpu) for bare, judged in times]
         show(line(f"CPU per case, {name}", rounds, 1000 / CASES, "{:.2f} ms", limit))
     for in_flight, n, limit in ((32, 320, 1.05), (256, 1024, 1.0)):
-        found = await rounds_of(url, JUDGES[0], 200, n, in_flight)
-        rounds = [(bare.wall, judged.wall) for bare, judged in found]
+        times = await rounds_of(url, JUDGES[0], 200, n, in_flight)
+        rounds = [(bare.wall, judged.wall) for bare, judged in times]
         ideal = n / in_flight * 0.2
         name = f"wall time, {n} cases, {in_flight} in flight, 200 ms (ideal {ideal:.2f} s)"
         show(line(name, rounds, 1, "{:.2f} s", limit))
@@ -181,12 +181,13 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[
 def child(program: str, *arguments: object) -> float:
     """Run a program in a process of its own and return the number it prints."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)  # noqa: S603
-    return float(done.stdout)
+    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)  # noqa: S603
+    return float(process.stdout)
 
 
 def compare_memory(url: str, n: int) -> None:
-    small, large = child(MEMORY, 1000, url), child(MEMORY, n, url)
+    small = child(MEMORY, 1000, url)
+    large = child(MEMORY, n, url)
     name = f"peak memory, {n:,} rows against 1,000"
     show(Line(name, f"{small:.1f} MB", f"{large:.1f} MB", large / small, 1.2))
 
@@ -213,10 +214,10 @@ PYDANTIC = "from pydantic import BaseModel\nclass One(BaseModel):\n    number: i
 def measure_import() -> None:
     """Compare the CPU time of importing with that of pydantic and one model, which any user of it has."""
     program = "from time import process_time as t; start = t()\n{}\nprint(t() - start)"
-    rounds = [
-        (child(program.format(PYDANTIC)), child(program.format("import groundjudge")))
-        for _ in range(2 * ROUNDS)
-    ]
+    rounds: list[tuple[float, float]] = []
+    for _ in range(2 * ROUNDS):
+        pydantic_seconds = child(program.format(PYDANTIC))
+        rounds.append((pydantic_seconds, child(program.format("import groundjudge"))))
     show(line("import groundjudge, CPU time against pydantic's", rounds, 1, "{:.3f} s", 2.0))
 
 
@@ -224,11 +225,15 @@ def measure_prompt_prefix() -> None:
     """Measure the share of a prompt that is the same for all cases, which providers can cache."""
     for name in JUDGES:
         judge = load(name, model="offline")
-        cases = [next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}]
-        one, two = (
-            "".join(message["content"] for message in judge.rubric.ask(case).messages) for case in cases
-        )
-        share = next(at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b) / len(one)
+        prompts: list[str] = []
+        for case in (next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}):
+            messages = judge.rubric.ask(case).messages
+            prompts.append("".join(message["content"] for message in messages))
+        first_prompt, second_prompt = prompts
+        n_equal = 0
+        while first_prompt[n_equal] == second_prompt[n_equal]:
+            n_equal += 1
+        share = n_equal / len(first_prompt)
         show(Line(f"prompt prefix, {name} (at least 50 %)", "", f"{share:.0%}", 0.5 / share, 1.0))
 
 

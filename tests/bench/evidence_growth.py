@@ -179,9 +179,13 @@ def measure_long_quotes() -> None:
         "the slowest response of 200 kB": lambda long: lambda: compare_sentences([f"ab{long[:60]}c"], long),
     }
     for name, prepare in prepared.items():
-        times = {piece: seconds(prepare(piece * (LONGEST_QUOTE // len(piece)))) for piece in PIECES}
-        piece, slowest = max(times.items(), key=lambda measured: measured[1])
-        show(name, f"{piece!r}: {slowest:.3f} s", slowest / HIGHEST_SECONDS, 1.0)
+        times: dict[str, float] = {}
+        for piece in PIECES:
+            long_text = piece * (LONGEST_QUOTE // len(piece))
+            times[piece] = seconds(prepare(long_text))
+        slowest_piece = max(times, key=lambda piece: times[piece])
+        slowest = times[slowest_piece]
+        show(name, f"{slowest_piece!r}: {slowest:.3f} s", slowest / HIGHEST_SECONDS, 1.0)
 
 
 def scorecards() -> dict[str, tuple[list[str], str]]:

@@ -49,11 +49,12 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.received += data
-        head, found, body = self.received.partition(b"\r\n\r\n")
-        if not found or len(body) < _length(head):
+        head, end_of_head, body = self.received.partition(b"\r\n\r\n")
+        if not end_of_head or len(body) < _length(head):
             return
         self.received = b""
-        _, milliseconds, judge, *_ = head.split(b" ", 2)[1].decode().split("/")
+        path = head.split(b" ", 2)[1].decode()
+        _, milliseconds, judge, *_ = path.split("/")
         answer = response(judge, number_in(body))
         asyncio.get_running_loop().call_later(int(milliseconds) / 1000, self.send, answer)
 

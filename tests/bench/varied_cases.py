@@ -52,10 +52,10 @@ class Varied:
         """What a model answers about the case, in the format of the judge."""
         if judge == "groundedness":
             return REASONED
-        return "\n".join(
-            f"Statement Sentence: {statement}\nSupporting Evidence: {quote}\nScore: 9"
-            for statement, quote in zip(self.statements, self.quotes, strict=True)
-        )
+        blocks: list[str] = []
+        for statement, quote in zip(self.statements, self.quotes, strict=True):
+            blocks.append(f"Statement Sentence: {statement}\nSupporting Evidence: {quote}\nScore: 9")
+        return "\n".join(blocks)
 
 
 @lru_cache(maxsize=KEPT)
@@ -77,8 +77,8 @@ def rows(n: int, words: int = CONTEXT_WORDS) -> Iterator[dict[str, Any]]:
 
 def number_in(request: bytes) -> int:
     """The number of the case that a request is about."""
-    found = NUMBERED.search(request)
-    return int(found[1]) if found else 0
+    number = NUMBERED.search(request)
+    return int(number[1]) if number else 0
 
 
 def _sentences(random: Random, words: int) -> Iterator[str]:

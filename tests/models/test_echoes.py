@@ -1,7 +1,7 @@
 """No key in verdicts, errors, tracebacks and logs, wherever it was given and however an endpoint repeats it.
 
-Each echo shows the key in all its forms at once. The soak tests show each form for itself: what stands beside it
-could be the reason why it was found.
+Each echo shows the key in all its forms at once. The soak tests show each form for itself: what stands beside
+it could be the reason why it was recognised.
 """
 
 from __future__ import annotations
