@@ -36,13 +36,17 @@ Make = Callable[..., Any]
 DeepEvalOpenAI: Any = getattr(deepeval_models, "OpenAIModel", None) or deepeval_models.GPTModel
 
 
-def made(kind: Any, **own: Any) -> Make:
-    return lambda **settings: kind(**{"api_key": "k-123456", **own, **settings})
+def maker(kind: Any, **usual_settings: Any) -> Make:
+    """A function from settings to an object of a class, with a key and usual settings too."""
+    return lambda **settings: kind(**{"api_key": "k-123456", **usual_settings, **settings})
 
 
 def client_of(kind: Any) -> Make:
-    there = {"azure_endpoint": "http://a", "api_version": "1"}
-    make = made(kind, **(there if "Azure" in kind.__name__ else {"base_url": "http://a"}))
+    """A function that makes a client and the name of a model."""
+    endpoint = {"base_url": "http://a"}
+    if "Azure" in kind.__name__:
+        endpoint = {"azure_endpoint": "http://a", "api_version": "1"}
+    make = maker(kind, **endpoint)
     return lambda **settings: (make(**settings), "m")
 
 
@@ -50,14 +54,18 @@ def http(**settings: Any) -> Any:
     return client_of(openai.OpenAI)(http_client=openai.DefaultHttpxClient(**settings))
 
 
-groq, anthropic = made(ChatGroq, model="m"), made(ChatAnthropic, model="m")
-deepeval = made(DeepEvalOpenAI, model="gpt-4o")
+groq = maker(ChatGroq, model="m")
+anthropic = maker(ChatAnthropic, model="m")
+deepeval = maker(DeepEvalOpenAI, model="gpt-4o")
 CHAT: list[dict[str, Any]] = [
     *({"model": "m-2"}, {"base_url": "http://b"}, {"temperature": 0.1}, {"stop": ["x"]}),
     *({"model_kwargs": {"seed": 1}}, {"model_kwargs": {"seed": 2}}),
-    *({"model_kwargs": {"extra_body": {"metadata": {"tags": [where]}}}} for where in ("eu", "us")),
+    {"model_kwargs": {"extra_body": {"metadata": {"tags": ["eu"]}}}},
+    {"model_kwargs": {"extra_body": {"metadata": {"tags": ["us"]}}}},
     *({"model_kwargs": {"output_key": "verdict"}}, {"model_kwargs": {"stop_token": "<end>"}}),
-    *({"model_kwargs": {"prefix": f"You are a basic {who}"}} for who in ("assistant", "reviewer")),
+    # "basic" and a word behind it look like a password
+    {"model_kwargs": {"prefix": "You are a basic assistant"}},
+    {"model_kwargs": {"prefix": "You are a basic reviewer"}},
     *({"default_headers": {"x-route": "a"}}, {"default_headers": {"x-route": "b"}}),
     {"default_query": {"deployment": "a"}},
     {"client": openai.OpenAI(api_key="k", base_url="http://c").chat.completions},
@@ -102,26 +110,59 @@ def identity(model: Any) -> str:
 
 @pytest.mark.parametrize(("make", "table"), PROVIDERS.values(), ids=PROVIDERS)
 def test_models_with_other_settings_are_told_apart(make: Make, table: list[dict[str, Any]]) -> None:
-    found = [identity(make(**settings)) for settings in table]
-    assert all(found)
-    assert len({*found}) == len(table)
-    assert found == [identity(make(**settings)) for settings in table]
+    identities = [identity(make(**settings)) for settings in table]
+    assert all(identities)
+    assert len({*identities}) == len(table)
+    assert identities == [identity(make(**settings)) for settings in table]
 
 
 @pytest.mark.parametrize(
     ("make", "one", "other"),
     [
-        (groq, {}, {"api_key": "k-654321"}),
-        (groq, {}, {"verbose": True, "callbacks": [], "tags": ["t"], "metadata": {"a": 1}, "cache": False}),
-        (groq, {"default_headers": {"Authorization": "one"}}, {"default_headers": {"Authorization": "two"}}),
-        (anthropic, {}, {"api_key": "k-654321", "verbose": True}),
-        (deepeval, {}, {"api_key": "k-654321"}),
-        (client_of(openai.AsyncOpenAI), {}, {"api_key": "k-654321", "timeout": 9, "max_retries": 7}),
-        (client_of(openai.AzureOpenAI), {}, {"api_key": "k-654321", "timeout": 9, "max_retries": 7}),
-        (partial(OpenAIModel, "m", base_url="http://a"), {}, {"api_key": "k-654321", "timeout": 9}),
-        *(
-            (make, {"base_url": "http://user:first@a/v1"}, {"base_url": "http://user:second@a/v1"})
-            for make in (client_of(openai.OpenAI), partial(OpenAIModel, "m"))
+        pytest.param(groq, {}, {"api_key": "k-654321"}, id="key of a chat model"),
+        pytest.param(
+            groq,
+            {},
+            {"verbose": True, "callbacks": [], "tags": ["t"], "metadata": {"a": 1}, "cache": False},
+            id="tracing of a chat model",
+        ),
+        pytest.param(
+            groq,
+            {"default_headers": {"Authorization": "one"}},
+            {"default_headers": {"Authorization": "two"}},
+            id="header with a key",
+        ),
+        pytest.param(anthropic, {}, {"api_key": "k-654321", "verbose": True}, id="key of another provider"),
+        pytest.param(deepeval, {}, {"api_key": "k-654321"}, id="key of DeepEval"),
+        pytest.param(
+            client_of(openai.AsyncOpenAI),
+            {},
+            {"api_key": "k-654321", "timeout": 9, "max_retries": 7},
+            id="key, timeout and retries of a client",
+        ),
+        pytest.param(
+            client_of(openai.AzureOpenAI),
+            {},
+            {"api_key": "k-654321", "timeout": 9, "max_retries": 7},
+            id="key, timeout and retries of Azure's client",
+        ),
+        pytest.param(
+            partial(OpenAIModel, "m", base_url="http://a"),
+            {},
+            {"api_key": "k-654321", "timeout": 9},
+            id="key and timeout of an endpoint",
+        ),
+        pytest.param(
+            client_of(openai.OpenAI),
+            {"base_url": "http://user:first@a/v1"},
+            {"base_url": "http://user:second@a/v1"},
+            id="password in a client's URL",
+        ),
+        pytest.param(
+            partial(OpenAIModel, "m"),
+            {"base_url": "http://user:first@a/v1"},
+            {"base_url": "http://user:second@a/v1"},
+            id="password in an endpoint's URL",
         ),
     ],
 )
@@ -136,10 +177,12 @@ def test_headers_from_the_environment_and_settings_that_change_tell_models_apart
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chat = groq()
-    model, before = as_model(chat), [identity(chat), identity(OpenAIModel("m"))]
+    model = as_model(chat)
+    identities_before = {identity_of(model), identity(OpenAIModel("m"))}
     chat.temperature = 0.9
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-route: a")
-    assert not {*before} & {identity_of(model), identity(OpenAIModel("m"))}
+    identities_after = {identity_of(model), identity(OpenAIModel("m"))}
+    assert not identities_before & identities_after
 
 
 TWICE = """
@@ -151,16 +194,16 @@ for model in (groq(), anthropic(), deepeval(), client_of(openai.OpenAI)()):
 
 @pytest.mark.soak
 def test_two_processes_find_the_same_identities() -> None:
-    one, other = (
-        subprocess.check_output(  # noqa: S603  this very Python
+    outputs: list[list[bytes]] = []
+    for seed in ("1", "2"):
+        output = subprocess.check_output(  # noqa: S603  this very Python
             [sys.executable, "-c", TWICE],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
             cwd=Path(__file__).parent,
-        ).splitlines()
-        for seed in ("1", "2")
-    )
-    assert one == other
-    assert len(one) == 4
+        )
+        outputs.append(output.splitlines())
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) == 4
 
 
 class Answering:
@@ -214,7 +257,7 @@ class Client:
         self.create = lambda **_: {"choices": [{"message": {"content": f"<S2>{score}</S2>"}}]}
 
 
-UNTOLD: dict[str, Callable[[int], Any]] = {
+WITHOUT_IDENTITY: dict[str, Callable[[int], Any]] = {
     "function": lambda score: lambda _: f"<S2>{score}</S2>",
     "bound method": lambda score: Answering(score).ask,
     "object": Answering,
@@ -229,35 +272,50 @@ UNTOLD: dict[str, Callable[[int], Any]] = {
 }
 
 
-@pytest.mark.parametrize("make", UNTOLD.values(), ids=UNTOLD)
+@pytest.mark.parametrize("make", WITHOUT_IDENTITY.values(), ids=WITHOUT_IDENTITY)
 def test_what_cannot_be_told_apart_is_asked_each_time_after_a_warning(make: Make, tmp_path: Path) -> None:
-    found: list[float | None] = []
+    values: list[float | None] = []
     for score in (5, 1, 5):
         model = make(score)
         with pytest.warns(RuntimeWarning, match="not cached.*attribute `identity`"):
             cached = CachedModel(model, tmp_path / "c")
         assert identity(model) == ""
-        found.append(load("groundedness", model=cached).judge(ROW).value)
-    assert found == [5, 1, 5]
+        values.append(load("groundedness", model=cached).judge(ROW).value)
+    assert values == [5, 1, 5]
 
 
-@pytest.mark.parametrize("setting", [httpx.Client(), lambda: 3, iter("a"), partial(print)])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param(httpx.Client(), id="client of HTTP"),
+        pytest.param(lambda: 3, id="function"),
+        pytest.param(iter("a"), id="iterator"),
+        pytest.param(partial(print), id="partial"),
+    ],
+)
 def test_settings_that_cannot_be_compared_tell_nothing(setting: object) -> None:
     assert identity(groq(model_kwargs={"x": setting})) == ""
 
 
-@pytest.mark.parametrize("make", [Answering, OwnLLM, lambda *own: Answering(*own).ask])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(Answering, id="object"),
+        pytest.param(OwnLLM, id="model of DeepEval's kind"),
+        pytest.param(lambda *own: Answering(*own).ask, id="bound method"),
+    ],
+)
 def test_code_of_your_own_says_what_it_is(make: Make, tmp_path: Path) -> None:
-    judges = [
-        load("groundedness", model=CachedModel(make(score, text), tmp_path / "c"))
-        for score, text in ((5, "a"), (1, "a"), (1, "b"))
-    ]
-    assert [judge.judge(ROW).value for judge in judges] == [5, 5, 1]
+    values: list[float | None] = []
+    for score, own_identity in ((5, "a"), (1, "a"), (1, "b")):
+        model = CachedModel(make(score, own_identity), tmp_path / "c")
+        values.append(load("groundedness", model=model).judge(ROW).value)
+    assert values == [5, 5, 1], "the second one is the first, as far as it says"
 
 
-@pytest.mark.parametrize("said", ["", None, 3])
-def test_an_identity_that_is_no_text_tells_nothing(said: Any) -> None:
-    assert identity(Answering(3, said)) == ""
+@pytest.mark.parametrize("no_identity", ["", None, 3])
+def test_an_identity_that_is_no_text_tells_nothing(no_identity: Any) -> None:
+    assert identity(Answering(3, no_identity)) == ""
     assert identity(ScriptedModel(GOOD)) == ""
 
 

@@ -72,8 +72,9 @@ def test_probabilities_come_through_clients_objects_and_functions() -> None:
 
     create = SimpleNamespace(create=answer)
     with StandIn([FOUR]) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
-        given: list[Any] = [(client, "m"), (SimpleNamespace(chat=SimpleNamespace(completions=create)), "m")]
-        for model in (*given, answer):
+        own_client = SimpleNamespace(chat=SimpleNamespace(completions=create))
+        models: list[Any] = [(client, "m"), (own_client, "m"), answer]
+        for model in models:
             assert_weighted(load_one("groundedness", model=model, weighted=True).judge(ROW))
 
 
@@ -93,11 +94,17 @@ def left_out(port: int, what: str) -> str:
 @pytest.mark.parametrize(
     "refusal",
     [
-        refuses("logprobs"),
-        Status(403, "You are not allowed to request logprobs from this model", "invalid_request_error"),
-        Status(400, "top_logprobs must be at most 5"),
-        Status(400, "Logprobs is not enabled for models/m"),
-        Status(422, body={"detail": [{"loc": ["body", "top_logprobs"]}]}),
+        pytest.param(refuses("logprobs"), id="unsupported parameter"),
+        pytest.param(
+            Status(403, "You are not allowed to request logprobs from this model", "invalid_request_error"),
+            id="forbidden, as at OpenAI",
+        ),
+        pytest.param(Status(400, "top_logprobs must be at most 5"), id="too many candidates"),
+        pytest.param(Status(400, "Logprobs is not enabled for models/m"), id="not enabled, as at Google"),
+        pytest.param(
+            Status(422, body={"detail": [{"loc": ["body", "top_logprobs"]}]}),
+            id="location in a detail, as of pydantic",
+        ),
     ],
 )
 def test_refused_probabilities_are_left_out_at_once_and_from_then_on(
@@ -113,7 +120,14 @@ def test_refused_probabilities_are_left_out_at_once_and_from_then_on(
     assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "refuses")]
 
 
-@pytest.mark.parametrize("logprobs", [None, {"content": None}, {"tokens": ["<"], "token_logprobs": [-0.1]}])
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        pytest.param(None, id="none"),
+        pytest.param({"content": None}, id="without content"),
+        pytest.param({"tokens": ["<"], "token_logprobs": [-0.1]}, id="in the shape of old completions"),
+    ],
+)
 def test_ignored_probabilities_are_asked_for_once(logprobs: Any, caplog: pytest.LogCaptureFixture) -> None:
     answer = Text(BARE.text, logprobs=logprobs)
     with StandIn([answer]) as server, caplog.at_level(logging.WARNING, "groundjudge"):
@@ -125,19 +139,23 @@ def test_ignored_probabilities_are_asked_for_once(logprobs: Any, caplog: pytest.
 
 
 def test_probabilities_that_the_user_asks_for_are_sent_though_ignored() -> None:
-    own = {"logprobs": True, "top_logprobs": 5}
+    parameters = {"logprobs": True, "top_logprobs": 5}
     with StandIn([BARE]) as server:
-        judge = judge_at(server, parameters=own)
+        judge = judge_at(server, parameters=parameters)
         for _ in range(2):
             assert_plain(judge.judge(ROW))
-    assert [{name: body[name] for name in own} for body in server.bodies] == [own, own]
+    assert len(server.bodies) == 2
+    for body in server.bodies:
+        assert {name: body[name] for name in parameters} == parameters
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        Status(401, "Incorrect API key provided"),
-        Status(403, "temperature is not allowed on your plan"),
+        pytest.param(Status(401, "Incorrect API key provided"), id="wrong key"),
+        pytest.param(
+            Status(403, "temperature is not allowed on your plan"), id="another parameter is forbidden"
+        ),
     ],
 )
 def test_other_rejection_stays_an_error(answer: Answer) -> None:
@@ -173,8 +191,8 @@ class Settings(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ARG002
         self.calls.append((self.logprobs, self.top_logprobs))
-        told = {"logprobs": FOUR.logprobs if self.logprobs else None, "finish_reason": "stop"}
-        message = AIMessage(FOUR.text or "", response_metadata=told)
+        metadata = {"logprobs": FOUR.logprobs if self.logprobs else None, "finish_reason": "stop"}
+        message = AIMessage(FOUR.text or "", response_metadata=metadata)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
@@ -187,16 +205,24 @@ def test_langchain_model_with_the_fields_is_asked_for_probabilities() -> None:
 EXAMPLE = Path(__file__).parents[2] / "examples" / "yes_no.prompty"
 
 
-@pytest.mark.parametrize(("said", "score"), [("Yes", 0.8), ("No", 0.8), ("No", 0.3)])
+@pytest.mark.parametrize(
+    ("label", "score"),
+    [
+        pytest.param("Yes", 0.8, id="probable Yes"),
+        pytest.param("No", 0.8, id="No, though Yes is more probable"),
+        pytest.param("No", 0.3, id="probable No"),
+    ],
+)
 def test_yes_or_no_of_a_model_trained_for_grounding_is_scored_by_its_probability(
-    said: str, score: float
+    label: str, score: float
 ) -> None:
     shares = {"Yes": score, "No": 1 - score}
-    pieces: list[Piece] = [{said: shares[said], **shares}, "<|im_end|>"]
-    with StandIn([Text(said, logprobs=logprobs_of(pieces))]) as server:
+    sampled_first = {label: shares[label], **shares}
+    pieces: list[Piece] = [sampled_first, "<|im_end|>"]
+    with StandIn([Text(label, logprobs=logprobs_of(pieces))]) as server:
         judge: Judge = load(EXAMPLE, model=OpenAIModel("m", base_url=server.url), weighted=True)
         verdict = judge.judge({"context": "The ferry sails at nine.", "response": "It sails at nine."})
-    assert verdict.label == said.lower()
+    assert verdict.label == label.lower()
     assert math.isclose(verdict.score or 0, score)
     assert verdict.passed is (score > 0.5)
     (message,) = server.bodies[0]["messages"]

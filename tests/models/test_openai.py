@@ -78,10 +78,21 @@ def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"top_k": 3, "chat_template_kwargs": {"enable_thinking": False}, "temperature": 0},
-        {"response_format": {"type": "json_object"}, "seed": 1, "stop": ["a"]},
-        {"extra_body": {"a": 1}, "timeout": 3, "extra_headers": {"a": "b"}},
-        {"provider": {"order": ["a"]}, "n": 1, "self": 1},
+        pytest.param(
+            {"top_k": 3, "chat_template_kwargs": {"enable_thinking": False}, "temperature": 0},
+            id="parameters that the client does not know",
+        ),
+        pytest.param(
+            {"response_format": {"type": "json_object"}, "seed": 1, "stop": ["a"]},
+            id="parameters that the client knows",
+        ),
+        pytest.param(
+            {"extra_body": {"a": 1}, "timeout": 3, "extra_headers": {"a": "b"}},
+            id="parameters named as options of the client",
+        ),
+        pytest.param(
+            {"provider": {"order": ["a"]}, "n": 1, "self": 1}, id="parameters named as other arguments"
+        ),
     ],
 )
 def test_request_is_sent_unchanged(parameters: dict[str, Any]) -> None:
@@ -91,23 +102,44 @@ def test_request_is_sent_unchanged(parameters: dict[str, Any]) -> None:
     assert server.bodies == [{"model": "m", "messages": MESSAGES, **parameters}] * len(models)
 
 
-OUTCOMES: list[tuple[Answer, Reply | str]] = [
-    (Text("fine"), Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in")),
-    (Text("東京", "length", None), Reply("東京", "length", None, "stand-in")),
-    (Text(None, refusal="I won't", usage=None), Reply("", "stop", None, "stand-in", "I won't")),
-    (
+OUTCOMES = [
+    pytest.param(
+        Text("fine"),
+        Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in"),
+        id="completion",
+    ),
+    pytest.param(
+        Text("東京", "length", None),
+        Reply("東京", "length", None, "stand-in"),
+        id="completion cut off, without usage",
+    ),
+    pytest.param(
+        Text(None, refusal="I won't", usage=None),
+        Reply("", "stop", None, "stand-in", "I won't"),
+        id="refusal",
+    ),
+    pytest.param(
         Raw(b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3}, "model": 4}'),
         Reply("a", usage=Usage(prompt_tokens=3)),
+        id="completion with parts missing or of other types",
     ),
-    (Status(401, "bad key"), "auth: bad key"),
-    (Status(403, "not yours"), "auth: not yours"),
-    (Status(402, "no credits"), "quota: no credits"),
-    (Status(429, "You exceeded your quota", "insufficient_quota"), "quota: exceeded"),
-    (Status(404, "no such model"), "not_found: no such model"),
-    (Status(422, "what?"), "bad_request: what?"),
-    (Status(400, body=[{"error": {"message": "no"}}]), "bad_request: 400: no"),
-    (Status(400, body={"error": "no"}), "bad_request: 400: no"),
-    (Status(400, body={"detail": "no"}), "bad_request: no"),
+    pytest.param(Status(401, "bad key"), "auth: bad key", id="401: wrong key"),
+    pytest.param(Status(403, "not yours"), "auth: not yours", id="403: not allowed"),
+    pytest.param(Status(402, "no credits"), "quota: no credits", id="402: no credits"),
+    pytest.param(
+        Status(429, "You exceeded your quota", "insufficient_quota"),
+        "quota: exceeded",
+        id="429: used-up quota",
+    ),
+    pytest.param(Status(404, "no such model"), "not_found: no such model", id="404: unknown model"),
+    pytest.param(Status(422, "what?"), "bad_request: what?", id="422: bad request"),
+    pytest.param(
+        Status(400, body=[{"error": {"message": "no"}}]),
+        "bad_request: 400: no",
+        id="error in a list, as Google sends it",
+    ),
+    pytest.param(Status(400, body={"error": "no"}), "bad_request: 400: no", id="error that is a text"),
+    pytest.param(Status(400, body={"detail": "no"}), "bad_request: no", id="body with a detail"),
 ]
 
 
@@ -164,11 +196,13 @@ def test_status_200_without_a_completion_is_a_server_error(
 # Retries
 
 
-TRANSIENT: list[tuple[Answer, str]] = [
-    (Status(429, retry_after=SOON), "rate_limited"),
-    *((Status(status, retry_after=SOON), "server") for status in (500, 409)),
-    (Status(408, retry_after=SOON), "timeout"),
-    *((Cut(), "connection"), (Hang(), "timeout")),
+TRANSIENT = [
+    pytest.param(Status(429, retry_after=SOON), "rate_limited", id="rate limit"),
+    pytest.param(Status(500, retry_after=SOON), "server", id="server error 500"),
+    pytest.param(Status(409, retry_after=SOON), "server", id="conflict 409"),
+    pytest.param(Status(408, retry_after=SOON), "timeout", id="timeout 408"),
+    pytest.param(Cut(), "connection", id="connection closed"),
+    pytest.param(Hang(), "timeout", id="no response"),
 ]
 
 
@@ -213,7 +247,13 @@ TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [(300, 300), pytest.param(TOMORROW, 86_400, id="tomorrow"), (-5, 0), ("nan", None), ("soon", None)],
+    [
+        pytest.param(300, 300, id="seconds"),
+        pytest.param(TOMORROW, 86_400, id="date"),
+        pytest.param(-5, 0, id="negative"),
+        pytest.param("nan", None, id="not a number"),
+        pytest.param("soon", None, id="word"),
+    ],
 )
 def test_retry_after_is_seconds_or_a_date_and_ignored_if_meaningless(said: Any, seconds: Any) -> None:
     with StandIn([Status(429, retry_after=said)]) as server:
@@ -228,8 +268,8 @@ def test_parameters_that_are_not_json_are_an_error() -> None:
 
 async def test_cancelled_call_ends_at_once() -> None:
     with StandIn([Hang()]) as server:
-        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=1000, max_retries=0)
-        for model in (model_at(server, timeout=1000), OpenAIModel("m", client=given)):
+        client = openai.OpenAI(base_url=server.url, api_key="k", timeout=1000, max_retries=0)
+        for model in (model_at(server, timeout=1000), OpenAIModel("m", client=client)):
             with pytest.raises(TimeoutError):  # and not after 1000 s: pytest's timeout is shorter
                 await asyncio.wait_for(model.acomplete(request()), 0.1)
 
@@ -247,19 +287,40 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
 @pytest.mark.parametrize(
     ("refusals", "sent"),
     [
-        ([refuses("temperature")], {"top_p": 1, "max_tokens": 100}),
-        ([refuses("max_tokens", NEW)], {"temperature": 0, "top_p": 1, NEW: 100}),
-        ([refuses("max_tokens")], {"temperature": 0, "top_p": 1}),
-        ([refuses("max_tokens", NEW), refuses(NEW)], {"temperature": 0, "top_p": 1}),
-        ([ANTHROPIC], {"temperature": 0, "max_tokens": 100}),
-        ([Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}),
-        ([Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}),
-        ([NO_FORMAT], PARAMETERS),
+        pytest.param([refuses("temperature")], {"top_p": 1, "max_tokens": 100}, id="temperature"),
+        pytest.param(
+            [refuses("max_tokens", NEW)],
+            {"temperature": 0, "top_p": 1, NEW: 100},
+            id="max_tokens, with its new name",
+        ),
+        pytest.param(
+            [refuses("max_tokens")], {"temperature": 0, "top_p": 1}, id="max_tokens, without a new name"
+        ),
+        pytest.param(
+            [refuses("max_tokens", NEW), refuses(NEW)],
+            {"temperature": 0, "top_p": 1},
+            id="max_tokens and its new name too",
+        ),
+        pytest.param(
+            [ANTHROPIC],
+            {"temperature": 0, "max_tokens": 100},
+            id="temperature and top_p together, as at Anthropic",
+        ),
+        pytest.param(
+            [Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}, id="unknown name, as at Google"
+        ),
+        pytest.param(
+            [Status(422, body=PYDANTIC)],
+            {"temperature": 0, "max_tokens": 100},
+            id="extra input, as of pydantic",
+        ),
+        pytest.param([NO_FORMAT], PARAMETERS, id="type of response_format"),
     ],
 )
 def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[str, Any]) -> None:
-    more = {"response_format": {"type": "json_object"}} if sent is PARAMETERS else {}
-    parameters: dict[str, Any] = {**PARAMETERS, **more}
+    parameters = dict(PARAMETERS)
+    if sent is PARAMETERS:  # what is refused is none of these
+        parameters["response_format"] = {"type": "json_object"}
     asked = request(**parameters)
     for number in range(3):
         with StandIn([*refusals, "fine"]) as server, each_model(server) as models:
@@ -275,11 +336,17 @@ def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[st
 @pytest.mark.parametrize(
     ("answer", "n_requests"),
     [
-        (Status(400, VLLM), 1),
-        (Status(400, "Invalid 'temperature': above maximum", param="temperature"), 1),
-        (refuses("logprobs"), 1),  # which was not sent
-        (Status(400, "images are not supported", param="messages"), 1),
-        (refuses("temperature"), 2),  # left out, and refused again: it is remembered only if it helped
+        pytest.param(Status(400, VLLM), 1, id="prompt too long"),
+        pytest.param(
+            Status(400, "Invalid 'temperature': above maximum", param="temperature"),
+            1,
+            id="value out of range",
+        ),
+        pytest.param(refuses("logprobs"), 1, id="parameter that was not sent"),
+        pytest.param(Status(400, "images are not supported", param="messages"), 1, id="content of messages"),
+        pytest.param(
+            refuses("temperature"), 2, id="parameter refused again when left out"
+        ),  # left out, and refused again: it is remembered only if it helped
     ],
 )
 def test_other_bad_request_changes_no_parameter(answer: Answer, n_requests: int) -> None:
@@ -328,7 +395,11 @@ def test_endpoint_and_key_come_from_the_environment_at_the_first_request(
 
 @pytest.mark.parametrize(
     ("url", "code"),
-    [("127.0.0.1:1/v1", "connection"), ("http://here:port", "no_endpoint"), ("nowhere", "connection")],
+    [
+        pytest.param("127.0.0.1:1/v1", "connection", id="without a scheme"),
+        pytest.param("http://here:port", "no_endpoint", id="port that is no number"),
+        pytest.param("nowhere", "connection", id="word"),
+    ],
 )
 def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
     error = error_of(OpenAIModel("m", base_url=url, max_retries=0))
@@ -363,8 +434,9 @@ async def ask_twice_and_close(model: OpenAIModel) -> Reply:
 def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> None:
     azure = "Azure" in kind
     with StandIn() as server:
-        there = {"azure_endpoint": server.root, "api_version": "2025-01-01"}
-        settings = there if azure else {"base_url": server.url}
+        settings = {"base_url": server.url}
+        if azure:
+            settings = {"azure_endpoint": server.root, "api_version": "2025-01-01"}
 
         def make_model() -> OpenAIModel:
             return OpenAIModel("m", client=getattr(openai, kind)(api_key="k", **settings))
@@ -473,7 +545,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[openai.AsyncOpenAI]:
 
 
 def test_each_loop_has_one_client_which_is_closed_with_it(built: list[openai.AsyncOpenAI]) -> None:
-    async def five(model: OpenAIModel) -> None:
+    async def ask_ten_times(model: OpenAIModel) -> None:
         for _ in range(5):
             await model.acomplete(request())
         await asyncio.gather(*(model.acomplete(request()) for _ in range(5)))
@@ -481,7 +553,7 @@ def test_each_loop_has_one_client_which_is_closed_with_it(built: list[openai.Asy
     with StandIn() as server:
         model = model_at(server)
         for number in (1, 2):
-            asyncio.run(five(model))
+            asyncio.run(ask_ten_times(model))
             assert [client.is_closed() for client in built] == [True] * number
 
 

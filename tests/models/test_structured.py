@@ -30,9 +30,9 @@ def judge_at(server: StandIn, **options: Any) -> Judge:
     return load_one("confidence_grounding", **{"model": model, **options})
 
 
-def kinds(sent: Sequence[Mapping[str, Any]]) -> list[str | None]:
+def kinds(bodies: Sequence[Mapping[str, Any]]) -> list[str | None]:
     """The type of response_format in each of these requests."""
-    return [each.get("response_format", {}).get("type") for each in sent]
+    return [body.get("response_format", {}).get("type") for body in bodies]
 
 
 SCHEMA, OBJECT = "json_schema", "json_object"
@@ -61,13 +61,15 @@ def test_first_request_is_free_text_and_the_second_carries_the_schema() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"structured": "reask"}, [None, SCHEMA]),
-        ({"structured": "never"}, [None, None]),
-        ({"max_reasks": 0}, [None]),
-        ({"max_reasks": 3}, [None, SCHEMA, OBJECT, None]),
-        ({"max_reasks": 2, "structured": "always"}, [SCHEMA, OBJECT, None]),
-        ({"reply": Tags()}, [None, None]),
-        ({"reply": Banded(), "structured": "always"}, [None, None]),
+        pytest.param({"structured": "reask"}, [None, SCHEMA], id="at the re-ask"),
+        pytest.param({"structured": "never"}, [None, None], id="never"),
+        pytest.param({"max_reasks": 0}, [None], id="no re-ask"),
+        pytest.param({"max_reasks": 3}, [None, SCHEMA, OBJECT, None], id="three re-asks"),
+        pytest.param({"max_reasks": 2, "structured": "always"}, [SCHEMA, OBJECT, None], id="always"),
+        pytest.param({"reply": Tags()}, [None, None], id="format without a schema"),
+        pytest.param(
+            {"reply": Banded(), "structured": "always"}, [None, None], id="format without a schema, always"
+        ),
     ],
 )
 def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expected: list[str | None]) -> None:
@@ -79,7 +81,11 @@ def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expecte
 
 @pytest.mark.parametrize("structured", ["reask", "always", "never"])
 @pytest.mark.parametrize(
-    "own", [{"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "o"}}]
+    "own",
+    [
+        pytest.param({"type": "json_object"}, id="any JSON"),
+        pytest.param({"type": "json_schema", "json_schema": {"name": "o"}}, id="schema"),
+    ],
 )
 def test_response_format_of_the_users_own_is_not_touched(structured: Any, own: dict[str, Any]) -> None:
     with StandIn([PROSE]) as server:
@@ -99,14 +105,14 @@ def test_unknown_way_is_refused() -> None:
 
 
 def refusing_after_prose(refusals: Mapping[str, Status]) -> Any:
-    """An endpoint that replies in prose to free text, in JSON to a re-ask, and refuses as told."""
+    """An endpoint that replies in prose to free text and in JSON to a re-ask, and refuses what is listed."""
 
-    def answered(body: dict[str, Any]) -> Answer:
+    def answer_to(body: dict[str, Any]) -> Answer:
         is_reask = len(body["messages"]) > 2
         answer: Answer = refusing(refusals, GOOD if is_reask else PROSE)(body)
         return answer
 
-    return answered
+    return answer_to
 
 
 REFUSED_SCHEMA = [None, SCHEMA, OBJECT, None, OBJECT]
@@ -116,15 +122,27 @@ REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
 @pytest.mark.parametrize(
     ("refusals", "expected", "told"),
     [
-        ({SCHEMA: NO_SCHEMA}, REFUSED_SCHEMA, "sent as json_object"),
-        ({SCHEMA: NO_SCHEMA, OBJECT: NO_JSON}, REFUSED_JSON, "left out"),
-        ({"response_format": refuses("response_format")}, REFUSED_JSON, "left out"),
-        *(
-            ({SCHEMA: Status(400, words)}, REFUSED_SCHEMA, "sent as json_object")
-            for words in (
-                "Unknown name \"strict\" at 'generation_config.response_schema'",
-                "Unable to generate parser: JSON schema error at #: unrecognized type x",
-            )
+        pytest.param({SCHEMA: NO_SCHEMA}, REFUSED_SCHEMA, "sent as json_object", id="schema refused"),
+        pytest.param(
+            {SCHEMA: NO_SCHEMA, OBJECT: NO_JSON}, REFUSED_JSON, "left out", id="schema and any JSON refused"
+        ),
+        pytest.param(
+            {"response_format": refuses("response_format")},
+            REFUSED_JSON,
+            "left out",
+            id="response_format refused by its name",
+        ),
+        pytest.param(
+            {SCHEMA: Status(400, "Unknown name \"strict\" at 'generation_config.response_schema'")},
+            REFUSED_SCHEMA,
+            "sent as json_object",
+            id="unknown name in the schema, as at Google",
+        ),
+        pytest.param(
+            {SCHEMA: Status(400, "Unable to generate parser: JSON schema error at #: unrecognized type x")},
+            REFUSED_SCHEMA,
+            "sent as json_object",
+            id="schema that cannot be parsed",
         ),
     ],
 )
@@ -174,9 +192,11 @@ def test_ignored_response_format_is_remembered(caplog: pytest.LogCaptureFixture)
 @pytest.mark.parametrize(
     "answer",
     [
-        f"Certainly:\n```json\n{GOOD}\n```",
-        '{"reasoning": "r", "score": 7}',
-        *(Text("{", "length"), Text("I cannot judge that.", "content_filter"), ""),
+        pytest.param(f"Certainly:\n```json\n{GOOD}\n```", id="JSON in a fence"),
+        pytest.param('{"reasoning": "r", "score": 7}', id="value out of range"),
+        pytest.param(Text("{", "length"), id="cut off"),
+        pytest.param(Text("I cannot judge that.", "content_filter"), id="filtered"),
+        pytest.param("", id="empty"),
     ],
 )
 def test_response_format_that_may_have_been_honoured_is_not_given_up(answer: Answer) -> None:
@@ -221,9 +241,11 @@ async def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, [None, None]),
-        ({"structured": "always"}, [SCHEMA, "json_object"]),
-        ({"parameters": {"response_format": {"type": "text"}}}, ["text", "text"]),
+        pytest.param({}, [None, None], id="by default"),
+        pytest.param({"structured": "always"}, [SCHEMA, "json_object"], id="always"),
+        pytest.param(
+            {"parameters": {"response_format": {"type": "text"}}}, ["text", "text"], id="the user's own"
+        ),
     ],
 )
 def test_function_gets_no_response_format_that_only_a_reask_would_add(
