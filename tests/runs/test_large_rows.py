@@ -138,7 +138,7 @@ def test_a_value_of_any_type_may_be_stored_once(values: list[Any]) -> None:
 
 
 def test_lists_of_too_many_items_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.runs.arrow.MOST_ITEMS", 99)
+    monkeypatch.setattr("groundjudge.runs.arrow.MOST_ENTRIES", 99)
     pq.write_table(pa.table({"context": in_lists(repeated("a", 100), [0, 100])}), tmp_path / "a.parquet")
     with pytest.raises(CaseError, match="smaller row groups"):
         read(tmp_path / "a.parquet")

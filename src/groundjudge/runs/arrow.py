@@ -26,7 +26,7 @@ from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import LARGEST_ROW, NOT_RENAMED, field_of_column, parse_list
+from groundjudge.runs.cells import LARGEST_ROW, USUAL_NAMES, field_of_column, parse_list
 from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows
 from groundjudge.verdict import Verdict
 
@@ -88,12 +88,12 @@ TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 BYTES_PER_ENTRY = 8
 """Bytes of an entry in a list of Python, besides its value."""
 
-MOST_ITEMS = 2**26
-"""Items that the lists of a column may have in one row group of a Parquet file. Equal ones are compressed
-to nothing, and those of a row are read together."""
+MOST_ENTRIES = 2**26
+"""The most entries that the lists of a column may have in one row group of a Parquet file. Its size does not
+limit them: equal entries are compressed to nothing, and those of a row are read together."""
 
 MOST_UNPACKED = 100
-"""A row group of a Parquet file unpacks to so many times its size. Texts reach a tenth of that."""
+"""How many times as large as in its file a row group may be in memory. Texts reach a tenth of that."""
 
 ALWAYS_READ = frozenset({*ALIASES, *RESERVED, "judges"})
 """What is read for any judge, under any name: the fields of a case, and keys with a meaning of their own."""
@@ -299,7 +299,7 @@ def _output_batches(
         numbered_verdicts: the verdicts, each with the position of its row, from 1.
         input_batches: the batches that were read; those whose verdicts are all there are removed.
     """
-    waiting: list[tuple[int, Verdict]] = []  # on rows of the first input batch
+    waiting: list[tuple[int, Verdict]] = []  # verdicts on rows of the first input batch, not yet yielded
     with closing(numbered_verdicts):
         try:
             for number, verdict in numbered_verdicts:
@@ -349,7 +349,10 @@ def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
 
 
 def rows_of(
-    batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE, renamed: Mapping[str, str] = NOT_RENAMED
+    batch: RecordBatch,
+    first: int = 1,
+    at_once: int = ROWS_AT_ONCE,
+    field_by_column: Mapping[str, str] = USUAL_NAMES,
 ) -> Iterator[Mapping[str, Any] | CaseError]:
     """Yield the rows of a record batch, or of a table.
 
@@ -360,7 +363,7 @@ def rows_of(
         batch: the batch.
         first: the number of its first row, which errors name.
         at_once: how many rows are turned into Python values at a time.
-        renamed: columns that are fields under other names; see `field_of_column`.
+        field_by_column: columns that are fields under other names; see `field_of_column`.
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
@@ -370,35 +373,37 @@ def rows_of(
         piece = batch.slice(start, at_once)
         number = first + start
         try:
-            yield from _convert_rows(piece, number, renamed)
+            yield from _convert_rows(piece, number, field_by_column)
         except CaseError as error:
             if at_once == 1:
                 yield error
             else:  # one of the rows has the error
-                yield from rows_of(piece, number, 1, renamed)
+                yield from rows_of(piece, number, 1, field_by_column)
 
 
-def _convert_rows(piece: RecordBatch, number: int, renamed: Mapping[str, str]) -> list[dict[str, Any]]:
+def _convert_rows(
+    piece: RecordBatch, number: int, field_by_column: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Convert the rows of a piece, of which the first has that number, into Python values.
 
     Raises:
         CaseError: `unreadable_row`: a column has a value that cannot be read.
     """
-    place = f"row {number}"
+    row_name = f"row {number}"
     size = sum(_size_of(column) for column in piece.columns)
     if size > LARGEST_ROW:
-        message = f"{place}: {size} bytes are more than the {LARGEST_ROW} that a row may have"
-        raise CaseError("unreadable_row", message, place)
+        message = f"{row_name}: {size} bytes are more than the {LARGEST_ROW} that a row may have"
+        raise CaseError("unreadable_row", message, row_name)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
-        field_name = field_of_column(field.name, renamed)
+        field_name = field_of_column(field.name, field_by_column)
         try:
             if pa.types.is_dictionary(field.type):
                 column = column.cast(field.type.value_type)  # noqa: PLW2901  the same values
             values = [_convert_value(value, field.type) for value in column.to_pylist()]
         except Exception as error:  # Arrow raises several kinds
-            message = f"{place}: the column {field.name!r}: {error}"
-            raise CaseError("unreadable_row", message, place) from error
+            message = f"{row_name}: the column {field.name!r}: {error}"
+            raise CaseError("unreadable_row", message, row_name) from error
         for row, value in zip(rows, values, strict=True):
             row[field.name] = parse_list(field_name, value) if isinstance(value, str) else value
     return rows
@@ -446,7 +451,7 @@ def _convert_value(value: Any, arrow_type: Any) -> Any:  # noqa: ANN401  whateve
 
 
 def parquet_rows(
-    path: Path, column: str | None = None, renamed: Mapping[str, str] = NOT_RENAMED
+    path: Path, column: str | None = None, field_by_column: Mapping[str, str] = USUAL_NAMES
 ) -> Iterator[Mapping[str, Any] | CaseError]:
     """Yield the rows of a file or folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
@@ -469,7 +474,7 @@ def parquet_rows(
     first = 1
     for file in files or [path]:
         for batch in _batches_of_file(file, column):
-            yield from rows_of(batch, first, renamed=renamed)
+            yield from rows_of(batch, first, field_by_column=field_by_column)
             first += batch.num_rows
 
 
@@ -517,8 +522,8 @@ def _check_size(row_group: Any, list_columns: Sequence[int], file: Path) -> None
     packed_size = 0
     for index in range(row_group.num_columns):
         packed_size += row_group.column(index).total_compressed_size
-    if n_entries > MOST_ITEMS:
-        fault = f"its lists have more than {MOST_ITEMS} items"
+    if n_entries > MOST_ENTRIES:
+        fault = f"its lists have more than {MOST_ENTRIES} items"
     elif row_group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed_size:
         fault = "it unpacks to gigabytes"
     else:

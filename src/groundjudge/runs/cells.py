@@ -23,20 +23,20 @@ LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
 )
 """The columns whose cells may hold a JSON list, each with the types that the entries of the list may have."""
 
-NOT_RENAMED: Mapping[str, str] = MappingProxyType({})
-"""All columns have usual names."""
+USUAL_NAMES: Mapping[str, str] = MappingProxyType({})
+"""Of no column is said which field it is: each goes by its name."""
 
 
-def field_of_column(column: str, renamed: Mapping[str, str] = NOT_RENAMED) -> str:
+def field_of_column(column: str, field_by_column: Mapping[str, str] = USUAL_NAMES) -> str:
     """Return what a column of a table holds: a field, or a key in lower case.
 
     Names are compared without regard to case.
 
     Args:
         column: its name.
-        renamed: columns that are fields, or keys, under other names -> the field or the key.
+        field_by_column: columns that are fields, or keys, under other names -> the field or the key.
     """
-    name = renamed.get(column, column)
+    name = field_by_column.get(column, column)
     return field_of(name) or name.casefold()
 
 

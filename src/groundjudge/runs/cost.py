@@ -114,7 +114,7 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
         fewest_calls = FIRST_VOTES
     set_limits = [limit for limit in limits if limit is not None]
     completion_tokens = None
-    if len(set_limits) == n_votes:
+    if len(set_limits) == n_votes:  # a vote without a limit can answer at any length
         completion_tokens = max(set_limits) * counts["n_calls"]
     return Estimate(
         judge=judge.name,

@@ -46,7 +46,7 @@ NOT_UTF8 = re.compile("[\ud800-\udfff]")
 """What bytes that are not UTF-8 become."""
 
 MAX_KEYS = 1000
-"""Keys that may be the rows' ids are not all remembered."""
+"""About how many different keys of rows are remembered: keys may be ids, of which each row has new ones."""
 
 TOO_LARGE = f"more than the {LARGEST_ROW} characters that a row may have"
 
@@ -60,7 +60,7 @@ EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
 
 ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "NULL", "null"})
-"""What exports write in the place of a value that is missing."""
+"""What exports write in place of a value that is missing."""
 
 
 def read_rows(
@@ -167,20 +167,23 @@ class CaseFile:
 
     def rows(self) -> Generator[FileRow, None, None]:
         """Yield the rows without counting them; see `read_rows`."""
-        places = Fields.of(self.fields, None)
+        checked_fields = Fields.of(self.fields, None)
         if self.encoding is not None:
             self._check_encoding(self.encoding)
-        if places.paths and can_read_again(self.path):  # a wrong path is reported before anything is judged
-            with closing(self._unplaced(places.paths)) as rows:
-                for _ in until_found(rows, places.paths, self._name):
+        paths = checked_fields.paths
+        # Where the file can be read twice, a wrong path is reported before anything is judged.
+        if paths and can_read_again(self.path):
+            with closing(self._rows_in_file(paths)) as rows_to_check:
+                for _ in until_found(rows_to_check, paths, self._name):
                     pass
-        unplaced = self._unplaced(places.paths)
-        checked = chain(until_found(unplaced, places.paths, self._name), unplaced)
-        for row in islice(checked, self.limit):
-            if isinstance(row, CaseError) or not places.paths:
+        rows = self._rows_in_file(paths)
+        # Of a pipe a wrong path is reported after its last row: `until_found` yields the rows while it looks.
+        all_rows = chain(until_found(rows, paths, self._name), rows)
+        for row in islice(all_rows, self.limit):
+            if isinstance(row, CaseError) or not paths:
                 yield row
             else:
-                yield places.in_flat_row(row)
+                yield checked_fields.in_flat_row(row)
 
     @property
     def source(self) -> Rows:
@@ -193,14 +196,14 @@ class CaseFile:
         """Count the rows to read, broken ones included; None for what can be read only once."""
         if not can_read_again(self.path):
             return None
-        return sum(1 for _ in islice(self._unplaced(), self.limit))
+        return sum(1 for _ in islice(self._rows_in_file(), self.limit))
 
     def lacks(self, name: str) -> bool:
         """Tell whether no row has the field, by any of its names, nor anything that may hold it."""
-        held_fields = {field_of_column(key) for key in self.keys}
+        fields_of_keys = {field_of_column(key) for key in self.keys}
         # Metadata and the sides of an exchange can hold any field.
-        holders = RESERVED - {"id"}
-        return held_fields.isdisjoint({field_of_column(name), *holders})
+        containers = RESERVED - {"id"}
+        return fields_of_keys.isdisjoint({field_of_column(name), *containers})
 
     def sources(self, case_id: str) -> Sequence[Document]:
         """Return the documents of a kept row, which the evidence of its verdicts points to."""
@@ -219,11 +222,11 @@ class CaseFile:
         """What error messages call the file."""
         return "stdin" if str(self.path) == STDIO else str(self.path)
 
-    def _unplaced(self, paths: FieldPaths = MappingProxyType({})) -> Generator[FileRow, None, None]:
+    def _rows_in_file(self, paths: FieldPaths = MappingProxyType({})) -> Generator[FileRow, None, None]:
         """Yield the rows as they are in the file; `paths` tell which columns of a table are fields."""
-        renamed = {column: field_name for field_name, column in paths.items()}
+        field_by_column = {column: field_name for field_name, column in paths.items()}
         if self._format == "parquet":
-            yield from self._parquet_rows(renamed)
+            yield from self._parquet_rows(field_by_column)
             return
         # The reader of tables needs line breaks as they are, those inside of cells too.
         newline = "" if self._format in DELIMITERS else "\n"
@@ -235,16 +238,16 @@ class CaseFile:
                 for number, entry in enumerate(entries, 1):
                     yield _object_or_error(entry, f"item {number}")
             else:
-                yield from _table_rows(text, self._format, renamed)
+                yield from _table_rows(text, self._format, field_by_column)
 
-    def _parquet_rows(self, renamed: Mapping[str, str]) -> Iterator[FileRow]:
+    def _parquet_rows(self, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
         is_stdin = str(self.path) == STDIO
         if not can_read_again(self.path) and (is_stdin or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
             raise CaseError("unreadable_file", message, str(self.path))
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
-        return parquet_rows(Path(self.path), renamed=renamed)
+        return parquet_rows(Path(self.path), field_by_column=field_by_column)
 
     @contextmanager
     def _text(self, newline: str) -> Generator[TextIO, None, None]:
@@ -295,16 +298,16 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
         yield row
 
 
-def _check_utf8(text: str, place: str = "") -> None:
+def _check_utf8(text: str, where: str = "") -> None:
     """Make sure that no byte of the text was escaped.
 
     Raises:
-        UnicodeDecodeError: it was not UTF-8; the place is added to the reason.
+        UnicodeDecodeError: it was not UTF-8; `where` is added to the reason.
     """
     try:
         text.encode(errors="surrogateescape").decode()
     except UnicodeDecodeError as error:
-        error.reason += place
+        error.reason += where
         raise
 
 
@@ -380,36 +383,37 @@ def _json_rows(text: TextIO) -> Iterator[FileRow]:
             yield _object_or_error(row, f"line {number}")
 
 
-def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> Iterator[FileRow]:
+def _table_rows(text: TextIO, kind: FileFormat, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
     """Yield the rows of a table.
 
     Args:
         text: the table.
         kind: "csv" or "tsv".
-        renamed: columns that are fields under other names; see `field_of_column`.
+        field_by_column: columns that are fields under other names; see `field_of_column`.
     """
     records = _records(text, kind)
-    place, header = next(records, ("line 1", [""]))
+    # A file without a record has no rows either: the default stands for its header.
+    row_name, header = next(records, ("line 1", [""]))
     if isinstance(header, CaseError):
         yield header
         return
     if len(header) > MOST_COLUMNS:
         reason = f"{len(header)} columns are more than the {MOST_COLUMNS} that a table may have"
-        yield _unreadable(place, reason)
+        yield _unreadable(row_name, reason)
         return
     names = [name.strip() for name in header]
-    # Spreadsheets export empty columns without a name; their cells are dropped.
+    # pandas writes its index as one or more columns without a name; `_row_of` drops their cells.
     repeated_name = find_duplicate(name for name in names if name)
     if repeated_name is not None:
-        yield _unreadable(place, f"the column {repeated_name!r} appears twice")
+        yield _unreadable(row_name, f"the column {repeated_name!r} appears twice")
         return
-    for place, record in records:
+    for row_name, record in records:
         if isinstance(record, CaseError):
             yield record
         elif len(record) > len(names):
-            yield _unreadable(place, f"{len(record)} cells, but the header has {len(names)}")
+            yield _unreadable(row_name, f"{len(record)} cells, but the header has {len(names)}")
         elif any(cell.strip() for cell in record):
-            yield _row_of(names, record, renamed)
+            yield _row_of(names, record, field_by_column)
 
 
 class RecordLines:
@@ -450,43 +454,48 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        place = f"line {lines.number + 1}"
+        row_name = f"line {lines.number + 1}"
         lines.size = 0
         try:
             record = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield place, _unreadable(place, f"not {kind.upper()} ({error})")
+            yield row_name, _unreadable(row_name, f"not {kind.upper()} ({error})")
             continue
         if not record:
             continue
         if any(NOT_UTF8.search(cell) for cell in record):
-            yield place, _unreadable(place, "not UTF-8")
+            yield row_name, _unreadable(row_name, "not UTF-8")
         else:
-            yield place, record
+            yield row_name, record
 
 
-def _row_of(names: Sequence[str], record: Sequence[str], renamed: Mapping[str, str]) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands; None for an empty cell of `renamed`."""
+def _row_of(
+    names: Sequence[str], record: Sequence[str], field_by_column: Mapping[str, str]
+) -> dict[str, object]:
+    """Read the cells that have a value, each as its column demands.
+
+    An empty cell of a column in `field_by_column` is None.
+    """
     row: dict[str, object] = {}
     for name, cell in zip(names, record, strict=False):  # a record may end early
-        field_name = field_of_column(name, renamed)
+        field_name = field_of_column(name, field_by_column)
         text = cell.strip()
         has_value = text not in ABSENT and (text != "" or field_name in EMPTY_IS_GIVEN)
         if name and has_value:
             row[name] = parse_list(field_name, cell)
-        elif name in renamed:  # a path that leads to an empty cell is no misspelt path
+        elif name in field_by_column:  # so that the path of the field is not taken for a misspelt one
             row[name] = None
     return row
 
 
-def _object_or_error(row: Any, place: str) -> FileRow:  # noqa: ANN401  whatever JSON holds
+def _object_or_error(row: Any, row_name: str) -> FileRow:  # noqa: ANN401  whatever JSON holds
     """Return a row that is a JSON object, or the error of one that is not."""
     if isinstance(row, dict):
         return cast("dict[str, Any]", row)
-    return _unreadable(place, f"a row must be a JSON object, not {type(row).__name__}")
+    return _unreadable(row_name, f"a row must be a JSON object, not {type(row).__name__}")
 
 
-def _unreadable(place: str, reason: str) -> CaseError:
-    return CaseError("unreadable_row", f"{place}: {reason}", place)
+def _unreadable(row_name: str, reason: str) -> CaseError:
+    return CaseError("unreadable_row", f"{row_name}: {reason}", row_name)

@@ -142,12 +142,12 @@ def judge_rows(
     check_options(options, RunOptions)
     concurrency = options.get("concurrency", CONCURRENCY)
     checked_judges = check_judges(judges, concurrency)
-    cannot = "cases must be an iterable of cases"
+    requirement = "cases must be an iterable of cases"
     if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
-        message = f'{cannot}: of a pandas data frame pass df.to_dict("records")'
+        message = f'{requirement}: of a pandas data frame pass df.to_dict("records")'
         raise TypeError(message)
     if isinstance(cases, Case | Mapping | str | bytes):
-        message = f"{cannot}: put a single case in a list, read a file with json"
+        message = f"{requirement}: put a single case in a list, read a file with json"
         raise TypeError(message)
     limits = Limits(options)
     make_jobs = partial(jobs_of, judges=checked_judges, ids={}, previous=options.get("previous"))
@@ -235,7 +235,10 @@ def find_duplicate(names: Iterable[str]) -> str | None:
 
 
 def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Mapping[str, int]) -> int:
-    """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
+    """Return how many verdicts are in progress at a time; with a budget fewer panels are.
+
+    Otherwise the first votes of many rows could use up the budget, and hardly a row would get a verdict.
+    """
     n_votes = max(len(judge.rubrics) for judge in judges)
     if n_votes == 1:
         return concurrency
@@ -349,15 +352,17 @@ async def _outputs(  # noqa: PLR0913  what a run is made of
     It is the only asynchronous generator of a run. The end of an event loop closes all that are still open
     at the same time, and one that closes another one would fail then.
     """
+    # An ordered run may judge ahead of the verdict that is due, but not without end if the caller is slow.
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
-    places = asyncio.Semaphore(concurrency)
+    slots = asyncio.Semaphore(concurrency)
     running = set[asyncio.Task[T | None]]()
-    ends: list[BaseException] = []
+    ends: list[BaseException] = []  # what ended the run; the first counts
+    # The tasks whose outputs come next: in the order of the rows, or as they finish.
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
     async def work(number: int, job: Job) -> T | None:
         try:
-            async with places:
+            async with slots:
                 verdict = job if isinstance(job, Verdict) else await _judge_case(limits, *job)
         except (EndsRunError, SystemExit, KeyboardInterrupt) as error:
             end = error.args[0] if isinstance(error, EndsRunError) else error
@@ -523,7 +528,11 @@ class Limits:
         await self._free_calls.acquire()
         n_calls = 0
         try:
-            self._check_budget()
+            used_up = self._used_up()
+            if used_up:
+                name = used_up[0]
+                message = f"{SPENT[name]}: {self._spent[name]}, and `{name}` allows {self.budget[name]}"
+                raise model_error("budget", message, name)
             n_calls = 1  # a call that is cancelled or fails counts too
             reply = await self._pace.ask(model, request)
             if reply.cached:
@@ -541,9 +550,4 @@ class Limits:
         return reply
 
     def _used_up(self) -> list[str]:
-        return [name for name, spent in self._spent.items() if spent >= self.budget[name]]
-
-    def _check_budget(self) -> None:
-        for name in self._used_up():
-            message = f"{SPENT[name]}: {self._spent[name]}, and `{name}` allows {self.budget[name]}"
-            raise model_error("budget", message, name)
+        return [name for name, limit in self.budget.items() if self._spent[name] >= limit]

@@ -96,7 +96,8 @@ class Tally:
     def summaries(self) -> list[Summary]:
         """Make one summary per judge so far: first the judges named at the start, then all others by name."""
         further_judges = sorted(self._counts.keys() - set(self._first_judges))
-        return [self._counts[judge].summary(judge) for judge in (*self._first_judges, *further_judges)]
+        judges = [*self._first_judges, *further_judges]
+        return [self._counts[judge].summary(judge) for judge in judges]
 
 
 def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:

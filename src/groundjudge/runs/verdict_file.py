@@ -54,7 +54,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
             continue
         try:
             if is_table:
-                verdict = Verdict.model_validate_json(row["verdict"] or "")
+                verdict = Verdict.model_validate_json(row["verdict"] or "")  # a null is no verdict either
             else:
                 verdict = Verdict.model_validate(row)
         except ValidationError as error:
@@ -83,20 +83,15 @@ def latest_verdicts(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
         if verdict.case_id is None:
             latest[n_verdicts] = verdict
             continue
-        judged = (verdict.judge, verdict.case_id)
-        earlier = latest.get(judged)
-        if earlier and verdict.error and not earlier.error and _may_have_one_key(earlier, verdict):
-            continue
-        latest.pop(judged, None)  # so that it stands where the last one came
-        latest[judged] = verdict
+        judge_and_case = (verdict.judge, verdict.case_id)
+        earlier = latest.get(judge_and_case)
+        if earlier and verdict.error and not earlier.error:
+            keys = {earlier.key, verdict.key} - {None}
+            if len(keys) <= 1:  # nothing shows that the judge or the case was changed
+                continue
+        latest.pop(judge_and_case, None)  # so that the verdict stands where the last one came
+        latest[judge_and_case] = verdict
     return list(latest.values()), n_verdicts - len(latest)
-
-
-def _may_have_one_key(first: Verdict, second: Verdict) -> bool:
-    """Tell whether nothing shows that the judge or the case was changed between two verdicts."""
-    if first.key is None or second.key is None:
-        return True
-    return first.key == second.key
 
 
 class ResumeError(GroundjudgeError):
@@ -224,7 +219,7 @@ def resume_verdict_file(path: Path, judges: Iterable[AnyJudge]) -> Generator[Pre
     """
     judge_by_name = {judge.name: judge for judge in judges}
     offsets: dict[str, int] = {}
-    # For writing, so that a file that must not be continued is not replaced either.
+    # Opened for writing: a file that may not be written to is an error, and is not replaced.
     with replace_file(path) as new_file, path.open("r+b") as lines:
         for number, line in enumerate(lines, 1):
             verdict = _parse_verdict(line, f"{path}, line {number}")
@@ -241,15 +236,15 @@ def resume_verdict_file(path: Path, judges: Iterable[AnyJudge]) -> Generator[Pre
         yield PreviousVerdicts(lines, offsets)
 
 
-def _parse_verdict(line: bytes, place: str) -> Verdict | None:
+def _parse_verdict(line: bytes, line_name: str) -> Verdict | None:
     """Return the verdict on a line; None for an unfinished line."""
     try:
         return Verdict.model_validate_json(line)
     except ValidationError as error:
         if not line.endswith(b"\n") or not line.strip():
             return None
-        message = f"{place}: not a verdict: choose another --out, or replace the file with --overwrite"
-        raise ResumeError("no_verdict", message, place) from error
+        message = f"{line_name}: not a verdict: choose another --out, or replace the file with --overwrite"
+        raise ResumeError("no_verdict", message, line_name) from error
 
 
 def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
@@ -324,7 +319,7 @@ class RunTotals:
 
 
 def write_verdicts(
-    judged: Generator[Verdict, None, None],
+    run_verdicts: Generator[Verdict, None, None],
     output: Output,
     totals: RunTotals,
     progress: AbstractContextManager[Callable[[], object]],
@@ -332,7 +327,7 @@ def write_verdicts(
     """Write each new verdict as it comes, and count all of them.
 
     Args:
-        judged: the verdicts, those of `totals.previous` among them; they are closed at the end.
+        run_verdicts: the verdicts, those of `totals.previous` among them; they are closed at the end.
         output: what they are written to (see `open_output`).
         totals: counts the verdicts, and says why the run ended early if it did.
         progress: shows how far the run is: entered when there is a first verdict; the function that it gives
@@ -344,7 +339,7 @@ def write_verdicts(
         OSError: the rows cannot be read.
     """
     file = output.file
-    with closing(judged) as verdicts:
+    with closing(run_verdicts) as verdicts:
         first_verdict = list(islice(verdicts, 1))  # may raise, and must do so before a file is emptied
         if file and output.is_replaced:
             file.truncate(0)
