@@ -1,6 +1,6 @@
 """The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results.
 
-Batch files can be written and read without a provider; the answers of a provider's are kept by their names.
+Batch files can be written and read without a provider. Answers of a submitted run are kept by `custom_id`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
             fault = response.get("body") or result.get("error")  # vLLM has it beside the response
             return model_error(code_of_status(status), f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
-            body = response.get("body", response)  # some servers leave the body out
+            body = response.get("body", response)
             reply = completion_of(body)
             if reply is None:
                 return model_error("server", f"{origin}{no_reply(body)}", model)

@@ -82,7 +82,7 @@ class Plan:
         model = pending.model.name
         line = f"{provider.line(pending)}\n".encode()
         n_tokens = prompt_tokens(pending.request)
-        if n_tokens > (self.max_tokens_per_batch or inf):
+        if n_tokens > self._most_tokens:
             self.n_large += 1
         part = self._last_part(model)
         if part is None or not self._has_room(part, len(line), n_tokens, state, provider):
@@ -95,6 +95,12 @@ class Plan:
         changes = {"n_requests": part.n_requests + 1, "n_tokens": part.n_tokens + n_tokens}
         self.parts[part.number] = part.model_copy(update=changes)
 
+    @property
+    def _most_tokens(self) -> float:
+        if self.max_tokens_per_batch:
+            return self.max_tokens_per_batch
+        return inf
+
     def _last_part(self, model: str) -> PartOfRun | None:
         for part in reversed(self.parts.values()):
             if part.model == model:
@@ -104,9 +110,9 @@ class Plan:
     def _has_room(
         self, part: PartOfRun, line_size: int, n_tokens: int, state: State, provider: Provider
     ) -> bool:
-        if part.n_requests == min(provider.max_requests, self.max_requests or inf):
+        if part.n_requests in {provider.max_requests, self.max_requests}:
             return False
-        if part.n_tokens + n_tokens > (self.max_tokens_per_batch or inf):
+        if part.n_tokens + n_tokens > self._most_tokens:
             return False
         return state.requests(part.number).stat().st_size + line_size <= provider.max_bytes
 
@@ -195,8 +201,10 @@ def _must_wait(state: State, part: PartOfRun) -> bool:
     """Tell whether a part is sent only once another one has ended."""
     parts_of_model = [other for other in state.parts if other.model == part.model]
     # A provider that refused a batch, as its queue was full, takes it once another one has ended.
-    one_by_one = state.settings.get("limits") or any(other.batch.is_refused for other in parts_of_model)
-    return bool(one_by_one) and any(other.step == "created" for other in parts_of_model)
+    was_refused = any(other.batch.is_refused for other in parts_of_model)
+    if not was_refused and not state.settings.get("limits"):
+        return False
+    return any(other.step == "created" for other in parts_of_model)
 
 
 def _tag(state: State, part: PartOfRun) -> Mapping[str, str]:
@@ -213,7 +221,7 @@ def _find_or_create(state: State, part: PartOfRun, provider: Provider, listed_wi
     tag = _tag(state, part)
     reason = ""
     for _ in range(TRIES):
-        # Whoever asked for it was killed, or got no answer that says that it does not exist.
+        # It was asked for, by a command that was killed or whose answer was lost: it can exist.
         if part.step == "creating":
             batch = _find_batch(state, part, provider, tag, listed_within)
             if batch is not None:
@@ -315,15 +323,16 @@ def _collect(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
         return state.change(part, step="lost")
     n_results = _keep_results(state, part, provider)
     has_all = n_results >= batch.n_done
-    # One that is completed has results, even if it announces none: they can be late.
+    # A batch need not have counts (OpenAI's `request_counts` are optional): then 0 of 0 results are not all.
     if has_all and (n_results or batch.status != "completed"):
         provider.delete_uploads(batch, _tag(state, part))
         return state.change(part, step="collected")
     n_expected = batch.n_done or part.n_requests
     message = f"{n_results:,} of {n_expected:,} results are there"
-    waited = time.time() - part.since if part.step == "incomplete" else 0.0
     step = "incomplete"
-    if part.step == "lost" or waited >= RESULTS_WITHIN:
+    if part.step == "lost":
+        step = "lost"
+    if part.step == "incomplete" and time.time() - part.since >= RESULTS_WITHIN:
         step = "lost"
     return state.change(part, step=step, batch=replace(batch, message=message))
 
@@ -366,7 +375,9 @@ def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
             if error.code == UNKNOWN:  # it is announced before it is there
                 return
             has_more = file.tell() - begin > start
-            n_failed = 0 if has_more else n_failed + 1
+            n_failed += 1
+            if has_more:
+                n_failed = 0
             if error.code not in TRANSIENT or n_failed == TRIES:
                 raise
         else:
@@ -395,10 +406,13 @@ def answers_of(state: State) -> CollectedAnswers:
     answers = CollectedAnswers()
     for part in state.parts:
         batch = part.batch
-        if part.is_settled and batch.message:  # a result replaces it
-            reason, code = batch.message, "batch_cancelled"
+        if part.is_settled and batch.message:  # for all its requests; a result replaces the error
             if batch.id:
-                reason, code = f"batch {batch.id}: {batch.status}: {batch.message}", "unanswered"
+                code = "unanswered"
+                reason = f"batch {batch.id}: {batch.status}: {batch.message}"
+            else:  # it was cancelled before it was sent
+                code = "batch_cancelled"
+                reason = batch.message
             names = state.custom_ids(part)
             answers.add((unanswered_line(name, reason, code) for name in names), part.model)
         if batch.is_ended:
