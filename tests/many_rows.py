@@ -33,7 +33,8 @@ def judge_named(name: str, model: ModelLike) -> Judge:
 
 def rows(n: int) -> Iterator[dict[str, Any]]:
     """Rows whose response is their number, from 0."""
-    return ({"id": str(number), "response": str(number)} for number in range(n))
+    for number in range(n):
+        yield {"id": str(number), "response": str(number)}
 
 
 class Echo:
@@ -51,7 +52,10 @@ class Echo:
     ) -> None:
         self.wait = wait
         self.fail = fail or {}
-        self.in_flight = self.most_in_flight = self.asked = self.cancelled = 0
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.asked = 0
+        self.cancelled = 0
 
     async def acomplete(self, request: Request) -> Reply:
         number = int(request.case.response_text)
@@ -75,12 +79,16 @@ def ids(verdicts: Iterable[Verdict]) -> list[str | None]:
 
 
 def codes(verdicts: Iterable[Verdict]) -> Counter[str]:
-    return Counter(verdict.error.code if verdict.error else verdict.status for verdict in verdicts)
+    """How often each code of an error comes, and each status of the other verdicts."""
+    counts = Counter[str]()
+    for verdict in verdicts:
+        counts[verdict.error.code if verdict.error else verdict.status] += 1
+    return counts
 
 
 def until_error(verdicts: Iterator[Verdict]) -> tuple[list[Verdict], ModelError]:
     """The verdicts that were yielded, and the error raised after them."""
-    found: list[Verdict] = []
-    with pytest.raises(ModelError) as stopped:
-        found.extend(verdicts)
-    return found, stopped.value
+    yielded_verdicts: list[Verdict] = []
+    with pytest.raises(ModelError) as raised:
+        yielded_verdicts.extend(verdicts)
+    return yielded_verdicts, raised.value

@@ -68,14 +68,18 @@ def _run(
     numbers = count(1)
 
     def watch(event: str, details: tuple[object, ...]) -> None:
-        if event not in STEPS or not (event == "fcntl.flock" or str(details[0]).startswith(folder)):
+        if event not in STEPS:
             return
-        if next(numbers) == nth:
-            if gate is None:
-                os.kill(os.getpid(), signal.SIGKILL)
-            else:
-                gate.send(event)
-                gate.recv()
+        # The event of a lock has no path, only the number of an open file.
+        if event != "fcntl.flock" and not str(details[0]).startswith(folder):
+            return
+        if next(numbers) != nth:
+            return
+        if gate is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        else:
+            gate.send(event)
+            gate.recv()
 
     sys.addaudithook(watch)
     run_quietly(arguments, environ, AT_MOST)
@@ -86,19 +90,19 @@ class Steps:
     """Starts commands that are stopped at a step.
 
     Attributes:
-        folder: in which files are that count.
+        folder: the folder; what happens to files elsewhere is no step.
         environ: the commands' environment.
     """
 
     folder: Path
     environ: Mapping[str, str]
 
-    def killed_at(self, nth: int, arguments: Sequence[object]) -> bool:
+    def kill_at(self, nth: int, arguments: Sequence[object]) -> bool:
         """Let a command run until its nth step; False: it ended before."""
         process = self._start(nth, arguments, None)
         return status_of(process) == -signal.SIGKILL
 
-    def held_at(self, nth: int, arguments: Sequence[object]) -> Held | None:
+    def hold_at(self, nth: int, arguments: Sequence[object]) -> HeldCommand | None:
         """Let a command run until its nth step; None: it ended before."""
         ours, theirs = PROCESSES.Pipe()
         process = self._start(nth, arguments, theirs)
@@ -108,7 +112,7 @@ class Steps:
         except EOFError:
             process.join(60)
             return None
-        return Held(process, ours)
+        return HeldCommand(process, ours)
 
     def start(self, arguments: Sequence[object]) -> ForkServerProcess:
         """A command that nothing stops."""
@@ -116,21 +120,22 @@ class Steps:
 
     def _start(self, nth: int, arguments: Sequence[object], gate: Connection | None) -> ForkServerProcess:
         PROCESSES.set_forkserver_preload([*MODULES])
-        details = ([*map(str, arguments)], dict(self.environ), str(self.folder), nth, gate)
-        process = PROCESSES.Process(target=_run, args=details, daemon=True)
+        texts = [str(argument) for argument in arguments]
+        run_arguments = (texts, dict(self.environ), str(self.folder), nth, gate)
+        process = PROCESSES.Process(target=_run, args=run_arguments, daemon=True)
         process.start()
         return process
 
 
 @dataclass
-class Held:
+class HeldCommand:
     """A command that waits before a step."""
 
     process: ForkServerProcess
     gate: Connection
 
     def go_on(self) -> int | None:
-        """Let it go on; its exit status."""
+        """Let the command go on, and return its exit status."""
         self.gate.send(None)
         return status_of(self.process)
 

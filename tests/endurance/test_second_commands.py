@@ -27,9 +27,9 @@ ALL = [str(number) for number in range(N_ROWS)]
 OFFLINE = ("--judge", "groundedness", "--model", "offline")
 
 
-def soak(*row: object) -> ParameterSet:
+def soak(row_name: str, *row: object) -> ParameterSet:
     """A row of a table that takes long."""
-    return pytest.param(*row, marks=pytest.mark.soak)
+    return pytest.param(*row, id=row_name, marks=pytest.mark.soak)
 
 
 @pytest.fixture
@@ -55,47 +55,55 @@ def begun(cases: Path, invoke: Invoke, tmp_path: Path) -> bytes:
 
 def lines_of(out: Path) -> list[str]:
     """The whole lines of a file."""
-    lines = out.read_text().splitlines(keepends=True) if out.exists() else []
+    if not out.exists():
+        return []
+    lines = out.read_text().splitlines(keepends=True)
     return [line for line in lines if line.endswith("\n")]
 
 
 def ids_in(out: Path) -> list[str]:
     """The ids of the rows that have a whole line."""
-    return [str(each.case_id) for each in verdicts_in("".join(lines_of(out)))]
+    verdicts = verdicts_in("".join(lines_of(out)))
+    return [str(verdict.case_id) for verdict in verdicts]
 
 
-def left_beside(out: Path) -> set[str]:
+def other_files(out: Path) -> set[str]:
     """What is in the folder besides the output, hidden temporary files apart."""
+    temporary_name = re.compile(rf"\.{re.escape(out.name)}.*\.part")
     names = {path.name for path in out.parent.iterdir()} - {out.name}
-    return {name for name in names if not re.fullmatch(rf"\.{re.escape(out.name)}.*\.part", name)}
+    return {name for name in names if not temporary_name.fullmatch(name)}
 
 
 @pytest.mark.parametrize(
     ("way", "content", "stride"),
     [
-        ("--resume", "begun", 12),
-        *(soak(way, content, 1) for way in ("--resume", "--overwrite") for content in ("begun", "none")),
+        pytest.param("--resume", "begun", 12, id="a begun file is resumed, some steps"),
+        soak("a begun file is resumed", "--resume", "begun", 1),
+        soak("a new file is resumed", "--resume", "none", 1),
+        soak("a begun file is overwritten", "--overwrite", "begun", 1),
+        soak("a new file is overwritten", "--overwrite", "none", 1),
     ],
 )
 def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
     invoke: Invoke, cases: Path, out: Path, begun: bytes, *, content: str, way: str, stride: int
 ) -> None:
-    run, steps = ("run", cases, *OFFLINE, "--out", out), Steps(out.parent, {})
+    run = ("run", cases, *OFFLINE, "--out", out)
+    steps = Steps(out.parent, {})
     n_killed = 0
     for nth in count(1, stride):
         out.unlink(missing_ok=True)
         if content == "begun":
             out.write_bytes(begun)
-        was_killed = steps.killed_at(nth, [*run, way])
+        was_killed = steps.kill_at(nth, [*run, way])
         n_killed += was_killed
         if was_killed and way == "--overwrite" and content == "begun":
             assert out.read_bytes() == begun or set(ids_in(out)) <= {*ALL}
         elif content == "begun":
             assert {*ids_in(out)} >= {"0", "1", "2"}
-        ended = invoke(*run, "--resume")
-        assert ended.exit_code == 0, ended.output
+        result = invoke(*run, "--resume")
+        assert result.exit_code == 0, result.output
         assert sorted(ids_in(out)) == ALL
-        assert not left_beside(out)
+        assert not other_files(out)
         if not was_killed:
             break
     assert n_killed >= 1
@@ -104,42 +112,39 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
 @pytest.mark.parametrize(
     ("first", "second", "stride"),
     [
-        ("--resume", ("--resume",), 12),
-        *(
-            soak(first, second, 1)
-            for first, second in (
-                ("--resume", ()),
-                ("--resume", ("--overwrite",)),
-                ("--overwrite", ("--resume",)),
-            )
-        ),
+        pytest.param("--resume", ("--resume",), 12, id="both resume, some steps"),
+        soak("the second run has no option", "--resume", (), 1),
+        soak("the second run overwrites", "--resume", ("--overwrite",), 1),
+        soak("the second run resumes what is overwritten", "--overwrite", ("--resume",), 1),
     ],
 )
 def test_a_second_run_comes_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
     invoke: Invoke, cases: Path, out: Path, begun: bytes, *, first: str, second: tuple[str, ...], stride: int
 ) -> None:
-    link, steps = out.parent.parent / "link.jsonl", Steps(out.parent, {})
+    link = out.parent.parent / "link.jsonl"
     link.symlink_to(out)
-    seen = Counter[str]()
+    steps = Steps(out.parent, {})
+    outcomes = Counter[str]()
     for nth in count(1, stride):
         out.write_bytes(begun)
-        held = steps.held_at(nth, ["run", cases, *OFFLINE, "--out", out, first])
-        if held is None:
+        held_run = steps.hold_at(nth, ["run", cases, *OFFLINE, "--out", out, first])
+        if held_run is None:
             break
         before = out.read_bytes() if out.exists() else None
         result = invoke("run", cases, *OFFLINE, "--out", link, *second)
         if result.exit_code:
             reason = re.search("another command is writing to it|already exists", result.stderr)
             assert reason, result.output
-            assert (result.exit_code, out.read_bytes() if out.exists() else None) == (2, before)
-            seen[reason[0]] += 1
+            after = out.read_bytes() if out.exists() else None
+            assert (result.exit_code, after) == (2, before)
+            outcomes[reason[0]] += 1
         else:
             assert sorted(ids_in(out)) == ALL
-            seen["done"] += 1
-        assert held.go_on() == 0
+            outcomes["done"] += 1
+        assert held_run.go_on() == 0
         assert sorted(ids_in(out)) == ALL
-        assert not left_beside(out)
-    assert seen["another command is writing to it"]
+        assert not other_files(out)
+    assert outcomes["another command is writing to it"]
 
 
 class Endpoint:
@@ -147,22 +152,29 @@ class Endpoint:
 
     Attributes:
         allowed: how many more it answers.
-        answered: how often each row was answered.
+        n_answers: how often each row was answered.
     """
 
     def __init__(self) -> None:
         self.allowed = 0
-        self.answered = Counter[int]()
+        self.n_answers = Counter[int]()
 
     def __call__(self, body: dict[str, Any]) -> Answer:
         self.allowed -= 1
         if self.allowed < 0:
             return Hang()
-        self.answered[number_of(body)] += 1
+        self.n_answers[number_of(body)] += 1
         return Text(GOOD)
 
 
-@pytest.mark.parametrize(("n_commands", "n_rounds", "seed"), [(2, 1, 1), soak(2, 6, 1), soak(4, 6, 2)])
+@pytest.mark.parametrize(
+    ("n_commands", "n_rounds", "seed"),
+    [
+        pytest.param(2, 1, 1, id="two commands, once"),
+        soak("two commands, six times", 2, 6, 1),
+        soak("four commands, six times", 4, 6, 2),
+    ],
+)
 def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
     tmp_path: Path,
     invoke: Invoke,
@@ -174,28 +186,33 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
     seed: int,
 ) -> None:
     """All but one are refused, and what that one has written stays when it is killed."""
-    chance, endpoint, out = random.Random(seed), Endpoint(), tmp_path / "v.jsonl"  # noqa: S311  not a secret
+    chance = random.Random(seed)  # noqa: S311  not a secret
+    endpoint = Endpoint()
+    out = tmp_path / "v.jsonl"
     n_rows = 5 * n_rounds
-    judged = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
-    run = ("run", file_of(*numbered_rows(n_rows)), *judged, "--out", out, "--resume")
+    options = ("--judge", "groundedness", "--model", "m", "--concurrency", "2")
+    run = ("run", file_of(*numbered_rows(n_rows)), *options, "--out", out, "--resume")
     with StandIn(endpoint) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         steps = Steps(tmp_path, {"OPENAI_BASE_URL": server.url})
         for _ in range(n_rounds):
-            before, endpoint.allowed = lines_of(out), chance.randint(2, 3)
-            running = [steps.start(run) for _ in range(n_commands)]
-            while endpoint.allowed > -2 or sum(each.is_alive() for each in running) > 1:
+            lines_before = lines_of(out)
+            endpoint.allowed = chance.randint(2, 3)
+            processes = [steps.start(run) for _ in range(n_commands)]
+            # Until one command is left, and both of its requests in flight hang.
+            while endpoint.allowed > -2 or sum(process.is_alive() for process in processes) > 1:
                 time.sleep(0.01)
             time.sleep(chance.uniform(0, 0.05))
-            for each in running:
-                each.kill()
-            assert sorted(str(status_of(each)) for each in running) == ["-9", *["2"] * (n_commands - 1)]
-            assert lines_of(out)[: len(before)] == before
+            for process in processes:
+                process.kill()
+            statuses = [status_of(process) for process in processes]
+            assert Counter(statuses) == Counter({-9: 1, 2: n_commands - 1})
+            assert lines_of(out)[: len(lines_before)] == lines_before
         endpoint.allowed = 10 * n_rows
         assert invoke(*run).exit_code == 0
     assert Counter(ids_in(out)) == Counter(map(str, range(n_rows)))
-    assert max(endpoint.answered.values()) <= 2
-    assert endpoint.answered.total() - n_rows <= 2 * n_rounds  # those in flight at a kill
+    assert max(endpoint.n_answers.values()) <= 2
+    assert endpoint.n_answers.total() - n_rows <= 2 * n_rounds  # those in flight at a kill
 
 
 # Batches
@@ -204,16 +221,19 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
 @pytest.mark.parametrize(
     ("command", "way", "stride"),
     [
-        ("submit", "held", 40),
-        ("collect", "killed", 40),
-        *(soak(command, way, 1) for command in ("submit", "collect") for way in ("held", "killed")),
+        pytest.param("submit", "held", 40, id="submit is held, some steps"),
+        pytest.param("collect", "killed", 40, id="collect is killed, some steps"),
+        soak("submit is held", "submit", "held", 1),
+        soak("submit is killed", "submit", "killed", 1),
+        soak("collect is held", "collect", "held", 1),
+        soak("collect is killed", "collect", "killed", 1),
     ],
 )
 def test_a_command_on_a_batch_folder_is_stopped_at_each_step(
     batches: Any, tmp_path: Path, *, command: str, way: str, stride: int
 ) -> None:
     """After a kill the next command goes on; while one is at work, every other one is refused."""
-    seen = Counter[str]()
+    outcomes = Counter[str]()
     n_stopped = 0
     for nth in count(stride, stride):
         run: BatchCommands = batches(4, at_most=AT_MOST)
@@ -225,29 +245,32 @@ def test_a_command_on_a_batch_folder_is_stopped_at_each_step(
             assert run.submit().exit_code == 0
         arguments = run.to_submit if command == "submit" else run.to_collect
         if way == "killed":
-            stopped = steps.killed_at(nth, arguments)
+            is_stopped = steps.kill_at(nth, arguments)
         else:
-            held = steps.held_at(nth, arguments)
-            stopped = held is not None
-            seen.update(second_commands(run) if held else [])
-            if held:
-                assert held.go_on() in {0, 2}
+            held_command = steps.hold_at(nth, arguments)
+            is_stopped = held_command is not None
+            if held_command:
+                outcomes.update(second_commands(run))
+                assert held_command.go_on() in {0, 2}
         check(run)
-        n_stopped += stopped
-        if not stopped:
+        n_stopped += is_stopped
+        if not is_stopped:
             break
     assert n_stopped
-    assert way == "killed" or seen["in use"]
+    if way == "held":
+        assert outcomes["in use"]
 
 
 def second_commands(run: BatchCommands) -> Iterator[str]:
     """What becomes of other commands while one is held: they are refused, or it is not there or has ended."""
     for result in (run.submit(), run.collect(), run.invoke("batch", "status", run.out)):
         if result.exit_code == 2:
-            others = "there is no|is empty|already exists"
-            reason = re.search(f"another command is working on it|{others}", result.stderr)
+            if "another command is working on it" in result.stderr:
+                yield "in use"
+                continue
+            reason = re.search("there is no|is empty|already exists", result.stderr)
             assert reason, result.output
-            yield "in use" if reason[0].startswith("another") else reason[0]
+            yield reason[0]
         else:
             assert result.exit_code in {0, 1}
             yield "done"
