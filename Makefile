@@ -12,7 +12,7 @@ export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
 .PHONY: demo test test-browser test-spark test-lowest lint types docs pages offline-figures bench soak format clean
 
-demo: $(VENV)/demo.installed ## five judges at work on the examples, without a key
+demo: $(VENV)/demo.installed ## every judge at work on the examples, without a key
 	@mkdir -p build
 	@$(BIN)/groundjudge run examples/cases.jsonl --model offline --out $(VERDICTS) --overwrite \
 	  $(foreach case,$(SHOWN),--full $(case))

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import pytest
 from adapters_table import CASES, Exchange, exchanges, judge_of, verdict_of
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, load, names
+from groundjudge import Case, load
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # Inspect and its packages warn
 
@@ -72,11 +71,6 @@ def test_metrics_are_means_of_the_samples_that_have_a_score(name: str) -> None:
         mean, n_scored, n_unscored = figures(log)[listed[0].name]
         assert (n_scored, n_unscored) == (len(known), len(listed) - len(known))
         assert mean == pytest.approx(sum(known) / len(known))
-
-
-def test_each_judge_has_a_scorer_of_its_name() -> None:
-    adapter = import_module("groundjudge.adapters.inspect")
-    assert [*adapter.__all__] == sorted([*names(), "judge"])
 
 
 def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name() -> None:

@@ -1,4 +1,4 @@
-"""Five judges at an endpoint that misbehaves in every way: each row gets its due, and no other is touched."""
+"""All judges at an endpoint that misbehaves in every way: each row gets its due, and no other is touched."""
 
 from __future__ import annotations
 
@@ -9,21 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bundled_judges import EVERY_FIELD, reply_of
 from command_line import FileOf, Invoke, verdicts_in, words
 from standin_openai import Answer, Cut, Raw, StandIn, Status, Text, refuses
 
-from groundjudge import Verdict, load, names
+from groundjudge import Verdict, load, load_rubric, names
 
 SOON = 0.01
-GOOD = {
-    "groundedness": "<S0>t</S0><S1>why</S1><S2>4</S2>",
-    "confidence_grounding": '{"reasoning": "why", "score": 0.75}',
-    "statement_groundedness": (
-        "Statement Sentence: It opens at nine.\nSupporting Evidence: NOTHING FOUND\nScore: 7.5"
-    ),
-    "passage_quality": "RECALL_Formula: (4 * 1.0)\nPRECISION_Formula: (4 * 1.0)",
-    "knowledge_hallucination": "Analysis: why\nLevel: Mild\nScore: 75",
-}
+GOOD = {name: reply_of(load_rubric(name), "It opens at nine.", 0.75) for name in names()}
 CUT_OFF = {name: Text(reply[: len(reply) // 2], finish_reason="length") for name, reply in GOOD.items()}
 PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] = {
     # what the endpoint answers for a judge (the last answer for ever), the error's code, the attempts
@@ -55,13 +48,8 @@ PLAN_NAMES = {plan.replace("-", ""): plan for plan in PLANS}
 
 def row(plan: str) -> dict[str, Any]:
     return {
+        **EVERY_FIELD,
         "id": plan,
-        "query": "When does the library open?",
-        "context": ["The library opens at nine."],
-        "reference": "The library opens at nine.",
-        "agent_name": "Mira",
-        "profile": "Mira runs the library.",
-        "conversation": "When do you open?",
         "response": f"It opens at nine [](plan={plan.replace('-', '')};).",
     }
 

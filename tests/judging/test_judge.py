@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from bundled_judges import reply_of, shown_fields
 from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import (
@@ -45,17 +46,10 @@ PLAY: Mapping[str, Any] = {
     "conversation": [{"role": "user", "content": "Who are you?"}],
     "response": "I keep the lighthouse.",
 }
+RUBRICS = {name: load_rubric(name) for name in names()}
+CASES = {name: PLAY if "profile" in shown_fields(rubric) else RAG for name, rubric in RUBRICS.items()}
 
-
-def case_for(name: str) -> Mapping[str, Any]:
-    """A case that has what the judge's prompt shows."""
-    fields = [prompt_input.field for prompt_input in load_rubric(name).inputs]
-    return PLAY if "profile" in fields else RAG
-
-
-CASES = {name: case_for(name) for name in names()}
-
-GOOD = {
+WRITTEN = {
     "groundedness": "<S0>t</S0><S1>why</S1><S2>4</S2>",
     "confidence_grounding": '{"reasoning": "why", "score": 0.75}',
     "statement_groundedness": (
@@ -66,6 +60,9 @@ GOOD = {
     "passage_quality": "RECALL_Reasoning: r\nRECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (2 * 1.0)",
     "knowledge_hallucination": "Analysis: why\nLevel: Mild\nScore: 75",
 }
+GOOD = {name: reply_of(rubric, RAG["response"], 0.75) for name, rubric in RUBRICS.items()} | WRITTEN
+"""A good reply of every judge: the one written out here, or else one that its format writes."""
+
 VALUES = {
     "groundedness": (4, 0.75, "incomplete"),
     "confidence_grounding": (0.75, 0.75, None),
@@ -73,11 +70,7 @@ VALUES = {
     "passage_quality": (None, pytest.approx(0.4), None),
     "knowledge_hallucination": (75, 0.75, "mild_hallucination"),
 }
-"""The value, the score and the label of these replies."""
-
-
-def test_every_judge_has_a_reply_and_what_is_read_in_it() -> None:
-    assert GOOD.keys() == VALUES.keys() == {*names()}, "add a reply of the judge to GOOD, and its VALUES"
+"""The value, the score and the label of the replies written out."""
 
 
 def verdict_by(judge: Judge, case: Mapping[str, Any], *, by: str) -> Verdict:
@@ -108,7 +101,7 @@ def both_ways(
     return found, model
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WRITTEN)
 def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
     verdict, model = both_ways(name, GOOD[name])
     assert (verdict.status, verdict.error, verdict.attempts, len(model.asked)) == ("ok", None, 1, 1)

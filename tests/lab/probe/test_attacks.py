@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from bundled_judges import reply_of
 
 from groundjudge import Choices, Reply, ReplyError, load_rubric, names
 from groundjudge.lab.probe.attacks import best_verdict, edits
 from groundjudge.lab.probe.cases import ProbeCase, built_in_cases
 from groundjudge.lab.probe.edit import suitable_edits
-from groundjudge.replies import PartReading, Plain, Reading
-from groundjudge.replies.value import label_of
+from groundjudge.replies import Plain
 from groundjudge.text.sentences import sentences
 from groundjudge.types import Rubric
 
@@ -44,12 +44,7 @@ def injected_texts(rubric: Rubric, case: ProbeCase) -> Iterator[str]:
 
 def worst_verdict(rubric: Rubric, case: ProbeCase, reason: str) -> str:
     """The worst verdict on the sentences of a response, as a model that is not fooled would write it."""
-    value = rubric.scale.worst
-    found = rubric.format.part_names or [span.text for span in sentences(case.case.response_text)]
-    parts = tuple(PartReading(name, value, reason) for name in found)
-    return rubric.format.write_reply(
-        Reading(value, reason, parts, level=label_of(value, rubric.levels) or ""), rubric.scale
-    )
+    return reply_of(rubric, case.case.response_text, 0, reason)
 
 
 @EACH_JUDGE
@@ -96,4 +91,6 @@ def test_attack_neither_changes_what_the_response_is_compared_with_nor_adds_the_
 
 def test_master_keys_are_no_attack_on_a_judge_that_passes_what_claims_nothing() -> None:
     suits = {name: {*suitable_edits(edits(load_rubric(name)), load_rubric(name))} for name in names()}
-    assert {name for name, found in suits.items() if "key_colon" not in found} == {"confidence_grounding"}
+    passing = {name for name in names() if load_rubric(name).prompt.front_matter.passes_without_claims}
+    assert "confidence_grounding" in passing
+    assert {name for name, found in suits.items() if "key_colon" not in found} == passing

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from bundled_judges import judges_with_a_source, shown_fields
 
-from groundjudge import Case, load_rubric, names
+from groundjudge import Case, load_rubric
 from groundjudge.lab.probe.cases import built_in_cases
 from groundjudge.lab.probe.edit import all_text, backing_text, suitable_edits
 from groundjudge.lab.probe.faults import EDITS
@@ -127,7 +128,12 @@ def test_profile_is_changed_where_the_response_repeats_it() -> None:
     assert (found.profile, found.response) == ("She has 22 bees.", case.response)
 
 
-ALL_CASES = [(name, each) for name in names() for each in built_in_cases(load_rubric(name)) if each.is_right]
+ALL_CASES = [
+    (name, labelled_case)
+    for name in judges_with_a_source()
+    for labelled_case in built_in_cases(load_rubric(name))
+    if labelled_case.is_right
+]
 
 
 @pytest.mark.parametrize("edit", ["number", "unit", "date", "name"])
@@ -141,7 +147,7 @@ def test_exchanged_fact_stands_nowhere_in_the_case(edit: str) -> None:
     assert len(edited) >= 0.2 * len(ALL_CASES)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", judges_with_a_source())
 def test_each_judge_gets_the_edits_that_its_prompt_rates(name: str) -> None:
     suits = {*suitable_edits(EDITS, load_rubric(name))}
     own = {
@@ -151,4 +157,4 @@ def test_each_judge_gets_the_edits_that_its_prompt_rates(name: str) -> None:
     for judge, edits in own.items():
         assert edits <= suits if judge == name else not edits & suits
     assert {"number", "unit", "date", "name", "negation_added", "negation_removed", "some_made_all"} <= suits
-    assert ("tool_result_contradicted" in suits) == (name not in own)
+    assert ("tool_result_contradicted" in suits) == ("context" in shown_fields(load_rubric(name)))
