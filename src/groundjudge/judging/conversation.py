@@ -105,9 +105,9 @@ class Conversation:
 
     def run_step(self, name: str, argument: Argument, function: Callable[[Argument], T]) -> T:
         """Do a step that needs no waiting, and return the function's result."""
-        with self.around(Step(name, argument)) as note:
+        with self.around(Step(name, argument)) as report:
             result = function(argument)
-            note(result)
+            report(result)
         return result
 
     async def call_and_read(
@@ -128,7 +128,7 @@ class Conversation:
         reply = await self._call(model, request)
         outcome = self._read(reply, read)
         if reply.cached and isinstance(outcome, ReplyError):
-            # Another rubric could read it: this one does as if the cache had no reply, and nothing was spent.
+            # Another rubric could read what was stored. This one proceeds as if nothing were stored or spent.
             self.record = before
             reply = await self._call(model, replace(request, fresh=True))
             outcome = self._read(reply, read)
@@ -140,9 +140,9 @@ class Conversation:
     async def _call(self, model: Model, request: Request) -> Reply:
         """Call a model, and add what that cost to the record."""
         try:
-            with self.around(Step("groundjudge.call", request, model)) as note:
+            with self.around(Step("groundjudge.call", request, model)) as report:
                 reply = await self.ask(model, request)
-                note(reply)
+                report(reply)
         except ModelError as error:
             self._record_attempt(None, error.retries)
             raise
@@ -203,7 +203,7 @@ def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
 def _more_room(request: Request, reply: Reply) -> dict[str, Any]:
     """Return the change of a request that gives twice the room to the reply."""
     limit = "max_tokens"
-    if "max_completion_tokens" in request.parameters:
+    if "max_completion_tokens" in request.parameters:  # a user may pass it
         limit = "max_completion_tokens"
     room = request.parameters.get(limit)
     if not room and reply.usage is not None:

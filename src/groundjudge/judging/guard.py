@@ -165,7 +165,7 @@ class Runtime:
     clock: Callable[[], float]
 
 
-async def _call_and_block(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  whatever it returns
+async def _call_function_and_block(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  whatever it returns
     """Call a function in this thread; what it would await is awaited in the loop of synchronous callers."""
     answer = function(*args)
     if inspect.isawaitable(answer):
@@ -175,7 +175,7 @@ async def _call_and_block(function: Callable[..., Any], *args: object) -> Any:  
 
 # The clock of the event loop, which `asyncio.timeout_at` goes by; a thread without one has no deadline.
 ASYNCHRONOUS = Runtime(call, call_function, lambda: asyncio.get_running_loop().time())
-BLOCKING = Runtime(call_and_block, _call_and_block, time.monotonic)
+BLOCKING = Runtime(call_and_block, _call_function_and_block, time.monotonic)
 
 
 class _LateError(ModelError):
@@ -221,7 +221,7 @@ def _is_deadline(value: Any) -> bool:  # noqa: ANN401  whatever is passed
 
 
 def _choice(choices: object) -> Shape:
-    """The shape of one of the choices of a Literal."""
+    """Return the shape of a setting that is one of the choices of a Literal."""
     names = get_args(choices)
     listed = ", ".join(repr(name) for name in names)
     return lambda value: value in names, f"one of {listed}"
@@ -536,17 +536,17 @@ def _case_of_exchange(fields: Fields, inputs: object, outputs: object) -> CaseLi
     return fields.in_row({"inputs": inputs, "outputs": outputs})
 
 
-def _with_response(case: Case | None, given: object) -> Case:
-    """The case with what `regenerate` returned as its response; that may be a case of its own.
+def _with_response(case: Case | None, new_draft: object) -> Case:
+    """Return the case with what `regenerate` returned as its response; that may be a case of its own.
 
     Raises:
         CaseError: `field_unreadable`: it is no response.
     """
-    if isinstance(given, Case):
-        return given
-    response = try_read_field("response", given)
-    if given is None or isinstance(response, CaseError):
-        message = f"`regenerate` must return a string, chat messages or a Case, not {shape_of(given)}"
+    if isinstance(new_draft, Case):
+        return new_draft
+    response = try_read_field("response", new_draft)
+    if new_draft is None or isinstance(response, CaseError):
+        message = f"`regenerate` must return a string, chat messages or a Case, not {shape_of(new_draft)}"
         raise CaseError("field_unreadable", message, "response")
     return (case or Case()).replace(response=response)
 

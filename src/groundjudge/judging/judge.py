@@ -298,8 +298,8 @@ class Judge(BaseJudge):
             reasks[reason] -= 1
             request = next_request(request, reply, problem)
             # A trace shows the new request as the result of a step of its own.
-            with conversation.around(Step("groundjudge.ask", case)) as note:
-                note(request)
+            with conversation.around(Step("groundjudge.ask", case)) as report:
+                report(request)
         totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
         return verdict.model_copy(update=totals)
 

@@ -1,10 +1,10 @@
 """A panel: several judges, or one judge several times, and one verdict.
 
 The verdict passes if more than half of the votes asked for pass; an error withholds its vote. Its score is
-that of all votes, and it has a value where these have one label. Asking until
-the majority is decided, two votes at first, gave the verdict of sixteen votes for 97 % of the cases in one
-study, with 2.25 calls a case; the mean score is no better than that of two votes then, so use `stop="never"`
-where the score itself matters. Repeats make a verdict stable and show its doubt; they hardly make it right.
+that of all votes, and it has a value where these have one label. Asking until the majority is decided, two
+votes at first, gave the verdict of sixteen votes for 97 % of the cases in one study, with 2.25 calls a case.
+The mean score is then no better than that of two votes, so use `stop="never"` where the score itself matters.
+Repeats make a verdict stable and show how doubtful it is; they hardly make it right.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class Panel(BaseJudge):
         n_agreeing = 0
         for number, judge in enumerate(self.judges, 1):
             try:
-                with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as note:
+                with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as report:
                     vote = await judge.ajudge(case, conversation.around, conversation.ask)
-                    note(vote)
+                    report(vote)
             except GroundjudgeError as error:
                 errors.append(error)
                 vote = judge.error_verdict(error, case)
@@ -132,8 +132,9 @@ class Panel(BaseJudge):
         has_parts = any(vote.parts for vote in scored)
         score = 0.0
         if scored:
-            combine = median_low if has_parts and self.rule != "min" else RULES[self.rule]
-            # The median of parts must be a score that one of the votes has.
+            combine = RULES[self.rule]
+            if has_parts and self.rule != "min":
+                combine = median_low  # the score must be one that a vote has: its parts explain it
             score = round(combine([_deciding_score(vote) for vote in scored]), DIGITS)
         majority = [vote for vote in votes if _outcome(vote) == outcome]
         spokesman = min(majority, key=lambda vote: _distance(vote, score))

@@ -192,7 +192,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
 def code_of(error: Exception) -> str:
     """Return the code of a ModelError for an exception: by its status, or by the names of its classes."""
     causes = _causes(error)
-    for cause in causes[:2]:
+    for cause in causes[:2]:  # a client raises its own error from that of the transport
         if any(kind.__name__ in UNPARSED for kind in type(cause).__mro__):
             return "server"
     code = getattr(error, "code", None)

@@ -23,8 +23,11 @@ UNRELATED = frozenset(
 )
 """Settings of LangChain's classes that change no reply."""
 
-SENT = ("_custom_headers", "_custom_query", "organization", "project")
-"""What a provider's client adds to each of its requests; the first is what such a client is known by."""
+CUSTOM_HEADERS = "_custom_headers"
+"""The attribute by which a provider's client is recognised: the headers that it was made with."""
+
+CLIENT_ATTRIBUTES = (CUSTOM_HEADERS, "_custom_query", "organization", "project")
+"""What a provider's client adds to each of its requests."""
 
 INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 """Where the files of installed packages are."""
@@ -60,13 +63,13 @@ def declared_identity(value: object) -> str:
 
 def client_settings(client: Any) -> dict[str, Any]:  # noqa: ANN401  of any provider, or a part of one
     """Return what a provider's client, or that of a part such as `chat.completions`, adds to its requests."""
-    if not hasattr(client, SENT[0]):
+    if not hasattr(client, CUSTOM_HEADERS):
         client = getattr(client, "_client", client)
     http_client = getattr(client, "_client", None)
     headers = dict[str, object](getattr(http_client, "headers", None) or {})
     headers.pop("user-agent", None)  # it has the version of httpx
     settings: dict[str, Any] = {"base_url": str(getattr(client, "base_url", ""))}
-    for name in SENT:
+    for name in CLIENT_ATTRIBUTES:
         settings[name] = getattr(client, name, None)
     settings["headers"] = headers
     settings["params"] = str(getattr(http_client, "params", ""))
@@ -113,7 +116,7 @@ def _describe(value: Any) -> object:  # noqa: ANN401
         return sorted(map(repr, cast("set[object]", value)))
     if hasattr(kind, "get_secret_value"):
         return None
-    if hasattr(value, SENT[0]):
+    if hasattr(value, CUSTOM_HEADERS):
         return {"class": class_of(value), **client_settings(value)}
     source = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if source is None or not INSTALLED.search(source):

@@ -180,7 +180,7 @@ class OpenAIModel:
     @property
     def endpoint(self) -> str:
         """The URL that requests go to, without the path of the API call, and without passwords and keys."""
-        return _without_secrets(self._url)
+        return _redact_url(self._url)
 
     @property
     def identity(self) -> str:
@@ -369,8 +369,8 @@ class OpenAIModel:
         content = bytearray()
         async for piece in response.aiter_raw():
             if is_packed:
-                most = LARGEST_RESPONSE + 1 - len(content)
-                content += unpacking.decompress(piece, most)
+                most_bytes = LARGEST_RESPONSE + 1 - len(content)
+                content += unpacking.decompress(piece, most_bytes)
             else:
                 content += piece
             if len(content) > LARGEST_RESPONSE:
@@ -420,7 +420,7 @@ def _make_endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  t
     return transport
 
 
-_without_secrets = lru_cache(redact)  # every request asks for its endpoint
+_redact_url = lru_cache(redact)  # every request asks for its endpoint
 
 
 @lru_cache  # every request asks for them
@@ -468,8 +468,9 @@ class PerLoop:
         """Return the running loop's client; `make` builds it if there is none yet."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            ended = {ended: self._clients.pop(ended) for ended in [*self._clients] if ended.is_closed()}
-            _close_clients(ended)
+            for other_loop in [*self._clients]:
+                if other_loop.is_closed():
+                    _close_clients({other_loop: self._clients.pop(other_loop)})
             self._clients[loop] = _lifetime(make())
         return await anext(self._clients[loop])
 
