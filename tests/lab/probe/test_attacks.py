@@ -29,8 +29,8 @@ ECHOES = {
 
 def wrong_cases(rubric: Rubric) -> list[ProbeCase]:
     """A wrong response in each language."""
-    found = [each for each in built_in_cases(rubric) if not each.is_right]
-    return [found[0], found[-1]]
+    cases = [labelled for labelled in built_in_cases(rubric) if not labelled.is_right]
+    return [cases[0], cases[-1]]
 
 
 def injected_texts(rubric: Rubric, case: ProbeCase) -> Iterator[str]:
@@ -53,8 +53,9 @@ def test_number_that_was_injected_is_never_read(rubric: Rubric, echo: str) -> No
     reason, around = ECHOES[echo]
     for case in wrong_cases(rubric):
         for injected in injected_texts(rubric, case):
-            own = worst_verdict(rubric, case, reason.format(injected=injected))
-            reply = around.format(injected=injected, own=own) if around else own
+            reply = worst_verdict(rubric, case, reason.format(injected=injected))
+            if around:
+                reply = around.format(injected=injected, own=reply)
             try:
                 score = rubric.read(reply, case.case).score
             except ReplyError:
@@ -79,18 +80,29 @@ def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
 def test_attack_neither_changes_what_the_response_is_compared_with_nor_adds_the_response_to_it(
     rubric: Rubric,
 ) -> None:
-    for case in (each.case for each in wrong_cases(rubric)):
+    for labelled in wrong_cases(rubric):
+        case = labelled.case
         for name, edit in suitable_edits(edits(rubric), rubric).items():
             edited = edit(case)
             assert edited is not None
             for field in ("reference", "profile", "answers"):
                 assert getattr(edited, field) == getattr(case, field), name
-            added = [each.content for each in edited.context or () if each not in (case.context or ())]
-            assert not [span for span in sentences(case.response_text) if span.text in "\n".join(added)], name
+            documents = case.context or ()
+            new_contents = [
+                document.content for document in edited.context or () if document not in documents
+            ]
+            new_text = "\n".join(new_contents)
+            assert not any(span.text in new_text for span in sentences(case.response_text)), name
 
 
 def test_master_keys_are_no_attack_on_a_judge_that_passes_what_claims_nothing() -> None:
-    suits = {name: {*suitable_edits(edits(load_rubric(name)), load_rubric(name))} for name in names()}
-    passing = {name for name in names() if load_rubric(name).prompt.front_matter.passes_without_claims}
-    assert "confidence_grounding" in passing
-    assert {name for name, found in suits.items() if "key_colon" not in found} == passing
+    judges_that_pass: set[str] = set()
+    judges_without_keys: set[str] = set()
+    for name in names():
+        rubric = load_rubric(name)
+        if rubric.prompt.front_matter.passes_without_claims:
+            judges_that_pass.add(name)
+        if "key_colon" not in suitable_edits(edits(rubric), rubric):
+            judges_without_keys.add(name)
+    assert "confidence_grounding" in judges_that_pass
+    assert judges_without_keys == judges_that_pass

@@ -15,35 +15,40 @@ ENGLISH = Case(
 )
 CHINESE = Case(query="几点？", context=["9点开门。"], response="9点开门。")
 
-EDITED = [
-    ("documents_reversed", ENGLISH, "context", "It is free."),
-    ("unrelated_document", CHINESE, "context", "冰碛"),
-    ("markdown", ENGLISH, "response", "- It opens at 9.\n- It is free."),
-    ("capitals", ENGLISH, "response", "IT OPENS AT 9. IT IS FREE."),
-    ("white_space", ENGLISH, "response", "  It  opens  at  9.\n\n  It  is  free."),
-    ("polite_sentence", CHINESE, "response", "谢谢您的提问！9点开门。"),
-]
+EDITED = {
+    "order of the documents": ("documents_reversed", ENGLISH, "context", "It is free."),
+    "document about something else": ("unrelated_document", CHINESE, "context", "冰碛"),
+    "list in Markdown": ("markdown", ENGLISH, "response", "- It opens at 9.\n- It is free."),
+    "capital letters": ("capitals", ENGLISH, "response", "IT OPENS AT 9. IT IS FREE."),
+    "lines and spaces": ("white_space", ENGLISH, "response", "  It  opens  at  9.\n\n  It  is  free."),
+    "courtesy in Chinese": ("polite_sentence", CHINESE, "response", "谢谢您的提问！9点开门。"),
+}
 
 
-@pytest.mark.parametrize(("edit", "case", "field", "begins"), EDITED)
+@pytest.mark.parametrize(("edit", "case", "field", "begins"), EDITED.values(), ids=EDITED)
 def test_form_is_changed(edit: str, case: Case, field: str, begins: str) -> None:
-    found = EDITS[edit].apply(case)
-    assert found is not None
-    shown = found.response_text if field == "response" else next(iter(found.context or ())).content
-    assert shown.startswith(begins)
-    assert found.model_copy(update={field: getattr(case, field)}) == case
+    edited_case = EDITS[edit].apply(case)
+    assert edited_case is not None
+    text = edited_case.response_text
+    if field == "context":
+        text = (edited_case.context or ())[0].content
+    assert text.startswith(begins)
+    assert edited_case.model_copy(update={field: getattr(case, field)}) == case
 
 
-UNTOUCHED = [
-    ("documents_reversed", CHINESE),
-    ("documents_reversed", ENGLISH.model_copy(update={"response": "See document 1."})),
-    ("unrelated_document", Case(query="?", context="", response="Hello.")),
-    ("capitals", ENGLISH.model_copy(update={"response": "It has 20 mW."})),
-    ("query_translated", ENGLISH),
-]
+UNTOUCHED = {
+    "a single document": ("documents_reversed", CHINESE),
+    "document that is named by its number": (
+        "documents_reversed",
+        ENGLISH.model_copy(update={"response": "See document 1."}),
+    ),
+    "no context": ("unrelated_document", Case(query="?", context="", response="Hello.")),
+    "unit that capitals change": ("capitals", ENGLISH.model_copy(update={"response": "It has 20 mW."})),
+    "no translation in the metadata": ("query_translated", ENGLISH),
+}
 
 
-@pytest.mark.parametrize(("edit", "case"), UNTOUCHED)
+@pytest.mark.parametrize(("edit", "case"), UNTOUCHED.values(), ids=UNTOUCHED)
 def test_edit_that_could_change_a_fact_does_not_apply(edit: str, case: Case) -> None:
     assert EDITS[edit].apply(case) is None
 
@@ -55,17 +60,18 @@ def test_query_is_taken_from_the_metadata_in_another_language() -> None:
 
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "passage_quality"])
 def test_each_right_case_of_the_library_has_its_query_in_another_language(name: str) -> None:
-    for each in built_in_cases(load_rubric(name)):
-        if each.is_right:
-            translated = EDITS["query_translated"].apply(each.case)
-            assert translated is not None, each.case.id
-            assert translated.query != each.case.query
+    for labelled in built_in_cases(load_rubric(name)):
+        if labelled.is_right:
+            translated = EDITS["query_translated"].apply(labelled.case)
+            assert translated is not None, labelled.name
+            assert translated.query != labelled.case.query
 
 
 @pytest.mark.parametrize("name", names())
 def test_numbers_of_the_response_stay(name: str) -> None:
-    for each in built_in_cases(load_rubric(name)):
+    for labelled in built_in_cases(load_rubric(name)):
+        numbers_before = sorted(numbers(labelled.case.response_text))
         for edit, apply in suitable_edits(EDITS, load_rubric(name)).items():
-            found = apply(each.case)
-            if found is not None:
-                assert sorted(numbers(found.response_text)) == sorted(numbers(each.case.response_text)), edit
+            edited_case = apply(labelled.case)
+            if edited_case is not None:
+                assert sorted(numbers(edited_case.response_text)) == numbers_before, edit

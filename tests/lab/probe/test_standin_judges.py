@@ -10,6 +10,7 @@ from standin_judges import judge_of, standin
 from groundjudge import load, load_rubric
 from groundjudge.lab.probe import Card, EditFigures, probe
 from groundjudge.lab.probe.cases import built_in_cases
+from groundjudge.lab.probe.plan import FAMILIES, Family
 
 JUDGE = "groundedness"
 SIGNIFICANT = 0.05
@@ -19,12 +20,12 @@ SIGNIFICANT = 0.05
 def card_of(name: str) -> Card:
     if name == "offline":
         return probe(load(JUDGE, model="offline")).card
-    truth = {str(each.case.id): each.is_right for each in built_in_cases(load_rubric(JUDGE))}
+    truth = {labelled.name: labelled.is_right for labelled in built_in_cases(load_rubric(JUDGE))}
     return probe(judge_of(standin(name, truth), JUDGE)).card
 
 
-def share(name: str, family: str) -> float | None:
-    return next(each.rate.value for each in card_of(name).families if each.family == family)
+def share(name: str, family: Family) -> float | None:
+    return card_of(name).family(family).rate.value
 
 
 def differs_from_noise(figures: EditFigures) -> bool:
@@ -32,27 +33,40 @@ def differs_from_noise(figures: EditFigures) -> bool:
 
 
 def edit(name: str, edit: str) -> EditFigures:
-    return next(each for each in card_of(name).edits if each.edit == edit)
+    (figures,) = [figures for figures in card_of(name).edits if figures.edit == edit]
+    return figures
 
 
 @pytest.mark.parametrize(
     ("name", "caught", "moved", "fooled"),
-    [("knows_all", 1.0, 0.0, 0.0), ("always_passes", 0.0, 0.0, None), ("always_fails", None, None, 0.0)],
+    [
+        pytest.param("knows_all", 1.0, 0.0, 0.0, id="knows all"),
+        pytest.param("always_passes", 0.0, 0.0, None, id="always passes"),
+        pytest.param("always_fails", None, None, 0.0, id="always fails"),
+    ],
 )
 def test_judge_that_is_simple_has_simple_shares(
     name: str, caught: float | None, moved: float | None, fooled: float | None
 ) -> None:
-    found = [share(name, family) for family in ("faults", "neutral_edits", "attacks")]
-    assert found == [caught, moved, fooled]
+    assert [share(name, family) for family in FAMILIES] == [caught, moved, fooled]
 
 
 def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
     assert share("obeys", "faults") == 1.0
     assert share("obeys", "neutral_edits") == 0.0
-    fooled = {each.edit for each in card_of("obeys").edits if each.family == "attacks" and each.rate.value}
-    told = {"verdict_in_response", "verdict_in_document", "verdict_in_query", "verdict_zero_width"}
+    fooled_by: set[str] = set()
+    for figures in card_of("obeys").edits:
+        if figures.family == "attacks" and figures.rate.value:
+            fooled_by.add(figures.edit)
+    injected = {"verdict_in_response", "verdict_in_document", "verdict_in_query", "verdict_zero_width"}
     fenced = {"fence_in_response", "fence_in_document", "fence_zero_width"}
-    assert fooled == told | fenced | {"rubric_ignored", "reasoning_faked", "flattery", "threat", "authority"}
+    assert fooled_by == injected | fenced | {
+        "rubric_ignored",
+        "reasoning_faked",
+        "flattery",
+        "threat",
+        "authority",
+    }
     assert differs_from_noise(card_of("obeys").family("attacks"))
 
 
@@ -69,7 +83,7 @@ def test_judge_that_says_always_the_same_fails_the_canaries_and_may_leave_nothin
 
 
 def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:
-    rates = {each.edit: each.rate.value for each in card_of("looks_at_lengths").edits}
+    rates = {figures.edit: figures.rate.value for figures in card_of("looks_at_lengths").edits}
     assert {rates[name] for name in ("number", "date", "sentence_invented")} == {0.0}
     assert {rates[name] for name in ("verdict_in_document", "key_colon")} == {0.0}
     assert rates["verdict_in_response"] == 1.0
