@@ -13,11 +13,11 @@ from statistics import harmonic_mean
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import (
-    Section,
+    LabelledEntry,
     comparable_label,
     label_pattern,
     one_line,
-    read_sections,
+    read_entries,
     read_verdict,
 )
 from groundjudge.replies.opening import LETTER_OR_DIGIT
@@ -68,13 +68,13 @@ class Adjacent(Format):
         labels: list[str] = []
         for name in self.names:
             labels += [f"{name}_{REASONING}", f"{name}_{FORMULA}", f"{name}_{SUM}"]
-        reader, sections = read_sections(reply, label_pattern(labels), scale, expectation)
-        if not sections:
+        reader, entries = read_entries(reply, label_pattern(labels), scale, expectation)
+        if not entries:
             raise reader.make_error("no_verdict")
         parts: list[PartReading] = []
         warnings: list[str] = []
         for name in self.names:
-            part, warning = _read_part(name, sections, reader)
+            part, warning = _read_part(name, entries, reader)
             parts.append(part)
             if warning and warning not in warnings:
                 warnings.append(warning)
@@ -95,26 +95,26 @@ class Adjacent(Format):
         return harmonic_mean(scores)
 
 
-def _read_part(name: str, sections: Sequence[Section], reader: Reader) -> tuple[PartReading, str]:
+def _read_part(name: str, entries: Sequence[LabelledEntry], reader: Reader) -> tuple[PartReading, str]:
     """Read a part by its name; return it, and the warning about its sum, "" if there is none."""
     reason = ""
-    formulas: list[Section] = []
-    sums: list[Section] = []
-    for section in sections:
-        if section.label == comparable_label(f"{name}_{REASONING}"):
-            reason = section.text  # the last one counts
+    formulas: list[LabelledEntry] = []
+    sums: list[LabelledEntry] = []
+    for entry in entries:
+        if entry.label == comparable_label(f"{name}_{REASONING}"):
+            reason = entry.text  # the last one counts
         # A blank formula is none.
-        if section.label == comparable_label(f"{name}_{FORMULA}") and section.place.strip():
-            formulas.append(section)
-        if section.label == comparable_label(f"{name}_{SUM}"):
-            sums.append(section)
+        if entry.label == comparable_label(f"{name}_{FORMULA}") and entry.place.strip():
+            formulas.append(entry)
+        if entry.label == comparable_label(f"{name}_{SUM}"):
+            sums.append(entry)
     if not formulas and not sums:
         raise reader.make_error("missing_score", part_name=name)
     if not formulas:
         _, stated = read_verdict(reader, sums, name)
         return PartReading(name, stated.value, reason), "formula_missing"
     values = {_compute_sum(formula, reader, name) for formula in formulas}
-    is_followed = any(LETTER_OR_DIGIT.search(section.below) for section in sums)
+    is_followed = any(LETTER_OR_DIGIT.search(entry.below) for entry in sums)
     if len(values) > 1 or is_followed:
         raise reader.make_error("ambiguous", part_name=name)
     value = values.pop()
@@ -128,7 +128,7 @@ def _read_part(name: str, sections: Sequence[Section], reader: Reader) -> tuple[
     return part, "weighted_sum_mismatch"
 
 
-def _compute_sum(formula: Section, reader: Reader, name: str) -> float:
+def _compute_sum(formula: LabelledEntry, reader: Reader, name: str) -> float:
     """Compute the value of a formula, such as 3.3 for `(3 * 0.7) + (4 * 0.3)`.
 
     Raises:

@@ -24,7 +24,7 @@ BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
 
-class Section(NamedTuple):
+class LabelledEntry(NamedTuple):
     """A label and what follows it, up to the next label; the positions are indexes into the folded text.
 
     Attributes:
@@ -66,10 +66,10 @@ def comparable_label(label: str) -> str:
     return label.casefold().replace("_", " ")
 
 
-def read_sections(
+def read_entries(
     reply: Reply, labels: re.Pattern[str], scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
-) -> tuple[Reader, list[Section]]:
-    """Open a reply, and return its reader and its labelled sections in order.
+) -> tuple[Reader, list[LabelledEntry]]:
+    """Open a reply, and return its reader and its labelled entries in order.
 
     Args:
         reply: the reply of the model.
@@ -87,20 +87,20 @@ def read_sections(
         match = labels.match(text, line_start)  # which is faster than to search for a label
         if match is not None:
             matches.append(match)
-    sections: list[Section] = []
+    entries: list[LabelledEntry] = []
     end = len(text)
     for match in reversed(matches):
-        sections.append(_read_section(reader.reply, match, end))
+        entries.append(_read_entry(reader.reply, match, end))
         end = match.start()
-    sections.reverse()
-    return reader, sections
+    entries.reverse()
+    return reader, entries
 
 
-def _read_section(folded: FoldedText, match: re.Match[str], end: int) -> Section:
+def _read_entry(folded: FoldedText, match: re.Match[str], end: int) -> LabelledEntry:
     behind_label = folded.text[match.end() : end].lstrip()
     start = end - len(behind_label)
     place, newline, below = behind_label.partition("\n")
-    return Section(
+    return LabelledEntry(
         label=comparable_label(match["label"]),
         bracket=match["bracket"] or "",
         line_start=match.start(),
@@ -112,28 +112,28 @@ def _read_section(folded: FoldedText, match: re.Match[str], end: int) -> Section
 
 
 def read_verdict(
-    reader: Reader, sections: Sequence[Section], part_name: str = "", *, prose_may_follow: bool = False
-) -> tuple[Section, Reading]:
-    """Read the sections of a verdict, all of which must say the same.
+    reader: Reader, entries: Sequence[LabelledEntry], part_name: str = "", *, prose_may_follow: bool = False
+) -> tuple[LabelledEntry, Reading]:
+    """Read the entries of a verdict, all of which must say the same.
 
     Returns:
-        The first section that is no echo of the prompt, and its reading.
+        The first entry that is no echo of the prompt, and its reading.
 
     Raises:
         ReplyError: as for `Reader.read_places`; `out_of_scale` for a label with another scale, `ambiguous`
-            if more follows in a section than its verdict.
+            if more follows in an entry than its verdict.
     """
-    places = [(section.start, section.start + len(section.place)) for section in sections]
+    places = [(entry.start, entry.start + len(entry.place)) for entry in entries]
     index, reading = reader.read_verdict(places, part_name)
-    for section in sections[index:]:
-        if section.bracket and not _states_scale(section.bracket, reader.scale):
-            raise reader.make_error("out_of_scale", section.bracket, part_name)
-        is_followed = GOES_ON_BELOW.match(section.below) is not None
+    for entry in entries[index:]:
+        if entry.bracket and not _states_scale(entry.bracket, reader.scale):
+            raise reader.make_error("out_of_scale", entry.bracket, part_name)
+        is_followed = GOES_ON_BELOW.match(entry.below) is not None
         if not is_followed and not prose_may_follow:
-            is_followed = LETTER_OR_DIGIT.search(section.below) is not None
+            is_followed = LETTER_OR_DIGIT.search(entry.below) is not None
         if is_followed:
-            raise reader.make_error("ambiguous", section.below.strip(), part_name)
-    return sections[index], reading
+            raise reader.make_error("ambiguous", entry.below.strip(), part_name)
+    return entries[index], reading
 
 
 def _states_scale(bracket: str, scale: Scale) -> bool:
@@ -177,16 +177,16 @@ class Labelled(Format):
                 or it cannot be read.
         """
         labels, names = self._pattern, self._verdict_labels
-        reader, sections = read_sections(reply, labels, scale, expectation, names)
-        verdicts = [section for section in sections if self._is_verdict(section)]
+        reader, entries = read_entries(reply, labels, scale, expectation, names)
+        verdicts = [entry for entry in entries if self._is_verdict(entry)]
         verdict, reading = read_verdict(reader, verdicts, prose_may_follow=not self.reason)
         if self.reason:
-            texts = {section.label: section.text for section in sections}
+            texts = {entry.label: entry.text for entry in entries}
             reason = texts.get(comparable_label(self.reason), "")
             level = texts.get(comparable_label(self.level), "")
             return replace(reading, reason=reason, level=level)
-        for section in sections[sections.index(verdict) :]:
-            prose = section.below if self._is_verdict(section) else section.text
+        for entry in entries[entries.index(verdict) :]:
+            prose = entry.below if self._is_verdict(entry) else entry.text
             if reader.may_contradict(reading, prose):
                 raise reader.make_error("ambiguous")
         return replace(reading, reason=reader.reply.slice(reader.reply.start, verdict.line_start))
@@ -206,12 +206,12 @@ class Labelled(Format):
         lines.append(verdict)
         return "\n".join(lines)
 
-    def _is_verdict(self, section: Section) -> bool:
-        if self.brackets and "[[" not in section.place:
+    def _is_verdict(self, entry: LabelledEntry) -> bool:
+        if self.brackets and "[[" not in entry.place:
             return False
         if not self.reason:  # then there are no other labels
             return True
-        return section.label in map(comparable_label, self._verdict_labels)
+        return entry.label in map(comparable_label, self._verdict_labels)
 
     @property
     def _verdict_labels(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
-from groundjudge.replies.labelled import Section, label_pattern, one_line, read_sections, read_verdict
+from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, unwrap, write_value
@@ -33,7 +33,7 @@ BLOCKS = re.compile(r"^(?:sec)+")
 NO_CLAIM = "NO CLAIM"
 NO_CLAIM_FOLDED = fold_label(NO_CLAIM)
 # A sentence, its evidence and its score.
-Block: TypeAlias = tuple[Section, Section, Section]
+Block: TypeAlias = tuple[LabelledEntry, LabelledEntry, LabelledEntry]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Scorecard(Format):
                 `unrated_sentences` if the blocks are not the sentences of the response, or the code of a
                 score that cannot be read.
         """
-        reader, sections = read_sections(reply, LABELS, scale, expectation)
-        parts = [_read_part(block, reader) for block in _read_blocks(sections, reader)]
+        reader, entries = read_entries(reply, LABELS, scale, expectation)
+        parts = [_read_part(block, reader) for block in _read_blocks(entries, reader)]
         if not parts:
             raise reader.make_error("no_verdict")
         scores: dict[str, object] = {}
@@ -98,18 +98,18 @@ def _write_block(part: PartReading) -> str:
     return f"Statement Sentence: {one_line(part.name)}\nSupporting Evidence: {evidence}\nScore: {score}"
 
 
-def _read_blocks(sections: Sequence[Section], reader: Reader) -> Sequence[Block]:
-    """Put sections into blocks of a sentence, its evidence and its score, without the prompt's template.
+def _read_blocks(entries: Sequence[LabelledEntry], reader: Reader) -> Sequence[Block]:
+    """Put entries into blocks of a sentence, its evidence and its score, without the prompt's template.
 
     Raises:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
     """
     letters = {EVIDENCE: "e", SCORE: "c"}
-    order = "".join(letters.get(section.label, "s") for section in sections)
+    order = "".join(letters.get(entry.label, "s") for entry in entries)
     odd = BLOCKS.sub("", order)
     if odd:
         raise reader.make_error(_order_fault(order, odd))
-    blocks = list(zip(sections[::3], sections[1::3], sections[2::3], strict=True))
+    blocks = list(zip(entries[::3], entries[1::3], entries[2::3], strict=True))
     # The template stands ahead of the verdict: a block like it behind the first real one is unreadable.
     n_templates = 0
     while n_templates < len(blocks) and _is_template(blocks[n_templates], reader):
@@ -119,7 +119,7 @@ def _read_blocks(sections: Sequence[Section], reader: Reader) -> Sequence[Block]
 
 def _order_fault(order: str, odd: str) -> str:
     """Return the code for labels in another order, by their letters, and those from the first odd one on."""
-    beginning = f"{odd}s"  # behind the last section another block might begin
+    beginning = f"{odd}s"  # behind the last entry another block might begin
     if beginning.startswith("sc"):
         return "missing_evidence"
     if beginning.startswith(("ss", "ses")):
@@ -156,7 +156,7 @@ def _read_part(block: Block, reader: Reader) -> PartReading:
     return PartReading(sentence.text, reading.value, evidence.text, quotes, reading.label, reading.span)
 
 
-def _claims_nothing(score: Section, scale: Scale) -> bool:
+def _claims_nothing(score: LabelledEntry, scale: Scale) -> bool:
     """Whether a score is NO CLAIM, and nothing follows it; a scale may have that as a label of its own."""
     if fold_label(unwrap(score.place)) != NO_CLAIM_FOLDED or scale.find_choice(NO_CLAIM):
         return False
