@@ -28,7 +28,8 @@ def find_words(quote: Normalized, sources: Sources) -> Evidence | None:
     """
     with_other_signs: Evidence | None = None
     for variant in dict.fromkeys((quote, quote.core)):
-        places = _places_of(variant, sources)
+        # One after the other: a frequent quote has more places than are ever looked at.
+        places = ((place, place + len(variant.words)) for place in sources.occurrences(variant.words))
         for evidence in islice(evidence_at(variant, places, sources), MOST_PASSAGES):
             if evidence.exact:
                 return evidence
@@ -62,12 +63,6 @@ def evidence_at(quote: Normalized, places: Iterable[tuple[int, int]], sources: S
         if is_whole(text, start, end):
             start, end, is_exact = _include_signs(quote, text, start, end)
             yield Evidence(quote=quote.source, document=document, start=start, end=end, exact=is_exact)
-
-
-def _places_of(quote: Normalized, sources: Sources) -> Iterator[tuple[int, int]]:
-    words = quote.words
-    for place in sources.occurrences(words):
-        yield place, place + len(words)
 
 
 def _starts_of(quote: str, text: str) -> Iterator[int]:

@@ -72,7 +72,7 @@ class Normalized:
         words = [match[0] for match in self._matches]
         if "".join(words).isascii() and not _ODD.search(self._plain_source):
             return words
-        return [_compose(word) for word in words]
+        return [normalize("NFC", _NOISE.sub("", word)).casefold() for word in words]
 
     @cached_property
     def core(self) -> Normalized:
@@ -100,10 +100,6 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = _NOT_PLAIN.sub(lambda sign: _PLAIN[sign[0]], text)
     return text.lower()
-
-
-def _compose(word: str) -> str:
-    return normalize("NFC", _NOISE.sub("", word)).casefold()
 
 
 def fold_text(text: str) -> str:

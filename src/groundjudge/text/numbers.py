@@ -128,7 +128,9 @@ def _value_of(match: re.Match[str]) -> str:
     if match["digits"]:
         value = _value_of_digits(match["digits"])
     else:
-        value = _value_of_words(match["chinese"] or match["word"])
+        words = match["chinese"] or match["word"]
+        whole, _, fraction = words.partition("点")
+        value = _decimal(_add_up(_PART.findall(whole)), fraction.translate(_IN_DIGITS))
     if match["more"]:
         value = _add_up([value, *_PART.findall(match["more"])])
     if match["sign"]:
@@ -161,11 +163,6 @@ def _whole_number(digits: str) -> str:
 def _decimal(whole: str, fraction: str) -> str:
     whole = whole.lstrip("0") or "0"
     return f"{whole}.{fraction}".rstrip("0").rstrip(".")
-
-
-def _value_of_words(words: str) -> str:
-    whole, _, fraction = words.partition("点")
-    return _decimal(_add_up(_PART.findall(whole)), fraction.translate(_IN_DIGITS))
 
 
 def _add_up(parts: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 _ABBREVIATIONS = """
@@ -45,9 +44,11 @@ def sentences(text: str) -> list[Span]:
     markers end none, and belong to the sentence that they follow.
     """
     plain = without_citations(text)
+    ends = [boundary.end() for boundary in _BOUNDARY.finditer(plain) if _ends_sentence(plain, boundary)]
+    ends.append(len(text))
     spans: list[Span] = []
     start = 0
-    for end in [*_ends_of_sentences(plain), len(text)]:
+    for end in ends:
         if any(map(str.isalnum, plain[start:end])):
             spans.append(_strip(text, start, end))
         start = end
@@ -62,12 +63,6 @@ def sentences(text: str) -> list[Span]:
 def without_citations(text: str) -> str:
     """A text with blanks where its citation markers are: [1], [2, 3], [^1] and 【1】."""
     return _CITATION.sub(lambda marker: " " * len(marker[0]), text)
-
-
-def _ends_of_sentences(text: str) -> Iterator[int]:
-    for boundary in _BOUNDARY.finditer(text):
-        if _ends_sentence(text, boundary):
-            yield boundary.end()
 
 
 def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
