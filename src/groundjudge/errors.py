@@ -45,7 +45,7 @@ STATUS_CODES = {
     403: "auth",
     404: "not_found",
     408: "timeout",
-    409: "server",
+    409: "server",  # a lock timed out: the official client sends the request again, too
     429: "rate_limited",
 }
 FIRST_SERVER_STATUS = 500
@@ -105,6 +105,7 @@ class GroundjudgeError(Exception):
             return True
         if type(self) is not GroundjudgeError:
             return False
+        # A verdict keeps the code of its error, but not the class.
         return any(code in codes for codes in tables_of_codes().values())
 
 
@@ -305,6 +306,7 @@ class ReplyError(GroundjudgeError):
         if beginning:
             message_parts.append(f"the reply begins {beginning!r}")
         super().__init__(code, "; ".join(message_parts), reply)
+        # Unpickling makes the error anew from these; the other attributes come back with its `__dict__`.
         self.args = (code, reply, wording, quotes)
 
     @property
@@ -323,6 +325,7 @@ def tables_of_codes() -> dict[str, Mapping[str, str]]:
     while waiting:
         error_class = waiting.pop()
         waiting.extend(error_class.__subclasses__())
+        # A class without a table inherits one, which would be listed twice.
         has_own_table = "codes" in vars(error_class)
         if has_own_table:
             tables[error_class.__name__] = error_class.codes
@@ -414,6 +417,7 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
 def first_fault(error: ValidationError) -> str:
     """The first of the faults that pydantic found, behind its place if it has one."""
     details = error.errors(include_url=False)[0]
+    # Which pydantic writes before the message of every ValueError that a validator raises.
     fault = details["msg"].removeprefix("Value error, ")
     place = ".".join(map(str, details["loc"]))
     if not place:

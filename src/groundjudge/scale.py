@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import ceil, floor
-from typing import Any, cast
+from typing import cast
 
 from pydantic import Field, field_validator, model_validator
 
@@ -25,6 +25,7 @@ SPACES = re.compile(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
 """White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
 
 DASHES = str.maketrans("‐‑‒–—―−", "-------")
+"""Dashes and the sign for minus, all of which are compared as "-"."""
 
 
 class Scale(Frozen):
@@ -53,7 +54,7 @@ class Scale(Frozen):
     def _refuse_labels_that_are_no_words(cls, choices: object) -> object:
         """YAML reads the bare words yes, no, on, off, true and false as booleans."""
         if not isinstance(choices, Mapping):
-            return choices
+            return choices  # pydantic refuses it
         labels = cast("Mapping[object, object]", choices)
         scores_by_text = {str(label): score for label, score in labels.items()}
         has_no_word = any(isinstance(label, bool | None) for label in labels)
@@ -66,6 +67,7 @@ class Scale(Frozen):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Scale:
+        # Not whether there are any: `choices: {}` is a scale of labels that lacks its labels.
         if "choices" in self.model_fields_set:
             fault = _fault_of_choices(self)
         else:
@@ -143,15 +145,16 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
     Raises:
         ValidationError: as for `Scale`.
     """
-    unchecked_choices: Any = choices
-    return Scale(choices=unchecked_choices)
+    return Scale(choices=choices)
 
 
 def fold_label(label: str) -> str:
     """A label as it is compared: `**Not_supported.**` is "not supported"."""
+    # Models set labels off in many ways, often in two at once: "**(yes)**".
     text = label.strip(QUOTES)
     while text[:1] + text[-1:] in BRACKETS:
         text = text[1:-1].strip(QUOTES)
+    # Hyphens between letters become blanks; the dashes that remain are signs, as in "−1" and "A–".
     return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip().translate(DASHES)
 
 
@@ -162,6 +165,7 @@ def _describe_choice(choice: str, score: float | None) -> str:
 
 
 def _fault_of_numbers(scale: Scale) -> str:
+    # `best: 5` alone may mean a scale from 0 or from 1: the default of `worst` must not decide that.
     missing = [end for end in ("worst", "best") if end not in scale.model_fields_set]
     if missing:
         return f"{' and '.join(missing)} missing: a scale has worst and best, or choices (labels)"
@@ -174,6 +178,7 @@ def _fault_of_choices(scale: Scale) -> str:
     if scale.model_fields_set != {"choices"}:
         return "choices need no worst, best or integer: each has its own score"
     folded_labels = [fold_label(choice) for choice in scale.choices]
+    # No reply could name a label without words, or tell two labels apart that are folded to one.
     if "" in folded_labels or len(set(folded_labels)) < len(folded_labels):
         return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
     distinct_scores = set(scale.choices.values()) - {None}

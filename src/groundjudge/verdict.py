@@ -13,8 +13,9 @@ __version__ = "0.1.0"
 
 def well_formed(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    if text.isascii():
+    if text.isascii():  # as most texts are; it saves a copy in two encodings
         return text
+    # UTF-16 joins the two halves of one character, which JSON may have as an escape each: "\ud83d\ude00".
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -27,6 +28,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Passes: TypeAlias = Literal["score", "weakest"]
 """Which score decides whether a verdict passes: the headline, or the lowest score of its parts."""
 
+# 0.7 + 0.1 is 0.7999999999999999, and must reach a threshold of 0.8.
 DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
 
@@ -289,6 +291,7 @@ class NamedScore(Frozen):
 
 def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
     """The public names of a judge's scores by the names of the parts; the headline's part is ""."""
+    # The recall of "passage_quality" is "passage_recall".
     stem = judge.removesuffix("_quality")
     names = {"": judge}
     for part_name in part_names:
@@ -309,6 +312,7 @@ def named_scores(
     parts = {part.name: part for part in verdict.parts}
     weakest = weakest_part(verdict.parts)
     if weakest and verdict.weakest is not None:
+        # Under this name nothing else says which part it is.
         parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
     headline_explanation = verdict.explanation
     scores: list[NamedScore] = []
@@ -319,6 +323,7 @@ def named_scores(
         explanation = headline_explanation
         if part:
             scored = part
+            # Never empty, for the same reason as `Verdict.explanation`.
             explanation = part.reason.strip() or _line_of(part)
         scores.append(
             NamedScore(
@@ -349,6 +354,7 @@ def sum_costs(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """What several verdicts took together, as fields of one: usage, attempts and retries."""
     usages = [verdict.usage for verdict in verdicts if verdict.usage]
     return {
+        # Not a usage of 0, which would say that the calls were free.
         "usage": sum(usages, Usage()) if usages else None,
         "attempts": sum(verdict.attempts for verdict in verdicts),
         "retries": sum(verdict.retries for verdict in verdicts),
@@ -377,8 +383,10 @@ def round_score(score: float) -> float:
 
 
 def _score_for_order(part: Part) -> float:
+    # A sentence that claims nothing is as good as the best ones: it stands behind what went wrong.
     return 1.0 if part.score is None else part.score
 
 
 def _line_of(part: Part) -> str:
+    # A part without a reason has no colon behind it.
     return f"{part.name} ({part.value_text}): {part.reason}".rstrip(": ")
