@@ -135,16 +135,19 @@ def _compute_sum(formula: LabelledEntry, reader: Reader, name: str) -> float:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = formula.place.strip()
+    misfit = reader.make_error(reader.misfit_code(place), place, name)
+    if len(place) > LONGEST or LETTER_OR_DIGIT.search(formula.below):
+        raise misfit
+    # Behind "=" may be the products and the sum: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
     terms, *sums = place.removesuffix(".").split("=")
-    matches = [TERM.fullmatch(term) for term in terms.split("+")]
-    is_formula = all(matches) and all(map(SUMS.fullmatch, sums)) and len(place) <= LONGEST
-    if not is_formula or LETTER_OR_DIGIT.search(formula.below):
-        raise reader.make_error(reader.misfit_code(place), place, name)
+    if not all(map(SUMS.fullmatch, sums)):
+        raise misfit
     scores: list[float] = []
     shares: list[float] = []
-    for match in matches:
+    for term in terms.split("+"):
+        match = TERM.fullmatch(term)
         if match is None:
-            continue
+            raise misfit
         scores.append(parse_number(match[1]))
         share = parse_number(match[2])
         shares.append(share / 100 if match[3] else share)

@@ -25,7 +25,7 @@ BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20}
 
 
 class LabelledEntry(NamedTuple):
-    """A label and what follows it, up to the next label; the positions are indexes into the folded text.
+    """A label and what follows it, up to the next label. Positions are indexes into the folded text.
 
     Attributes:
         label: the label, as `comparable_label` writes it.
@@ -82,16 +82,14 @@ def read_entries(
     text = reader.reply.text
     line_starts = [0]
     line_starts.extend(line_end.end() for line_end in LINE_END.finditer(text))
-    matches: list[re.Match[str]] = []
-    for line_start in line_starts:
-        match = labels.match(text, line_start)  # which is faster than to search for a label
-        if match is not None:
-            matches.append(match)
+    # From the end: each entry reaches to the label behind it.
     entries: list[LabelledEntry] = []
     end = len(text)
-    for match in reversed(matches):
-        entries.append(_read_entry(reader.reply, match, end))
-        end = match.start()
+    for line_start in reversed(line_starts):
+        match = labels.match(text, line_start)  # which is faster than to search for a label
+        if match is not None:
+            entries.append(_read_entry(reader.reply, match, end))
+            end = match.start()
     entries.reverse()
     return reader, entries
 
