@@ -37,7 +37,7 @@ def comparable(text: str) -> str:
 
 
 @lru_cache(MOST_KEPT)
-def key(word: str) -> str:
+def fold_word(word: str) -> str:
     """A word without its ending, its accents, and the second one of doubled letters."""
     letters = ""
     for sign in normalize("NFKD", word):
@@ -48,16 +48,16 @@ def key(word: str) -> str:
     return re.sub(r"(.)\1+", r"\1", stem(letters))
 
 
-def is_alike(key: str, other_key: str) -> bool:
-    """Whether two keys are the same, but for two neighbouring letters that changed places: nine, nien."""
-    if key == other_key:
+def is_alike(word: str, other_word: str) -> bool:
+    """Whether two folded words are the same, or differ in two letters that changed places: nine, nien."""
+    if word == other_word:
         return True
-    if len(key) < SHORTEST_WORD or not key.isalpha():
+    if len(word) < SHORTEST_WORD or not word.isalpha():
         return False
-    if key[0] != other_key[:1] or sorted(key) != sorted(other_key):
+    if word[0] != other_word[:1] or sorted(word) != sorted(other_word):
         return False
     place = 0
-    while key[place] == other_key[place]:
+    while word[place] == other_word[place]:
         place += 1
-    exchanged = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
-    return exchanged == other_key
+    exchanged = word[:place] + word[place + 1] + word[place] + word[place + 2 :]
+    return exchanged == other_word

@@ -22,7 +22,7 @@ def find_exact(quote: Normalized, sources: Sources) -> Evidence | None:
 
 
 def find_words(quote: Normalized, sources: Sources) -> Evidence | None:
-    """The same for a quote that no document has letter by letter.
+    """The first passage that is a quote, which no document has letter by letter, or has its words.
 
     Of the passages that have its words and other signs, the first one counts whose quote is the shortest.
     """

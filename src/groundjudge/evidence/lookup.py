@@ -49,19 +49,20 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 
 def _look_up(quote: str, sources: Sources) -> Findings:
-    """A quote letter by letter; then in small documents around its longest words; then everywhere."""
+    """Look up a quote letter by letter; then, in small documents, near its longest words; then everywhere."""
     for evidence in verbatim_evidence(quote, sources):
         return [evidence], []
     text = Normalized(quote.strip())
     nearby = sources.narrow_to(text)
     findings = _search(text, nearby)
+    # What was not found near its longest words may be elsewhere, with other signs in them or other endings.
     if nearby is sources or set(findings[1]) <= {"evidence_altered"}:
         return findings
     return _search(text, sources)
 
 
 def _search(quote: Normalized, sources: Sources) -> Findings:
-    """A quote that is not in the documents letter by letter, as a whole or, if it is not found, in parts."""
+    """Look up a quote that no document has letter by letter: as a whole and, if it is not found, in parts."""
     whole = find_words(quote, sources)
     if whole and whole.exact:
         return [whole], []
@@ -84,7 +85,7 @@ def _search(quote: Normalized, sources: Sources) -> Findings:
 
 
 def _split(quote: Normalized, sources: Sources) -> Iterator[tuple[Normalized, Evidence | None]]:
-    """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
+    """Yield the pieces of a quote that a document has, and the sentences of the others, with the evidence."""
     stripped_pieces = [piece.strip() for piece in pieces(quote.source)]
     for piece in dict.fromkeys(stripped_pieces):
         if not any(map(str.isalnum, piece)):
@@ -106,7 +107,7 @@ def _split(quote: Normalized, sources: Sources) -> Iterator[tuple[Normalized, Ev
 
 
 def _search_inexactly(part: Normalized, sources: Sources) -> Findings:
-    """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
+    """Look up a sentence or a piece in nearly the same words, or as several clauses side by side."""
     quote = part.core
     if not quote.words:
         return [], []

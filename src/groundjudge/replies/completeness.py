@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from groundjudge.errors import ReplyError
-from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, is_alike, key
+from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, fold_word, is_alike
 from groundjudge.evidence.edges import is_whole
 from groundjudge.evidence.near import MAY_DIFFER
 from groundjudge.evidence.normalized import Normalized
@@ -33,14 +33,14 @@ class ComparableWords:
     Attributes:
         text: the text.
         numbers: which words of the text they are.
-        keys: their keys.
+        folded_words: those words, as `fold_word` folds them.
     """
 
     def __init__(self, text: str) -> None:
         self.text = Normalized(f"\n{comparable(text)}\n")
         words = self.text.words
         self.numbers = [number for number, word in enumerate(words) if word not in MAY_DIFFER]
-        self.keys = [key(words[number]) for number in self.numbers]
+        self.folded_words = [fold_word(words[number]) for number in self.numbers]
 
 
 class RatedResponse:
@@ -48,7 +48,7 @@ class RatedResponse:
 
     Attributes:
         words: the words of the response.
-        places: where each key stands among them.
+        places: where each folded word stands among them.
         taken: for each word, whether a sentence that is rated has it.
         reached: the word behind the sentence that was taken last.
         cuts: the words behind sentences that end in "...".
@@ -57,9 +57,9 @@ class RatedResponse:
     def __init__(self, response: str) -> None:
         self.words = ComparableWords(response)
         self.places: dict[str, list[int]] = {}
-        for place, word in enumerate(self.words.keys):
+        for place, word in enumerate(self.words.folded_words):
             self.places.setdefault(word, []).append(place)
-        self.taken = bytearray(len(self.words.keys))
+        self.taken = bytearray(len(self.words.folded_words))
         self.reached = 0
         self.cuts: set[int] = set()
 
@@ -69,39 +69,39 @@ class RatedResponse:
         Returns:
             Whether the response has them; True for a sentence without words.
         """
-        if not sentence.keys:
+        if not sentence.folded_words:
             return True
-        for start in self._find_starts(sentence.keys):
-            if self._are_free(sentence.keys, start):
-                end = start + len(sentence.keys)
-                self.taken[start:end] = b"\x01" * len(sentence.keys)
+        for start in self._find_starts(sentence.folded_words):
+            if self._are_free(sentence.folded_words, start):
+                end = start + len(sentence.folded_words)
+                self.taken[start:end] = b"\x01" * len(sentence.folded_words)
                 self.reached = end
                 if sentence.text.source.rstrip().endswith("..."):
                     self.cuts.add(end)
                 return True
         return False
 
-    def _find_starts(self, keys: Sequence[str]) -> Iterator[int]:
+    def _find_starts(self, words: Sequence[str]) -> Iterator[int]:
         """Yield where words may begin: where the last ones ended, then the places that are worth a try."""
         yield self.reached
-        known: list[tuple[int, list[int]]] = []
-        for number, word in enumerate(keys):
+        candidates: list[tuple[int, list[int]]] = []
+        for number, word in enumerate(words):
             if word in self.places:
-                known.append((number, self.places[word]))
-        known.sort(key=lambda number_and_places: len(number_and_places[1]))
-        for number, places in known[:RAREST]:
+                candidates.append((number, self.places[word]))
+        candidates.sort(key=lambda candidate: len(candidate[1]))
+        for number, places in candidates[:RAREST]:
             behind = bisect_left(places, self.reached)
             for place in (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES]):
                 if place >= number:
                     yield place - number
 
-    def _are_free(self, keys: Sequence[str], start: int) -> bool:
+    def _are_free(self, words: Sequence[str], start: int) -> bool:
         """Whether there are these words, none is taken, and nothing right before them denies them."""
-        end = start + len(keys)
-        response_keys = self.words.keys[start:end]
-        if len(response_keys) < len(keys) or any(self.taken[start:end]):
+        end = start + len(words)
+        response_words = self.words.folded_words[start:end]
+        if len(response_words) < len(words) or any(self.taken[start:end]):
             return False
-        if not all(map(is_alike, response_keys, keys)):
+        if not all(map(is_alike, response_words, words)):
             return False
         # The words that may differ right before them are looked at, too: "is not" denies.
         number = self.words.numbers[start - 1] + 1 if start else 0
@@ -127,7 +127,7 @@ class RatedResponse:
             if end - first == 1 and is_after_end and LIST_NUMBER.match(source, word_start):
                 continue
             # "+" is the bullet of a list.
-            if {"+", "="}.issuperset(self.words.keys[first:end]):
+            if {"+", "="}.issuperset(self.words.folded_words[first:end]):
                 continue
             unrated = source[spans[first][1] : spans[end][1]]
             texts.append(unrated.casefold().strip(" \n.,:;!?。，"))
@@ -163,7 +163,7 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
             continue  # a sentence that is rated twice
         counted.append(part)
         verdicts[words] = verdict
-        if not sentence.keys:  # such as "!!": then its signs must be there
+        if not sentence.folded_words:  # such as "!!": then its signs must be there
             is_in_response = " ".join(sentence.text.source.split()) in response_text
         if not is_in_response or not asides.issuperset(ASIDE.findall(part.name)):
             foreign.append(part.name)

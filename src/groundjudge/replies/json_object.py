@@ -171,10 +171,12 @@ class Json(Format):
         Raises:
             ReplyError: the object is not valid JSON, and has not the same score when it is repaired.
         """
+        is_valid = True
         try:
-            members, is_valid = json.loads(raw, strict=False), True
+            members = json.loads(raw, strict=False)
         except (ValueError, RecursionError):
-            members, is_valid = _repair(raw), False
+            is_valid = False
+            members = _repair(raw)
         values = {key.casefold(): value for key, value in members.items()}
         if not is_valid:
             score = self.value.casefold()
@@ -213,7 +215,9 @@ def _read_objects(text: str) -> list[JsonObject]:
 
 def _read_object(text: str, start: int) -> JsonObject | None:
     """Return the object that begins at a place; None if it does not close."""
-    depth, member_start, key = 0, start + 1, None
+    depth = 0
+    member_start = start + 1
+    key: str | None = None
     members: list[Member] = []
     for token in TOKEN.finditer(text, start):
         sign = token["sign"] or token["end"]
@@ -230,7 +234,8 @@ def _read_object(text: str, start: int) -> JsonObject | None:
             # Between two commas, and behind the last one, there may be nothing.
             if key is not None or _decode(text[member_start : token.start()]):
                 members.append(Member(key, member_start, token.start()))
-            key, member_start = None, token.start() + 1
+            key = None
+            member_start = token.start() + 1
         if depth == 0:
             return JsonObject(start, token.end(), members)
     return None

@@ -168,7 +168,7 @@ class Labelled(Format):
     level: str = ""
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply. Prose may follow the verdict, without a digit or, after a label, another label.
+        """Read a reply. Prose without a digit or, on a scale of labels, another label may follow the verdict.
 
         Raises:
             ReplyError: there is no such line, there are several that differ or more behind it (`ambiguous`),
@@ -232,8 +232,8 @@ def Line(  # noqa: N802  it is written where a format is made
 ) -> Labelled:
     """A format that reads a verdict on a line of its own, as in `Final verdict: Inconsistent`.
 
-    The explanation is the prose before it. Prose may follow the verdict, too, if it has no digit or, after a
-    label, no other label of the scale.
+    The explanation is the prose before it. Prose may follow the verdict, too, if it has no digit or, on a
+    scale of labels, no other label.
 
     Args:
         name: the label of the line, or several of which any may be used. It begins the line, and a colon

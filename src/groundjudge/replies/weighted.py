@@ -120,10 +120,10 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
 
 
 def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None, bytes]:
-    """Return the token in which the verdict begins, and what it has before it; None if there is none.
+    """Return the token in which the verdict begins, and what it has before it; None if that is not known.
 
-    There is none if the tokens do not spell the text. Ahead of the text may be reasoning that the endpoint
-    took out of it, behind it a token that ends it.
+    The tokens must spell the text. Ahead of it they may have reasoning that the endpoint took out of the
+    text, and behind it one token that ends the reply.
     """
     if span is None or not reply.tokens:
         return None, b""

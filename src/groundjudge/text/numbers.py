@@ -105,7 +105,7 @@ def numbers(text: str) -> tuple[str, ...]:
 
 
 def numbers_at(text: str) -> list[Number]:
-    """The same with their places."""
+    """The numbers in a text, as `numbers` spells them, with their places."""
     folded = _fold_case(text)
     found_numbers: list[Number] = []
     for match in _NUMBER.finditer(folded):

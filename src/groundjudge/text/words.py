@@ -39,7 +39,7 @@ FUNCTION_SIGNS = frozenset(
     "在以于從从由對对向到為为被把將将按自比的了着著過过和與与及而且并並也都就还還是之其这這那或"
     "但可能会會应應须須要得让讓使有"
 )
-"""The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
+"""Function words of Chinese. Words stand side by side there: a pair with one of these is mostly no word."""
 
 _SPELLINGS = """
 grey gray; programme program; councillor councilor; aluminium aluminum; sept september;
