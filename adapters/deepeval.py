@@ -170,6 +170,7 @@ class _Metric:
         self.criteria = self.judge.identity
         self._show(None)
 
+    # DeepEval passes switches of its own, such as `_show_indicator` and `_in_component`.
     def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
 
@@ -235,9 +236,13 @@ class _Metric:
                 costs.append(reply.cost)
             return reply
 
+        # DeepEval's `evals_iterator` measures several spans at once with one metric, and would mix up what
+        # its attributes say.
         if self.is_measuring:
             raise GroundjudgeError("metric_in_use", "it measures another test case: use one metric per task")
         self.is_measuring = True
+        # DeepEval's sync mode measures one test case after another with one metric: if this one ends in an
+        # error, nothing may be shown of the one before.
         self._show(None)
         try:
             verdict = await self._verdict(test_case, ask_and_note_cost)
@@ -245,8 +250,10 @@ class _Metric:
             failed = self.judge.error_verdict(error)
             self._show(failed, costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
+                # The error that `ErrorConfig(skip_on_missing_params=True)` skips.
                 raise MissingTestCaseParamsError(str(error)) from error
-            if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
+            if isinstance(error, TypeError):
+                # DeepEval takes it for a metric that knows none of its switches, and calls `measure` again.
                 message = str(failed.error and failed.error.message)
                 raise GroundjudgeError("unexpected", message) from RedactedError(error)
             raise
@@ -279,35 +286,34 @@ class _Metric:
         for name in IN_METADATA:
             if name in metadata:
                 case[name] = metadata[name]
-        case.update(self._fields(test_case))
+        case.update(self._fields(test_case))  # of fields that stand in both places, those of the test case
         case["id"] = test_case.name
         case["metadata"] = metadata
         return case
 
-    def _show(self, verdict: Verdict | None, costs: Sequence[float | None] = ()) -> None:
+    def _show(self, new_verdict: Verdict | None, costs: Sequence[float | None] = ()) -> None:
         """Set the attributes to what a verdict says; None: there is none yet."""
-        self.verdict = verdict
-        shown = verdict or self.judge.empty_verdict()
-        scores = {score.part: score for score in self.judge.scores(shown)}
+        self.verdict = new_verdict
+        verdict = new_verdict or self.judge.empty_verdict()
+        scores = {score.part: score for score in self.judge.scores(verdict)}
         score = scores[self.part]
         self.score = score.score
-        breakdown = {part.name: part.score for part in shown.parts}
-        if shown.weakest is not None:
-            breakdown["weakest"] = shown.weakest
+        breakdown = {part.name: part.score for part in verdict.parts}
+        if verdict.weakest is not None:
+            breakdown["weakest"] = verdict.weakest
         self.score_breakdown: Any = breakdown or None
-        self.error = score.explanation if shown.error else None
-        reason: str | None = None
-        if verdict and self.include_reason:
-            reason = score.explanation
-        elif shown.status != "ok":
+        self.error = score.explanation if verdict.error else None
+        self.reason: str | None = None
+        if new_verdict and self.include_reason:
+            self.reason = score.explanation
+        elif verdict.status != "ok":
             # Without the judge's words, but an error and "not applicable" must be seen in any report.
-            reason = shown.model_copy(update={"reason": ""}).explanation
-        self.reason = reason
-        self.input_tokens = shown.usage.prompt_tokens if shown.usage else None
-        self.output_tokens = shown.usage.completion_tokens if shown.usage else None
+            self.reason = verdict.model_copy(update={"reason": ""}).explanation
+        self.input_tokens = verdict.usage.prompt_tokens if verdict.usage else None
+        self.output_tokens = verdict.usage.completion_tokens if verdict.usage else None
         self.evaluation_cost = _sum_if_all_known(costs)
-        self.is_successful()
-        self.verbose_logs = self._logs(verdict) if verdict else None
+        self.is_successful()  # it sets `success`
+        self.verbose_logs = self._logs(new_verdict) if new_verdict else None
 
     def _logs(self, verdict: Verdict) -> str:
         """The verdict and, of an error, the reply. DeepEval only prints the last line."""
@@ -320,14 +326,10 @@ class _Metric:
 
 def _sum_if_all_known(costs: Sequence[float | None]) -> float | None:
     """The sum of the costs; None if one of them is not known, or there was no call."""
-    if not costs:
+    known_costs = [cost for cost in costs if cost is not None]
+    if not costs or len(known_costs) < len(costs):
         return None
-    total = 0.0
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total
+    return sum(known_costs)
 
 
 class JudgeMetric(_Metric, BaseMetric):
@@ -356,7 +358,7 @@ class JudgeMetric(_Metric, BaseMetric):
 def _tool_results(turn: Any) -> list[Any]:  # noqa: ANN401  an LLMTestCase or a Turn
     """What its tools returned, as documents."""
     results: list[Any] = []
-    for tool_call in turn.tools_called or ():
+    for tool_call in turn.tools_called or ():  # None where the application calls no tools
         results.extend(tool_documents(tool_call.name, tool_call.output))
     return results
 
@@ -364,6 +366,7 @@ def _tool_results(turn: Any) -> list[Any]:  # noqa: ANN401  an LLMTestCase or a 
 def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
     """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
     tool_results = _tool_results(turn)
+    # An empty list is a search that found nothing, which is a context; None is no search.
     if turn.retrieval_context is None and not tool_results:
         return None
     return list(turn.retrieval_context or ()) + tool_results
@@ -486,11 +489,11 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
             try:
                 verdicts[name] = await self._verdict_on_turn(name, {**case, **fields}, ask)
             except CaseError as error:
-                if error.code != "missing_field":
+                if error.code != "missing_field":  # a response that cannot be judged is no gap in the data
                     raise
                 missing_fields[name] = error.subject
                 first_error = first_error or error
-        if turns[-1].role == "user":
+        if turns[-1].role == "user":  # a question that was never answered must be seen in the report
             missing_fields[f"turn {len(turns)}"] = "response"
         if not verdicts:
             message = "no turn of the assistant has a `retrieval_context` or the output of a tool"
@@ -501,7 +504,7 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
         """The verdict on a turn; an error names it."""
         try:
             return await self.judge.ajudge(case, run_untraced, ask)
-        except GroundjudgeError as error:
+        except GroundjudgeError as error:  # its class and code stay, which DeepEval and callers look at
             error.message = f"{name}: {error.message}"
             failure = Failure(code=error.code, message=error.message)
             error.verdict = self.judge.error_verdict(error).model_copy(update={"error": failure})
@@ -544,7 +547,7 @@ def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Ma
     decisive = _lowest_turn(list(verdicts.values()))
     changes: dict[str, Any] = {
         "score": deciding_score(decisive),
-        "weakest": None,
+        "weakest": None,  # the lowest turn's is in the score already
         "reason": " ".join(sentences),
         "parts": tuple(parts),
         "warnings": tuple(dict.fromkeys(warnings)),

@@ -144,6 +144,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
         is_model_of_inspect = "/" in model.partition(":")[0]
     by_role = model is None and not isinstance(judge, BaseJudge)
     needs_inspect = is_model_of_inspect or by_role
+    # "offline" stands in until the sample is scored: options and fields are checked before the evaluation.
     loaded = as_judge(judge, "offline" if needs_inspect else model, **judge_options)
     case_of = loaded.cases(fields, ROOTS, _case_of_sample)
     models_down: set[str] = set()
@@ -189,7 +190,7 @@ def _case_of_sample(fields: Fields, state: TaskState, target: Target) -> Mapping
         "query": _query_of(state),
         "response": _response_of(state),
         "messages": None,
-        "reference": list(target) if target.text else None,
+        "reference": list(target) if target.text else None,  # a sample without a target has an empty one
         "metadata": state.metadata,
     }
     # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
@@ -244,6 +245,7 @@ async def _ask_model(model: Model, models_down: set[str], request: Request) -> R
     settings: dict[str, Any] = {}
     for name, value in request.parameters.items():
         config_name = CONFIG_NAMES.get(name, name)
+        # Neither what the model's own settings say, nor what Inspect's configuration has no name for.
         if getattr(model.config, config_name, ...) is None:
             settings[config_name] = value
     evaluation = active_generate_config()
@@ -264,7 +266,7 @@ def _reply_of(output: ModelOutput) -> Reply:
     """What a model of Inspect's answered, as a reply."""
     finish_reason: str | None = None
     tokens: tuple[Token, ...] | None = None
-    if output.choices:
+    if output.choices:  # there are none beside an error
         choice = output.choices[0]
         finish_reason = choice.stop_reason
         if choice.logprobs:

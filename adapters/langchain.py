@@ -102,6 +102,7 @@ def runnable(  # noqa: PLR0913  one per option
             return {output: verdict}
         return verdict
 
+    # Without a function for each, LangChain runs the sync one in a thread for async callers.
     def invoke(row: CaseLike) -> Any:  # noqa: ANN401
         return without_waiting(ainvoke(row, call_and_block))
 
@@ -164,6 +165,7 @@ def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputPar
 class Parser(BaseOutputParser[Verdict]):
     """See `parser`."""
 
+    # LangChain's parsers are pydantic models, which must not validate ours anew.
     rubric: InstanceOf[Rubric]
     case: InstanceOf[Case] | None = None
 
@@ -225,6 +227,7 @@ def _trace_call(step: Step, model: Model) -> Generator[Callable[[Any], object]]:
     }
     messages = _prompt_value(step.argument).to_messages()
     manager = configs.get_callback_manager_for_config(call_config)
+    # One run, because there is one list of messages.
     (run,) = manager.on_chat_model_start({}, [messages], name=step.name)
     replies: list[Reply] = []
     try:
@@ -243,6 +246,7 @@ def _trace_as_chain(step: Step) -> Generator[Callable[[Any], object]]:
     config = configs.ensure_config()
     manager = configs.get_callback_manager_for_config(config)
     run = manager.on_chain_start(None, cast("Any", _traceable(step.argument)), name=step.name)
+    # Without the child's callbacks the model's own run would have no parent.
     child_config = configs.patch_config(config, callbacks=run.get_child())
     results: list[object] = []
     try:

@@ -36,6 +36,7 @@ Call: TypeAlias = Callable[..., Any]
 
 DRAFT_ID = "groundjudge-draft"
 NOTE_ID = "groundjudge-note"
+RETRY_IDS = (DRAFT_ID, NOTE_ID)
 """The ids of the two messages that ask a chain again."""
 
 GRAPH_CHANNELS = {"__pregel_stream", "__pregel_checkpointer"}
@@ -99,7 +100,7 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
             # The call of a tool that gives a structured response is followed by what that tool returned.
             messages = [message for message in response.result if isinstance(message, AIMessage)]
             answer = _answer_message(messages)
-        if answer.tool_calls:
+        if answer.tool_calls:  # not an answer yet: the tools are called first
             return None
         return partial(self.guard.case, request.state, {"messages": [answer]})
 
@@ -140,16 +141,16 @@ def add_guard(
         return partial(settings.case, chain_input, output)
 
     def invoke(chain_input: Any) -> Any:  # noqa: ANN401
-        def ask(one_input: Any) -> Any:  # noqa: ANN401
-            return _without_notes(step.invoke(one_input))
+        def ask(try_input: Any) -> Any:  # noqa: ANN401
+            return _without_notes(step.invoke(try_input))
 
         with _hold_back(settings, chain_input) as held_input:
             output, outcome = settings.answer(ask, held_input, case_of, next_input)
         return _judged_output(output, outcome)
 
     async def ainvoke(chain_input: Any) -> Any:  # noqa: ANN401
-        async def ask(one_input: Any) -> Any:  # noqa: ANN401
-            return _without_notes(await step.ainvoke(one_input))
+        async def ask(try_input: Any) -> Any:  # noqa: ANN401
+            return _without_notes(await step.ainvoke(try_input))
 
         with _hold_back(settings, chain_input) as held_input:
             output, outcome = await settings.aanswer(ask, held_input, case_of, next_input)
@@ -162,9 +163,9 @@ def add_guard(
 def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a ModelRequest, or a chain's input
     """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
     config: Any = configs.ensure_config()
-    if guard.mode == "enforce":
+    if guard.mode == "enforce":  # an observed answer goes out whatever the verdict, so it may be streamed
         manager = configs.get_callback_manager_for_config(config)
-        for handler in list(manager.handlers):
+        for handler in list(manager.handlers):  # a copy, as handlers are removed from it
             if hasattr(handler, "tap_output_iter"):  # what streams tokens
                 manager.remove_handler(handler)
         configurable = dict(config["configurable"])
@@ -234,7 +235,7 @@ def _without_notes(output: Any) -> Any:  # noqa: ANN401  the chain's
         return output
     thread: list[Any] = []
     for message in messages:
-        if getattr(message, "id", None) not in {DRAFT_ID, NOTE_ID}:
+        if getattr(message, "id", None) not in RETRY_IDS:
             thread.append(message)
     return {**output, "messages": thread}
 

@@ -78,7 +78,7 @@ def evaluator(
         verdict = await loaded.aevaluate(lambda: case_of(**item))
         return _evaluations_of(verdict, loaded, score_name)
 
-    evaluate.__name__ = score_name
+    evaluate.__name__ = score_name  # by which Langfuse names the evaluator in its log
     return evaluate
 
 
@@ -97,6 +97,7 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     def evaluate_run(*, item_results: Sequence[ExperimentItemResult], **_: object) -> list[Evaluation]:
         verdicts: list[Verdict] = []
         for item in item_results:
+            # An item has a score of that name, or a status because it has no score: never both.
             for evaluation in item.evaluations:
                 if evaluation.name in {name, f"{name}_status"}:
                     verdicts.append(Verdict.model_validate(evaluation.metadata))
@@ -149,6 +150,7 @@ def _evaluations_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evalua
                 data_type="NUMERIC",
             )
             evaluations.append(evaluation)
+    # On a scale of numbers the label follows from the score.
     if judge.scale.choices and verdict.label is not None:
         evaluations.append(categorical("label", verdict.label))
     if verdict.status != "ok":

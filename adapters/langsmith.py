@@ -180,6 +180,7 @@ def _verdicts_under(key: str, runs: Sequence[Run]) -> list[Verdict]:
     verdicts: list[Verdict] = []
     other_keys: list[str] = []
     for run in runs:
+        # There is no verdict under the further keys of a judge with several scores.
         for stored_key, (_, verdict) in _stored_in(run).items():
             if verdict and stored_key == key:
                 verdicts.append(verdict)
@@ -223,6 +224,9 @@ def documents(run: Run) -> tuple[Document, ...] | None:
     return traced_documents(child_runs(run), child_runs, source)
 
 
+# LangSmith reads from the source code of a function under which key an error of it is recorded: of a closure
+# that is the wrong name. Feedback of a RunEvaluator names a run that LangSmith never stores. Only this class
+# of LangSmith's does both right.
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
@@ -239,6 +243,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             return await self.judge_run(run, example, call)
 
+        # LangSmith names the evaluator, and its runs, like the function.
         score.__name__ = key
         ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
@@ -290,6 +295,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
 def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace each call of a model as an llm run, and each vote as a run; no other step."""
     results: list[Any] = []
+    # It can also be "local", with `upload_results=False`: then no run is sent.
     parent = get_current_run_tree() if tracing_is_enabled() is True else None
     if step.is_vote:
         with trace(step.name, inputs={"case": step.argument}) as run:
@@ -307,6 +313,7 @@ def _trace_call(
     parent: RunTree, name: str, model: Model, request: Request
 ) -> Generator[Callable[[Reply], object]]:
     """Trace the call of a model as an llm run, unless the model has left one itself."""
+    # The shape of a chat completion, by which LangSmith shows a conversation and counts tokens.
     messages = [dict(message) for message in request.messages]
     inputs = {"model": model.name, "messages": messages, **request.parameters}
     llm_run = parent.create_child(name, "llm", inputs=inputs)
@@ -317,7 +324,7 @@ def _trace_call(
         yield replies.append
         reply = replies[0]
         llm_run.end(outputs=_completion_of(reply), metadata=_token_counts(reply))
-    except Exception as error:
+    except Exception as error:  # an endpoint can repeat the key that it was sent
         llm_run.end(error=RedactedError(error).clean(repr(error)))
         raise
     finally:
@@ -386,6 +393,7 @@ def _with_explanation(verdict: Verdict, run: Run, example: Example | None) -> Ve
     Whatever a run lacks that has crashed, it lacks a response, which is an error and never a missing field.
     """
     error = verdict.error
+    # After an attempt there was a case; a duplicate key is a fault of the experiment, not of the row.
     if error is None or verdict.attempts or error.code == DUPLICATE:
         return verdict
     keys_by_side: list[str] = []
@@ -397,7 +405,7 @@ def _with_explanation(verdict: Verdict, run: Run, example: Example | None) -> Ve
     if not run.child_runs:
         message += NO_CHILD_RUNS
     if run.error:
-        message += f"; the run failed: {run.error.splitlines()[0]}"
+        message += f"; the run failed: {run.error.splitlines()[0]}"  # a traceback follows
         if code in {"missing_field", "unexpected"}:
             code = "no_response"
     return verdict.model_copy(update={"error": Failure(code=code, message=message)})
@@ -414,6 +422,7 @@ def _stored_in(run: Run) -> Stored:
 
 def _feedback_of(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:
     """The verdict as feedback: one result for each of its scores."""
+    # Of feedback on a run, LangSmith uploads these and `extra`, but not `metadata`.
     evaluator_info: dict[str, Any] = {}
     if verdict.prompt:
         for name, value in verdict.prompt.model_dump().items():
@@ -444,7 +453,7 @@ def _extra_of(verdict: Verdict) -> dict[str, Any]:
     )
     extra.update(uncertainty)
     if verdict.error:
-        extra["error"] = True
+        extra["error"] = True  # LangSmith marks the feedback as an error
         if verdict.reply is not None:
             extra["reply"] = verdict.reply
     return extra

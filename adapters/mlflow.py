@@ -84,6 +84,7 @@ def documents(trace: Trace) -> tuple[Document, ...] | None:
     children = defaultdict[str | None, list[Span]](list)
     for span in sorted(trace.data.spans, key=lambda span: span.start_time_ns):
         children[span.parent_id].append(span)
+    # The root is the application itself: what it returned is the response, whatever its span's type.
     below_root: list[Span] = []
     for root in children[None]:
         below_root.extend(children[root.span_id])
@@ -175,7 +176,7 @@ def _feedback_of(score: NamedScore, verdict: Verdict) -> Feedback:
     metadata: dict[str, str] = {}
     for key, value in _metadata_of(score, verdict).items():
         if value not in {None, ""}:
-            metadata[key] = str(value)
+            metadata[key] = str(value)  # MLflow's metadata are strings
     return Feedback(
         name=score.name,
         value=score.score,

@@ -59,9 +59,11 @@ class GroundingHooks(RunHooks[Any]):
     """
 
     def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
+        # A guardrail can only stop the run: without a fallback the guard would raise an error of its own.
         options["fallback"] = ""
         self.guard = as_guard(guard, **options)
         self.guardrail = OutputGuardrail[Any](self._guardrail, name="groundjudge")
+        # By run, as hooks may serve many at once; what is kept of a run goes with its context.
         self._model_inputs: WeakKeyDictionary[RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
 
     async def on_llm_start(
@@ -175,6 +177,7 @@ def _without_messages(items: Iterable[TResponseInputItem]) -> list[TResponseInpu
         if "role" not in item:
             tool_items.append(item)
             continue
+        # The API refuses reasoning without the item that followed it.
         while tool_items and tool_items[-1].get("type") == "reasoning":
             tool_items.pop()
     return tool_items
@@ -193,6 +196,7 @@ def _case_of_answer(guard: Guard, items: Iterable[Any], output: object) -> Case:
 
 def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
     """What a tool returned, here or at the provider, as a message; None for other items."""
+    # `output` of functions, `results` of the provider's own searches.
     result = item.get("output", item.get("results"))
     if result is None:
         return None

@@ -49,8 +49,9 @@ def emit(
         logger_provider: where to send the events, by default the global one.
     """
     logger = get_logger("groundjudge", __version__, logger_provider)
-    context = None
+    context = None  # OpenTelemetry takes the current span
     if span_context is not None:
+        # Of the span only its ids are needed; it may have ended.
         context = set_span_in_context(NonRecordingSpan(span_context))
     part_names = judge.part_names if judge else ()
     for score in named_scores(verdict, part_names):

@@ -75,7 +75,7 @@ def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike
     if not is_mapping(config) or not config.get("judge"):
         message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
         raise TypeError(message)
-    options = dict(config)
+    options = dict(config)  # a copy, as `fields` is taken out
     fields = options.pop("fields", None)
     judge = as_judge(**options)
     return judge, judge.cases(fields, ROOTS, _case_of_assertion)

@@ -70,6 +70,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
     async def validate(ctx: RunContext[Any], output: Any) -> Any:  # noqa: ANN401  the agent's
         if ctx.partial_output:
             return output
+        # pydantic-ai calls the validator anew for each draft; the drafts of a run have its id in common.
         progress = progress_of_runs.pop(ctx.run_id, None) or Progress()
 
         async def ask_again(note: str, _: Verdict) -> str:
@@ -85,6 +86,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
         outcome = await settings.arun(
             partial(settings.case, inputs, outputs), ask_again if may_retry else None, progress
         )
+        # In place: the run's result, and the history of a next run, are this list.
         ctx.messages[:] = _without_drafts(ctx.messages)
         if not outcome.replaced:
             return output
@@ -113,6 +115,7 @@ def _thread(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
                 yield _message("user", part.content)
             elif isinstance(part, ToolReturnPart) and part.outcome != "retried":
                 yield _message("tool", part.model_response_str()) | {"name": part.tool_name}
+            # What the agent said since the last question are drafts, and the answer that is judged.
             elif isinstance(part, TextPart) and number < last_question:
                 yield _message("assistant", part.content)
 
@@ -140,6 +143,7 @@ def _with_answer(message: ModelMessage, call_id: str | None, answer: object) -> 
     if call_id is None:
         return replace(message, parts=[TextPart(content_text(data))])
     arguments: Any = data if is_mapping(data) else {"response": data}
+    # Only calls: text beside them may repeat the draft that the fallback replaces.
     calls: list[Any] = []
     for part in message.parts:
         if not isinstance(part, ToolCallPart):

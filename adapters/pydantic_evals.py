@@ -71,6 +71,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
 
+    # Each option is a field of its own, because the schema of a dataset's file is made of the fields.
     judge: Annotated[JudgeLike, BY_NAME]
     model: Annotated[ModelLike | None, BY_NAME] = None
     name: str | None = None
@@ -93,7 +94,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     def loaded_judge(self) -> AnyJudge:
         """The judge with its model and options."""
         options: Any = {}
-        for option in PanelOptions.__annotations__:
+        for option in PanelOptions.__annotations__:  # some of them have no field: a file cannot hold them
             if option in vars(self):
                 options[option] = getattr(self, option)
         return as_judge(self.judge, self.model, **options)

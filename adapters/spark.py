@@ -72,7 +72,7 @@ def judge_dataframe(
         concurrency=concurrency,
         columns=kept_columns,
         # The workers have a working folder of their own.
-        ledger=None if ledger is None else Path(ledger).absolute(),
+        ledger=Path(ledger).absolute() if ledger else ledger,
     )
     kept_fields = [df.schema[name] for name in kept_columns]
     return _map_batches(df, judge_partition, kept_fields + VERDICT)
