@@ -162,17 +162,17 @@ class Case(Frozen):
         return cls.from_mapping(row)
 
     def replace(self, **changes: Unpack[CaseFields]) -> Case:
-        """The case with other values in some of its fields, which are read as the constructor reads them.
+        """Make a case with other values in some of its fields; they are read as the constructor reads them.
 
-        What is said of the case stays true of the new one: a field that is replaced is readable, and holds
-        media if the new value does.
+        What was noted when the case was read (`unreadable`, `reference_holds_media`, `tool_titles`) holds for
+        the new case too, except for the fields that are replaced: for these the new values count.
 
         Raises:
             CaseError: `field_unreadable` or `context_unreadable`: a value is not in any known shape.
             TypeError: there is no field of that name.
         """
         changed = Case(**changes)
-        # In a case where titles say nothing, those of another context say nothing either.
+        # Where titles make no document a tool result, those of a new context do not either.
         if not self.tool_titles:
             changed = changed.without_tool_titles()
         values: dict[str, Any] = {name: getattr(changed, name) for name in changes}
@@ -201,7 +201,7 @@ class Case(Frozen):
                 yield name, value
 
     def without_tool_titles(self) -> Case:
-        """The case as it is where titles say nothing: a mapping without a kind or a role is no tool result.
+        """Make a case in which no title makes a document a tool result, only a kind or a role does.
 
         Use it if others than the application write the titles, as in a knowledge base. Of a `Document`, or a
         document of a retriever, the title says nothing anyway. A judge does it by itself with the option

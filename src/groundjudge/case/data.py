@@ -40,8 +40,8 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
 def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
     """Return a list in place of NumPy's and pandas' arrays and tables, and of an iterator.
 
-    An iterator can be gone through only once, but a value is read more than once where two keys may say the
-    same. Any other value is returned as it is.
+    An iterator can be gone through only once, but a value is read twice where two keys may say the same. Any
+    other value is returned as it is, also a list with iterators inside.
     """
     kind = type(cast("object", value))
     if kind in PLAIN_TYPES:

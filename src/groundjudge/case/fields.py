@@ -54,8 +54,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 FIELD_NAMED: Mapping[str, str] = {name: field for field in ALIASES for name in (field, *ALIASES[field])}
 """Every name of a field, its own and the aliases -> the field."""
 
-FOLDED = {name.casefold(): field for name, field in FIELD_NAMED.items()}
-MEANINGS = FOLDED | {name: name for name in ("messages", "id", "case_id", "metadata")}
+FIELD_BY_LOWER_NAME = {name.casefold(): field for name, field in FIELD_NAMED.items()}
+MEANINGS = FIELD_BY_LOWER_NAME | {name: name for name in ("messages", "id", "case_id", "metadata")}
 """What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
 
 SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "reference"}
@@ -83,7 +83,7 @@ Retrieved: TypeAlias = Callable[[], Sequence[Document] | None]
 
 def field_of(name: object) -> str | None:
     """The field that a key of a mapping names, in upper or lower case; None if it names none."""
-    return FOLDED.get(str(name).casefold())
+    return FIELD_BY_LOWER_NAME.get(str(name).casefold())
 
 
 def keys_of(row: Iterable[str], *meanings: str) -> list[str]:
@@ -110,7 +110,7 @@ def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
 
 def misspelt_key(field: str, keys: Iterable[str]) -> str | None:
     """The first of the keys that is nearly a name of the field, which is probably meant by it."""
-    names = [name for name, meaning in FOLDED.items() if meaning == field]
+    names = [name for name, meaning in FIELD_BY_LOWER_NAME.items() if meaning == field]
     for key in keys:
         text = str(key)
         is_field = field_of(text) is not None

@@ -107,13 +107,13 @@ SHAPES: Mapping[str, Shape] = {
 """The shapes of options; `Rubric` and `Panel` check the other ones."""
 
 
-def check_options(options: Mapping[str, object], known: type[Any]) -> None:
+def check_options(options: Mapping[str, object], options_type: type[Any]) -> None:
     """Refuse options that a TypedDict does not have, and values of a wrong shape; None is always right.
 
     Raises:
         TypeError: an option is unknown, and the message names the nearest right one; or its value is wrong.
     """
-    names = list(known.__annotations__)
+    names = list(options_type.__annotations__)
     for option, value in options.items():
         if option not in names:
             hint = did_you_mean(option, names) or ";"
@@ -135,5 +135,5 @@ def check_choice(code: str, option: str, choice: object, choices: object) -> Non
     """
     names = get_args(choices)
     if choice not in names:
-        listed = ", ".join(repr(name) for name in names)
-        raise PromptError(code, f"{option} must be one of {listed}, not {choice!r}", str(choice))
+        choice_list = ", ".join(repr(name) for name in names)
+        raise PromptError(code, f"{option} must be one of {choice_list}, not {choice!r}", str(choice))

@@ -121,9 +121,8 @@ class Rubric:
             raise _prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
-                fault = (
-                    f"levels, not_applicable: {value:g} is not on the scale {self.scale}: give some that fit"
-                )
+                fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
+                fault += ": give some that fit"
                 raise _prompt_error("bad_levels", self.prompt, fault)
         # Lists and unsorted levels are taken too; the fields of a frozen dataclass are set like this.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
@@ -286,8 +285,7 @@ class Rubric:
         if code is None:
             return None
         # A row that lacks more than an application gives was not meant for this judge: that is an error,
-        # whatever `empty_response` says.
-        # A context that cannot be read is an error too: no stand-in takes its place.
+        # whatever `empty_response` says. So is a field that cannot be read: no stand-in takes its place.
         stand_ins = dict(FROM_THE_APPLICATION)
         for name in case.unreadable:
             stand_ins.pop(name, None)
@@ -307,16 +305,13 @@ class Rubric:
 
     def _response_fault(self, case: Case) -> str | None:
         """Return the code of what is wrong with the response, where the prompt needs one."""
-        for prompt_input in self.inputs:
-            if prompt_input.field == "response":
-                break
-        else:
+        response_inputs = [prompt_input for prompt_input in self.inputs if prompt_input.field == "response"]
+        # A prompt may show the response twice, under two of its names: then the first decides.
+        if not response_inputs or not response_inputs[0].required:
             return None
-        if not prompt_input.required:
-            return None
-        if prompt_input.value(case) is None:
+        if response_inputs[0].value(case) is None:
             return "no_response"
-        if is_blank(case.response_text) and not prompt_input.may_be_empty:
+        if is_blank(case.response_text) and not response_inputs[0].may_be_empty:
             return "empty_response"
         return None
 
@@ -392,8 +387,8 @@ def _find_prompt_file(name: str | Path) -> Path:
     if str(name) in names():
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
-        listed = ", ".join(names())
-        message = f"there is no judge {str(name)!r}, and no file of that name; the judges are: {listed}"
+        judges = ", ".join(names())
+        message = f"there is no judge {str(name)!r}, and no file of that name; the judges are: {judges}"
         raise PromptError("unknown_judge", message, str(name))
     return path
 
@@ -416,8 +411,8 @@ def _read_format(prompt: Prompt) -> Format:
             return cast("Format", TypeAdapter(make_format).validate_python(options))
         except ValidationError:
             pass  # a value of a wrong type, which is refused as an unknown option is
-    listed = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
-    fault = f"reply: the format {format_name} has the options {listed}, not {options}"
+    known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
+    fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
     raise _prompt_error("bad_reply_option", prompt, fault)
 
 
@@ -535,7 +530,10 @@ def _verdict_parts(
     weighed: Reading, reading: Reading, scale: Scale, case: Case | None
 ) -> tuple[tuple[Part, ...], Sequence[str]]:
     """Make the parts, scored as weighed, with their quotes looked up in the case; and warnings on quotes."""
-    sources = Sources((case and case.context) or ())
+    documents: Sequence[Document] = ()
+    if case is not None and case.context is not None:
+        documents = case.context
+    sources = Sources(documents)
     parts: list[Part] = []
     warnings: list[str] = []
     for part, weighed_part in zip(reading.parts, weighed.parts, strict=True):
@@ -587,9 +585,8 @@ def _is_other_level(level: str, label: str | None, levels: Mapping[float, str]) 
     for level_label in levels.values():
         label_text = fold_label(level_label)
         is_inside = re.search(rf"\b{re.escape(label_text)}\b", level_text)
-        is_beginning = level_text and label_text.startswith(
-            f"{level_text} "
-        )  # "mild" for "mild hallucination"
+        # "mild" for "mild hallucination"
+        is_beginning = level_text and label_text.startswith(f"{level_text} ")
         if is_inside or is_beginning:
             named_labels.add(level_label)
     return bool(named_labels) and label not in named_labels
