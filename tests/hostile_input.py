@@ -29,10 +29,8 @@ ODD = {
 TEXTS = st.text(
     st.one_of(st.characters(), st.sampled_from("\ud83d\udfff\x00\x1b\x85\u2028\u202e\ufeff")), max_size=8
 )
-GRADES = [
-    GOOD.replace("5", grade)
-    for grade in ("9" * 5000, *"NaN|1e999|5e0|-5|٥|5\x00|5\ud83d|<S2>5||3|4 or 5".split("|"))
-]
+ODD_GRADES = ("9" * 5000, "NaN", "1e999", "5e0", "-5", "٥", "5\x00", "5\ud83d", "<S2>5", "", "3", "4 or 5")
+GRADES = [GOOD.replace("5", grade) for grade in ODD_GRADES]
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -48,17 +46,34 @@ ANYTHING = st.recursive(
     max_leaves=6,
 )
 
-MESSAGE = ("choices", 0, "message")
-OF_MESSAGES = ("content", "refusal", "role", "tool_calls", "reasoning_content", "audio")
 COMPLETION_PATHS = (
-    *((name,) for name in ("choices", "model", "id", "object", "created", "error", "usage")),
-    *(MESSAGE[:2], MESSAGE, *((*MESSAGE, name) for name in OF_MESSAGES)),
-    *(("choices", 0, name) for name in ("finish_reason", "logprobs", "index")),
-    *(("usage", name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")),
+    ("choices",),
+    ("model",),
+    ("id",),
+    ("object",),
+    ("created",),
+    ("error",),
+    ("usage",),
+    ("choices", 0),
+    ("choices", 0, "message"),
+    ("choices", 0, "message", "content"),
+    ("choices", 0, "message", "refusal"),
+    ("choices", 0, "message", "role"),
+    ("choices", 0, "message", "tool_calls"),
+    ("choices", 0, "message", "reasoning_content"),
+    ("choices", 0, "message", "audio"),
+    ("choices", 0, "finish_reason"),
+    ("choices", 0, "logprobs"),
+    ("choices", 0, "index"),
+    ("usage", "prompt_tokens"),
+    ("usage", "completion_tokens"),
+    ("usage", "total_tokens"),
 )
-FIELDS = """id query context response reference conversation messages metadata inputs outputs judges label
+"""The places in a chat completion that may hold something else."""
+
+ROW_KEYS = """id query context response reference conversation messages metadata inputs outputs judges label
     documents tool_calls"""
-ROW_PATHS = tuple((name,) for name in FIELDS.split())
+ROW_PATHS = [(key,) for key in ROW_KEYS.split()]
 
 
 def as_json(value: object) -> bytes:
@@ -69,22 +84,25 @@ def as_json(value: object) -> bytes:
     return text.encode()
 
 
-def changed(value: Any, path: Sequence[Any], new: object) -> Any:
-    """The value with another one at the path, if there is such a place."""
-    copy = place = deepcopy(value)
+def replace_at(path: Sequence[Any], value: Any, new_value: object) -> Any:
+    """Copy a value with another one at the path, if there is such a place."""
+    copy = deepcopy(value)
+    container = copy
+    *keys, last_key = path
     with suppress(TypeError, LookupError):
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = new
+        for key in keys:
+            container = container[key]
+        container[last_key] = new_value
     return copy
 
 
 @st.composite
-def almost(draw: st.DrawFn, right: Any, paths: Sequence[Sequence[Any]]) -> Any:
+def almost(draw: st.DrawFn, right_value: Any, paths: Sequence[Sequence[Any]]) -> Any:
     """The right value with something else in some places."""
+    value = right_value
     for path in draw(st.lists(st.sampled_from(paths), max_size=3)):
-        right = changed(right, path, draw(ANYTHING))
-    return right
+        value = replace_at(path, value, draw(ANYTHING))
+    return value
 
 
 BODIES = st.one_of(
@@ -96,13 +114,14 @@ BODIES = st.one_of(
     st.sampled_from([b"", b"<html>503 of 5", *(odd.encode() for odd in ODD.values())]),
 )
 
-STATUSES = "200 200 200 201 204 206 400 401 402 403 404 408 409 413 422 429 500 502 503"
+# A good status several times, so that the body is read.
+STATUSES = [200, 200, 200, 201, 204, 206, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503]
 ODD_LINES = (
     b"HTTP/1.1 999 X|HTTP/1.1 099 X|HTTP/1.1 200|HTTP/1.0 200 OK|HTTP/2 200|HTTP/1.1 20 OK|HTTP/1.1 -200 OK|"
     b"HTTP/1.1 200 \xff\x1b[31m|ICY 200 OK||HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 200 OK"
 )
 STATUS_LINES = st.one_of(
-    st.sampled_from([*map(int, STATUSES.split())]),
+    st.sampled_from(STATUSES),
     st.integers(100, 599),
     st.sampled_from(ODD_LINES.split(b"|")),
 )
@@ -136,18 +155,22 @@ HEADERS = st.lists(
 LENGTHS = st.sampled_from([*[None] * 4, *b"|0|1|-1|x|100000|5, 5|+3".split(b"|"), b"9" * 30, "٣".encode()])
 
 
-def chunked(body: bytes) -> bytes:
+def in_chunks(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
-WRAPPED: list[Callable[[bytes], bytes]] = [
+ENCODERS: list[Callable[[bytes], bytes]] = [
+    # Most bodies stay as they are, so that something else in the reply is what is odd.
     *([bytes] * 5),
-    *(gzip.compress, lambda body: gzip.compress(body)[:-9]),
-    *(chunked, lambda body: chunked(body)[:-7], lambda body: b"ffffffffffffffffff\r\n" + body),
-    *(lambda body: b"\xef\xbb\xbf" + body, lambda body: body.decode(errors="replace").encode("utf-16")),
+    gzip.compress,
+    lambda body: gzip.compress(body)[:-9],
+    in_chunks,
+    lambda body: in_chunks(body)[:-7],
+    lambda body: b"ffffffffffffffffff\r\n" + body,
+    lambda body: b"\xef\xbb\xbf" + body,
+    lambda body: body.decode(errors="replace").encode("utf-16"),
     lambda body: body[: len(body) // 2],
 ]
-WRAPPINGS = st.sampled_from(WRAPPED)
 
 
 def holds_a_grade(body: bytes) -> bool:
@@ -165,14 +188,20 @@ def replies(draw: st.DrawFn) -> RawReply:
         return good_reply(GOOD)
     if draw(st.integers(0, 9)) == 0:
         return RawReply(draw(st.binary(max_size=60)))
-    status, body, headers = draw(STATUS_LINES), draw(BODIES), draw(HEADERS)
+    status = draw(STATUS_LINES)
+    body = draw(BODIES)
+    headers = draw(HEADERS)
     length = draw(LENGTHS)
-    sent = response(status, draw(WRAPPINGS)(body), headers, length=length)
-    is_good = b" 200" in status if isinstance(status, bytes) else 200 <= status < 300
-    is_final = not isinstance(status, bytes) and status >= 200
-    return RawReply(
-        sent, is_good and holds_a_grade(body), is_final and length is None and draw(st.booleans())
-    )
+    encode = draw(st.sampled_from(ENCODERS))
+    content = response(status, encode(body), headers, length=length)
+    if isinstance(status, bytes):
+        is_good = b" 200" in status
+        is_final = False
+    else:
+        is_good = 200 <= status < 300
+        is_final = status >= 200
+    can_be_kept = is_final and length is None
+    return RawReply(content, is_good and holds_a_grade(body), can_be_kept and draw(st.booleans()))
 
 
 LINES = st.one_of(

@@ -31,7 +31,7 @@ GROUNDEDNESS = (
 )
 
 
-def missing(row: dict[str, Any]) -> CaseError:
+def missing_field_error(row: dict[str, Any]) -> CaseError:
     prompt = Prompt.parse(GROUNDEDNESS + "{{query}}{{context}}")
     with pytest.raises(CaseError) as raised:
         prompt.render(Case.from_mapping(row))
@@ -40,7 +40,7 @@ def missing(row: dict[str, Any]) -> CaseError:
 
 
 def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
-    error = missing({"query": "q", "contxt": "", "response": "r"})
+    error = missing_field_error({"query": "q", "contxt": "", "response": "r"})
     assert error.subject == "context"
     assert error.message.endswith("The case has: query, response, contxt")
     assert "not given" in error.message
@@ -70,7 +70,7 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
     ],
 )
 def test_missing_field_is_named_with_the_fields_of_the_case(row: dict[str, Any], message: str) -> None:
-    error = missing(row)
+    error = missing_field_error(row)
     assert error.subject == "query"
     assert error.message.startswith("groundedness needs query, which is")
     assert message in error.message
@@ -106,7 +106,7 @@ MESSAGES = st.lists(
 )
 DOCUMENTS = st.lists(
     st.builds(Document, content=TEXTS, title=TEXTS, kind=st.sampled_from(["tool", "knowledge"])).filter(
-        lambda each: bool(each.content) or each.kind == "tool" or not each.title
+        lambda document: bool(document.content) or document.kind == "tool" or not document.title
     ),
     max_size=3,
 )
@@ -151,17 +151,25 @@ def test_strings_are_kept_unchanged(text: str) -> None:
     assert Case(query="\ud83d\ude00").query == "😀"
 
 
-UNANSWERED: list[list[tuple[str, str]]] = [
-    [("user", "q"), ("assistant", "a"), ("user", "q")],
-    [("user", "q"), ("assistant", "a"), ("user", "q"), ("assistant", " ")],
-    [("assistant", "I look."), ("tool", "9"), ("assistant", "")],
-]
-INVISIBLE = ["\u200b", "\ufeff\u2060 \n", "\u00ad\u00a0", [{"role": "assistant", "content": None}]]
+NO_RESPONSES: dict[str, Any] = {
+    "an answer to an earlier question": [("user", "q"), ("assistant", "a"), ("user", "q")],
+    "a blank answer to the last question": [
+        ("user", "q"),
+        ("assistant", "a"),
+        ("user", "q"),
+        ("assistant", " "),
+    ],
+    "an empty answer after a tool result": [("assistant", "I look."), ("tool", "9"), ("assistant", "")],
+    "a zero-width space": "\u200b",
+    "a byte order mark and a word joiner": "\ufeff\u2060 \n",
+    "a soft hyphen and a no-break space": "\u00ad\u00a0",
+    "a message without content": [{"role": "assistant", "content": None}],
+}
 
 
-@pytest.mark.parametrize("thread", [*UNANSWERED, *INVISIBLE])
-def test_what_shows_no_text_and_what_answers_an_earlier_question_is_no_response(thread: Any) -> None:
-    row = {"query": "q", "context": "a", "response": thread}
+@pytest.mark.parametrize("response", NO_RESPONSES.values(), ids=NO_RESPONSES)
+def test_what_shows_no_text_and_what_answers_an_earlier_question_is_no_response(response: Any) -> None:
+    row = {"query": "q", "context": "a", "response": response}
     with pytest.raises(CaseError, match="empty_response"):
         load("groundedness", model="offline").judge(row)
 
@@ -202,7 +210,7 @@ IMAGES: dict[str, Any] = {
 }
 
 
-def replaced(case: Case, **changes: Any) -> Case:
+def replace_both_ways(case: Case, **changes: Any) -> Case:
     """The copy that `replace` makes, which is also the one of `model_copy`."""
     copy = case.replace(**changes)
     assert copy == case.model_copy(update=changes)
@@ -213,10 +221,10 @@ def replaced(case: Case, **changes: Any) -> Case:
 @pytest.mark.parametrize("field", IMAGES)
 def test_copy_holds_media_where_its_own_values_do(field: str) -> None:
     text = Case(query="q", response="r", context="c", reference="g", conversation="t")
-    with_image = replaced(text, **{field: IMAGES[field]})
+    with_image = replace_both_ways(text, **{field: IMAGES[field]})
     assert (text.is_shown_whole(IMAGES), with_image.is_shown_whole(IMAGES)) == (True, False)
-    assert replaced(with_image, **{field: "x"}).is_shown_whole(IMAGES)
-    assert not replaced(with_image, id="7").is_shown_whole([field])
+    assert replace_both_ways(with_image, **{field: "x"}).is_shown_whole(IMAGES)
+    assert not replace_both_ways(with_image, id="7").is_shown_whole([field])
 
 
 @pytest.mark.parametrize(
@@ -236,14 +244,14 @@ def test_copy_holds_media_where_its_own_values_do(field: str) -> None:
     ],
 )
 def test_replaced_values_are_read_like_those_of_a_new_case(changes: dict[str, Any], same: Case) -> None:
-    assert replaced(Case(query="q", metadata={"a": 1}), **changes) == same
+    assert replace_both_ways(Case(query="q", metadata={"a": 1}), **changes) == same
 
 
 def test_replaced_field_can_be_read_again_and_the_others_stay_as_they_are() -> None:
     case = Case.from_mapping({"query": 5, "context": [5], "response": "r"})
-    copy = replaced(case, query="q")
+    copy = replace_both_ways(case, query="q")
     assert copy.value("query") == "q"
-    assert replaced(case, query=None).value("query") is None
+    assert replace_both_ways(case, query=None).value("query") is None
     with pytest.raises(CaseError, match="context_unreadable"):
         copy.value("context")
     with pytest.raises(CaseError, match="field_unreadable"):
@@ -304,7 +312,7 @@ def test_huge_values_are_read() -> None:
     assert len(SHOWS_ALL.render(case)[0]["content"]) > 11 * len(text)
 
 
-QUICK = {"query", "context", "metadata"}
+QUICK = {"query", "context"}
 
 
 @pytest.mark.parametrize(

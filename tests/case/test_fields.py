@@ -39,8 +39,8 @@ def test_documentation_lists_every_name_of_a_field() -> None:
 
 @pytest.mark.parametrize(("name", "field"), FIELD_NAMED.items())
 def test_every_name_of_a_field_is_read_without_case(name: str, field: str) -> None:
-    for written in (name, name.upper()):
-        assert Case.from_mapping({written: "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
+    for spelling in (name, name.upper()):
+        assert Case.from_mapping({spelling: "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,12 @@ def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, 
     assert (error.code, error.subject) == ("alias_conflict", FIELD_NAMED[first])
     assert repr(first) in error.message
     assert repr(second) in error.message
+
+
+def test_text_that_can_be_read_only_once_is_compared_too() -> None:
+    row = {"reference": "a", "expected": [{"role": "assistant", "content": iter(["b"])}]}
+    with pytest.raises(CaseError, match="alias_conflict"):
+        Case.from_mapping(row).value("reference")
 
 
 @pytest.mark.parametrize(
@@ -117,9 +123,9 @@ def test_metadata_at_a_path_is_merged_and_comes_first() -> None:
 
 
 def test_metadata_is_kept_as_json_data() -> None:
-    held: Any = {"tuple": (1, 2), "nan": [float("nan")], "type": int, "surrogate": "\ud83d", 5: {"six": None}}
-    kept = {"tuple": [1, 2], "nan": ["NaN"], "type": "<class 'int'>", "surrogate": "�", "5": {"six": None}}
-    assert dict(Case.from_mapping(held).metadata) == kept
+    data: Any = {"tuple": (1, 2), "nan": [float("nan")], "type": int, "surrogate": "\ud83d", 5: {"six": None}}
+    same = {"tuple": [1, 2], "nan": ["NaN"], "type": "<class 'int'>", "surrogate": "�", "5": {"six": None}}
+    assert dict(Case.from_mapping(data).metadata) == same
     with pytest.raises(CaseError, match="metadata must be a mapping"):
         Case(metadata=[1])  # type: ignore[arg-type]
 
@@ -177,30 +183,32 @@ def test_empty_values_are_given() -> None:
     ],
 )
 def test_key_that_is_nearly_a_name_is_told(row: dict[str, Any], field: str, hint: str) -> None:
-    said = Case.from_mapping(row).hint(field)
-    assert (hint in said, bool(said)) == (True, bool(hint))
+    text = Case.from_mapping(row).hint(field)
+    assert (hint in text, bool(text)) == (True, bool(hint))
 
 
-@pytest.mark.parametrize("row", [5, "text", None, [{"query": "q"}]])
+@pytest.mark.parametrize(
+    "row", [5, "text", None, [{"query": "q"}]], ids=["a number", "a text", "a null", "a list of a row"]
+)
 def test_row_that_is_not_a_mapping_is_an_error(row: Any) -> None:
     assert error_of(row).code == "unreadable_row"
 
 
 # --- inputs and outputs -----------------------------------------------------------------------
 
-ASKED = [("user", "q")]
-ANSWERED = [("user", "q"), ("assistant", "first"), ("tool", "t"), ("assistant", "r")]
+QUESTION = [("user", "q")]
+DIALOGUE = [("user", "q"), ("assistant", "first"), ("tool", "t"), ("assistant", "r")]
 RESULTS: dict[str, Any] = {"context": [{"content": "t", "kind": "tool"}]}
-THREAD: dict[str, Any] = {**RESULTS, "conversation": ANSWERED[:3]}
+THREAD: dict[str, Any] = {**RESULTS, "conversation": DIALOGUE[:3]}
 
 
 @dataclass
-class Asked:
+class Question:
     question: str
     contexts: list[str]
 
 
-class Answered(BaseModel):
+class Answer(BaseModel):
     answer: str
     cost: int
 
@@ -209,37 +217,37 @@ class State(BaseModel):
     messages: list[Any]
 
 
-def exchange(inputs: Any, outputs: Any, wanted: Any = None, /, **fields: Any) -> tuple[Any, ...]:
+def exchange(inputs: Any, outputs: Any, reference: Any = None, /, **fields: Any) -> tuple[Any, ...]:
     """The three sides, and the case that they are: "q", "r" and these fields."""
     expected: dict[str, Any] = {"query": "q", "response": "r", **fields}
-    return inputs, outputs, wanted, Case(**expected)
+    return inputs, outputs, reference, Case(**expected)
 
 
-GOES_ON = [*ANSWERED[:2], *ASKED]
+GOES_ON = [*DIALOGUE[:2], *QUESTION]
 EXCHANGES = {
     "texts": exchange("q", "r", "g", reference="g"),
-    "messages as inputs": exchange({"messages": ASKED}, "r", query=ASKED),
-    "messages as outputs": exchange("q", {"messages": ANSWERED}, **THREAD),
-    "messages under a name of the response": exchange("q", {"output": ANSWERED}, **THREAD),
-    "messages as reference": exchange("q", "r", {"messages": ANSWERED}, reference="r"),
-    "lists of messages as sides": exchange(ASKED, ANSWERED, ANSWERED, **THREAD, reference="r"),
+    "messages as inputs": exchange({"messages": QUESTION}, "r", query=QUESTION),
+    "messages as outputs": exchange("q", {"messages": DIALOGUE}, **THREAD),
+    "messages under a name of the response": exchange("q", {"output": DIALOGUE}, **THREAD),
+    "messages as reference": exchange("q", "r", {"messages": DIALOGUE}, reference="r"),
+    "lists of messages as sides": exchange(QUESTION, DIALOGUE, DIALOGUE, **THREAD, reference="r"),
     "single messages as sides": exchange(
         *({"role": "user", "content": "q"}, AIMessage("r"), dumpd(AIMessage("g"))),
         reference="g",
         context=[],
-        conversation=ASKED,
+        conversation=QUESTION,
     ),
     "messages without an answer": exchange(
-        *("q", {"messages": [*ANSWERED, ("user", "x")]}),
-        **{**RESULTS, "response": None, "conversation": [*ANSWERED, ("user", "x")]},
+        *("q", {"messages": [*DIALOGUE, ("user", "x")]}),
+        **{**RESULTS, "response": None, "conversation": [*DIALOGUE, ("user", "x")]},
     ),
     "no messages": exchange("q", {"messages": []}, response=None, conversation=[]),
     "messages that go on": exchange(
-        *({"messages": GOES_ON}, {"messages": ANSWERED[2:]}),
+        *({"messages": GOES_ON}, {"messages": DIALOGUE[2:]}),
         **{**RESULTS, "conversation": [*GOES_ON, ("tool", "t")]},
     ),
     "earlier tool results": exchange(
-        {"messages": ANSWERED + ASKED}, {"answer": "r"}, query=ANSWERED + ASKED, **RESULTS
+        {"messages": DIALOGUE + QUESTION}, {"answer": "r"}, query=DIALOGUE + QUESTION, **RESULTS
     ),
     "a text under messages": exchange("q", {"messages": "r"}),
     "an answer in the inputs": exchange(
@@ -249,17 +257,17 @@ EXCHANGES = {
         metadata={"answer": "gold"},
     ),
     "null in the outputs": exchange(
-        *({"messages": ANSWERED}, {"messages": ANSWERED, "answer": None}),
-        **{**RESULTS, "response": None, "conversation": ANSWERED},
+        *({"messages": DIALOGUE}, {"messages": DIALOGUE, "answer": None}),
+        **{**RESULTS, "response": None, "conversation": DIALOGUE},
     ),
     "null in the inputs": exchange(
-        {"query": "q", "answer": None}, {"messages": ANSWERED}, **THREAD, metadata={"answer": None}
+        {"query": "q", "answer": None}, {"messages": DIALOGUE}, **THREAD, metadata={"answer": None}
     ),
     "NaN for the outputs": exchange("q", float("nan"), float("nan"), response=None),
     "an empty text": exchange("q", "", response=""),
-    "a reference with messages too": exchange("q", "r", {"answer": "g", "messages": ASKED}, reference="g"),
+    "a reference with messages too": exchange("q", "r", {"answer": "g", "messages": QUESTION}, reference="g"),
     "context in the reference": exchange(
-        {"messages": ASKED}, "r", {"context": "c"}, query=ASKED, context="c"
+        {"messages": QUESTION}, "r", {"context": "c"}, query=QUESTION, context="c"
     ),
     "context on all sides": exchange(
         {"question": "q", "context": "old"},
@@ -268,17 +276,17 @@ EXCHANGES = {
         context="c",
     ),
     "messages beside a question": exchange(
-        {"question": "q", "messages": ANSWERED}, "r", conversation=ANSWERED, **RESULTS
+        {"question": "q", "messages": DIALOGUE}, "r", conversation=DIALOGUE, **RESULTS
     ),
-    "messages beside an answer": exchange("q", {"answer": "r", "messages": ANSWERED}, **THREAD),
+    "messages beside an answer": exchange("q", {"answer": "r", "messages": DIALOGUE}, **THREAD),
     "a dataclass and a pydantic model": exchange(
-        Asked("q", ["c"]), Answered(answer="r", cost=1), context=["c"], metadata={"cost": 1}
+        Question("q", ["c"]), Answer(answer="r", cost=1), context=["c"], metadata={"cost": 1}
     ),
     "an object under its usual key": exchange(
-        "q", {"output": Answered(answer="r", cost=1)}, metadata={"cost": 1}
+        "q", {"output": Answer(answer="r", cost=1)}, metadata={"cost": 1}
     ),
-    "an empty context beside tool results": exchange("q", {"messages": ANSWERED, "documents": []}, **THREAD),
-    "states that are objects": exchange(State(messages=ASKED), State(messages=ANSWERED), **THREAD),
+    "an empty context beside tool results": exchange("q", {"messages": DIALOGUE, "documents": []}, **THREAD),
+    "states that are objects": exchange(State(messages=QUESTION), State(messages=DIALOGUE), **THREAD),
     "a document as the reference": exchange("q", "r", Snippet("g", {}), reference="g"),
     "several ids": exchange({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, id="1"),
     "a role without content": exchange({"role": "x", "question": "q"}, "r", metadata={"role": "x"}),
@@ -301,13 +309,15 @@ class Agent:
 def test_state_of_an_agent_can_be_an_object_and_hold_arrays() -> None:
     thread = [("user", "q"), ("assistant", "r")]
     state = Agent(thread, np.array(["a", "b"]))
-    found = Case.from_mapping(Fields().in_row(state))
-    assert found == Case(query="q", response="r", context=["a", "b"], conversation=thread[:1])
+    case = Case.from_mapping(Fields().in_row(state))
+    assert case == Case(query="q", response="r", context=["a", "b"], conversation=thread[:1])
     by_path = Fields.of({"context": "s.context", "query": "s.context.1"}).in_row({}, {"s": state})
     assert Case.from_mapping(by_path) == Case(query="b", context=["a", "b"])
 
 
-@pytest.mark.parametrize("answer", ["r", AIMessage("r"), [AIMessage("r")]])
+@pytest.mark.parametrize(
+    "answer", ["r", AIMessage("r"), [AIMessage("r")]], ids=["a text", "a message", "a list of a message"]
+)
 def test_answer_beside_the_thread_that_ends_with_it(answer: Any) -> None:
     row: Any = {"messages": [("user", "q"), ("assistant", "r")], "answer": answer, 1: "a key that is no text"}
     case = Case.from_mapping(row)
@@ -316,7 +326,7 @@ def test_answer_beside_the_thread_that_ends_with_it(answer: Any) -> None:
 
 
 def test_thread_beside_an_application_that_crashed_is_an_earlier_one() -> None:
-    case = Case.from_mapping({"inputs": "q", "outputs": None, "messages": ANSWERED})
+    case = Case.from_mapping({"inputs": "q", "outputs": None, "messages": DIALOGUE})
     assert case.response is None
 
 
@@ -368,8 +378,8 @@ def state(*messages: Any, **more: Any) -> dict[str, Any]:
 
 def usual(*conversation: Any, **fields: Any) -> Case:
     """The case of `USUAL`, but for the messages of its conversation and these fields."""
-    said: dict[str, Any] = {"conversation": [*conversation]} if conversation else {}
-    expected: dict[str, Any] = {**USUAL, **fields, **said}
+    changes: dict[str, Any] = {"conversation": [*conversation]} if conversation else {}
+    expected: dict[str, Any] = {**USUAL, **fields, **changes}
     return Case(**expected)
 
 
@@ -427,7 +437,7 @@ def test_state_of_an_agent_is_read(state: dict[str, Any], case: Case) -> None:
 ODD_KEYS = {"final": {"text": "At ten."}, "agent": {"messages": [*OLDER]}, "topic": "hours"}
 STATE = state(USER, RESULT, ANSWER, docs=["a"], context="b", **ODD_KEYS)
 WHOLE = [USER, RESULT, ANSWER]
-MAPPED: dict[str, tuple[dict[str, str], Case]] = {
+PATHS_INTO_A_STATE: dict[str, tuple[dict[str, str], Case]] = {
     "a field and an alias": (
         {"generation": "input.final.text", "source_documents": "input.docs"},
         usual(*WHOLE, response="At ten.", context="a"),
@@ -451,10 +461,10 @@ MAPPED: dict[str, tuple[dict[str, str], Case]] = {
 }
 
 
-@pytest.mark.parametrize(("paths", "case"), MAPPED.values(), ids=MAPPED)
+@pytest.mark.parametrize(("paths", "case"), PATHS_INTO_A_STATE.values(), ids=PATHS_INTO_A_STATE)
 def test_paths_into_a_state_come_before_usual_names_and_messages(paths: dict[str, str], case: Case) -> None:
-    found = Case.of(Fields.of(paths).in_row(STATE, {"input": STATE}))
-    assert found == case.model_copy(
+    case_at_paths = Case.of(Fields.of(paths).in_row(STATE, {"input": STATE}))
+    assert case_at_paths == case.model_copy(
         update={"metadata": {**Case(metadata=ODD_KEYS).metadata, **case.metadata}}
     )
 
@@ -468,7 +478,7 @@ def test_state_that_is_an_object_is_read_by_paths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("fields", "message"),
     [
         ({"qeury": "input.q"}, "unknown_field: unknown field 'qeury', did you mean 'query'? The"),
         ({"zzz": "input.q"}, "unknown_field: unknown field 'zzz'. The fields are: query, response"),
@@ -489,15 +499,15 @@ def test_state_that_is_an_object_is_read_by_paths() -> None:
         "an empty path",
     ],
 )
-def test_path_that_no_row_can_make_right_is_refused(given: Any, message: str) -> None:
+def test_path_that_no_row_can_make_right_is_refused(fields: Any, message: str) -> None:
     with pytest.raises(CaseError, match=re.escape(message)):
-        Fields.of(given, ["topic"], ["input"])
+        Fields.of(fields, ["topic"], ["input"])
 
 
-@pytest.mark.parametrize("given", ["input.q", 5, ["query"]])
-def test_neither_mapping_nor_function_is_refused(given: Any) -> None:
+@pytest.mark.parametrize("fields", ["input.q", 5, ["query"]], ids=["a path", "a number", "a list of fields"])
+def test_neither_mapping_nor_function_is_refused(fields: Any) -> None:
     with pytest.raises(TypeError, match="fields must be a mapping of field to dotted path, or a function"):
-        Fields.of(given)
+        Fields.of(fields)
 
 
 def test_input_of_a_prompts_own_is_a_field() -> None:
@@ -577,7 +587,7 @@ ABSENT: dict[str, dict[str, Any]] = {
     "NaN and a null": at_two_keys(NAN, None),
     "NaN and NA": at_two_keys(NAN, pandas.NA),
 }
-AGREED: dict[str, tuple[dict[str, Any], Any]] = {
+EQUAL: dict[str, tuple[dict[str, Any], Any]] = {
     "NaN beside a text": (at_two_keys(NAN, "x"), "x"),
     "a list with NaN": ({"a": {"b": [NAN, 1]}}, [NAN, 1]),
     "equal lists with NaN": (at_two_keys([NAN, 1], [float("nan"), 1]), [NAN, 1]),
@@ -608,7 +618,7 @@ def test_path_to_what_tables_hold_for_nothing_leads_nowhere(row: dict[str, Any])
     assert Case.of(Fields.of({"query": "a.b"}).in_row(row)).query is None
 
 
-@pytest.mark.parametrize(("row", "value"), AGREED.values(), ids=AGREED)
+@pytest.mark.parametrize(("row", "value"), EQUAL.values(), ids=EQUAL)
 def test_path_leads_to_a_value_that_both_keys_give(row: dict[str, Any], value: Any) -> None:
     assert repr(value_at(row, "a.b")) == repr(value)
 
@@ -624,9 +634,9 @@ def test_path_to_different_values_of_any_kind_is_refused(row: dict[str, Any]) ->
 
 def test_row_of_a_file_keeps_its_other_keys_and_what_cannot_be_read() -> None:
     row = {"q": "When?", "topic": "ferries", "judges": ["x"], "metadata": {"label": 1}, "context": {"n": 1}}
-    found = Fields({"query": "q"}).in_flat_row(row)
-    assert (found["topic"], found["judges"], found["label"]) == ("ferries", ["x"], 1)
-    assert error_of(found).code == "context_unreadable"
+    fields = Fields({"query": "q"}).in_flat_row(row)
+    assert (fields["topic"], fields["judges"], fields["label"]) == ("ferries", ["x"], 1)
+    assert error_of(fields).code == "context_unreadable"
 
 
 def rows_of(path: Path, content: str, paths: FieldPaths) -> list[Any]:
@@ -682,7 +692,11 @@ def test_on_stdin_it_is_refused_after_the_last_row(monkeypatch: pytest.MonkeyPat
         next(rows)
 
 
-@pytest.mark.parametrize("content", ['{"a": 1}\n{"q": null}\n', "", "broken\n"])
+@pytest.mark.parametrize(
+    "content",
+    ['{"a": 1}\n{"q": null}\n', "", "broken\n"],
+    ids=["a null in the second row", "an empty file", "no row that can be read"],
+)
 def test_a_path_that_some_row_has_or_that_no_row_could_have_is_accepted(tmp_path: Path, content: str) -> None:
     assert len(rows_of(tmp_path / "rows.jsonl", content, {"query": "q"})) == content.count("\n")
 
@@ -695,7 +709,7 @@ def test_rows_are_searched_only_until_all_paths_are_found() -> None:
 
 # --- traced runs --------------------------------------------------------------
 
-FOUND = (Document(content="found"), Document(content="more"))
+RETRIEVED = (Document(content="found"), Document(content="more"))
 ASKS = {"query": "q", "context": "given", "d": "mapped"}
 TOOLS = [USER, CLOSED, MOMENT, USER, ("tool", "found"), ANSWER]
 
@@ -718,8 +732,8 @@ def test_context_is_that_of_the_outputs_else_what_was_retrieved(
 ) -> None:
     fields = Fields.of({"context": path} if path else None)
     row = {"inputs": ASKS, "outputs": outputs, "reference_outputs": expected}
-    case = Case.of(fields.in_row(row, retrieved=lambda: FOUND))
-    assert [each.content for each in case.context or ()] == context
+    case = Case.of(fields.in_row(row, retrieved=lambda: RETRIEVED))
+    assert [document.content for document in case.context or ()] == context
 
 
 def test_context_of_the_inputs_counts_without_retriever_or_tool() -> None:
@@ -742,8 +756,8 @@ def traced(kind: str, outputs: object) -> list[str] | None:
     runs = [("chain", "", [(kind, "weather", outputs)])]
     documents = traced_documents(runs, lambda run: run[2], lambda run: run)  # type: ignore[arg-type, return-value]
     titles = {"tool": "Tool Result: weather"}
-    assert all(each.title == titles.get(kind, "") for each in documents or ())
-    return None if documents is None else [each.content for each in documents]
+    assert all(document.title == titles.get(kind, "") for document in documents or ())
+    return None if documents is None else [document.content for document in documents]
 
 
 @pytest.mark.parametrize(

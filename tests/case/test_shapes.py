@@ -29,7 +29,7 @@ CONTEXT_PROMPT = Prompt.parse(
 )
 
 
-def shown(context: Any) -> str:
+def render_context(context: Any) -> str:
     return without_codes(CONTEXT_PROMPT.render(Case(context=context))[0]["content"])
 
 
@@ -38,36 +38,50 @@ def shown(context: Any) -> str:
 TEXT = 'Returns: 30 days {"a": 1} — größer.'
 
 
-CONTEXTS: list[Any] = [
-    TEXT,
-    {"content": TEXT},
-    {"content": TEXT, "metadata": "a text, which has a method `title`"},
-    *([{name: TEXT}] for name in ("content", "page_content", "text", "snippet", "context")),
-    [{"content": "", "text": TEXT}],
-    [{"content": [{"type": "text", "text": TEXT}]}],
-    Document(content=TEXT),
-    [Snippet(TEXT, {"source": "a.pdf"})],
-    [LangChainDocument(TEXT, metadata={"source": "a"})],
-    [dumpd(LangChainDocument(TEXT))],
-    pytest.importorskip("pandas").DataFrame({"text": [TEXT], "source": ["a"]}),
-    RetrievedContextData(context=TEXT, source="a.pdf"),
-    ["", {"text": " \n"}, Document(content=""), f"\n {TEXT} \n", ""],
-]
+CONTEXTS: dict[str, Any] = {
+    "a text": TEXT,
+    "a mapping": {"content": TEXT},
+    "a text as metadata": {"content": TEXT, "metadata": "a text, which has a method `title`"},
+    "text under content": [{"content": TEXT}],
+    "text under page_content": [{"page_content": TEXT}],
+    "text under text": [{"text": TEXT}],
+    "text under snippet": [{"snippet": TEXT}],
+    "text under context": [{"context": TEXT}],
+    "an empty content and a text": [{"content": "", "text": TEXT}],
+    "blocks": [{"content": [{"type": "text", "text": TEXT}]}],
+    "groundjudge's Document": Document(content=TEXT),
+    "a dataclass": [Snippet(TEXT, {"source": "a.pdf"})],
+    "LangChain's Document": [LangChainDocument(TEXT, metadata={"source": "a"})],
+    "LangChain's Document dumped": [dumpd(LangChainDocument(TEXT))],
+    "a table of pandas": pytest.importorskip("pandas").DataFrame({"text": [TEXT], "source": ["a"]}),
+    "DeepEval's RetrievedContextData": RetrievedContextData(context=TEXT, source="a.pdf"),
+    "among blank documents": ["", {"text": " \n"}, Document(content=""), f"\n {TEXT} \n", ""],
+}
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
 def test_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
     assert (
-        shown(context)
+        render_context(context)
         == f'<data-context>\n<data-document number="1">\n{TEXT}\n</data-document>\n</data-context>'
     )
 
 
-@pytest.mark.parametrize(
-    "context", ["", "  \n", [], (), [""], ["", " "], [{"text": ""}], Document(content="")]
-)
+EMPTY_CONTEXTS: dict[str, Any] = {
+    "an empty text": "",
+    "a blank text": "  \n",
+    "an empty list": [],
+    "an empty tuple": (),
+    "a list of an empty text": [""],
+    "a list of blank texts": ["", " "],
+    "a mapping with an empty text": [{"text": ""}],
+    "a Document without text": Document(content=""),
+}
+
+
+@pytest.mark.parametrize("context", EMPTY_CONTEXTS.values(), ids=EMPTY_CONTEXTS)
 def test_empty_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
-    assert shown(context) == "<data-context>\n</data-context>"
+    assert render_context(context) == "<data-context>\n</data-context>"
 
 
 @pytest.mark.parametrize(
@@ -76,18 +90,19 @@ def test_empty_context_of_every_shape_gives_the_same_prompt(context: Any) -> Non
         [{"title": "A", "content": "one"}, "two"],
         [{"page_content": "one", "metadata": {"title": "A"}}, {"page_content": "two"}],
         [LangChainDocument("one", metadata={"title": "A"}), LangChainDocument("two")],
-        ({"context": text, "title": title} for text, title in (("one", "A"), ("two", None))),
+        iter([{"context": "one", "title": "A"}, {"context": "two", "title": None}]),
     ],
+    ids=["a mapping and a text", "LangChain's as mappings", "LangChain's Document", "an iterator"],
 )
 def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -> None:
-    assert shown(documents) == (
+    assert render_context(documents) == (
         '<data-context>\n<data-document number="1" title="A">\none\n</data-document>\n'
         '<data-document number="2">\ntwo\n</data-document>\n</data-context>'
     )
 
 
 @pytest.mark.parametrize(
-    ("context", "named"),
+    ("context", "words"),
     [
         ([{"body": "x", "score": 1}], "body, score"),
         (["fine", {"contents": "x"}], "contents"),
@@ -109,15 +124,16 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
         "bytes",
     ],
 )
-def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
+def test_document_without_text_is_an_error_that_names_its_keys(context: Any, words: str) -> None:
     error = error_of({"contexts": context})
     assert (error.code, error.subject) == ("context_unreadable", "context")
-    assert named in error.message
+    assert words in error.message
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [([{"id": 1}], '[{"id": 1}]'), ({"total": "9 €"}, '{"total": "9 €"}'), (5, "5"), ([1, 2], "[1, 2]")],
+    ids=["a list of mappings", "a mapping", "a number", "a list of numbers"],
 )
 def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> None:
     assert Case(context=[{"content": content}]).context == (Document(content=text),)
@@ -130,6 +146,7 @@ def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> No
         Message(role="user", name="Ann", content="x"),
         HumanMessage("x", name="Ann"),
     ],
+    ids=["OpenAI", "groundjudge", "LangChain"],
 )
 def test_message_among_documents_has_its_author_as_title_in_every_shape(message: Any) -> None:
     assert Case(context=[message]).context == (Document(content="x", title="Ann"),)
@@ -185,19 +202,21 @@ def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> No
     ],
 )
 def test_names_of_roles_are_translated(message: Any, role: str) -> None:
-    read: Any = Case(query=[message]).query
-    assert [(each.role, each.content) for each in read] == [(role, "x")]
+    messages: Any = Case(query=[message]).query
+    assert [(entry.role, entry.content) for entry in messages] == [(role, "x")]
 
 
 @pytest.mark.parametrize(
-    "message", [OPENAI[1], HumanMessage("Where is it?"), Message(role="user", content="Where is it?")]
+    "message",
+    [OPENAI[1], HumanMessage("Where is it?"), Message(role="user", content="Where is it?")],
+    ids=["OpenAI", "LangChain", "groundjudge"],
 )
 def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
     assert Case(query=message).query == (Message(role="user", content="Where is it?"),)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "kept"),
+    ("arguments", "expected"),
     [
         ('{"a": [1, "ü"]}', {"a": [1, "ü"]}),
         ({"a": [1, "ü"]}, {"a": [1, "ü"]}),
@@ -217,13 +236,13 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
         "none",
     ],
 )
-def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: Any) -> None:
-    assert ToolCall(name="f", arguments=arguments).arguments == kept
+def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, expected: Any) -> None:
+    assert ToolCall(name="f", arguments=arguments).arguments == expected
 
 
 @pytest.mark.parametrize("field", ["query", "response", "conversation"])
 @pytest.mark.parametrize(
-    ("value", "named"),
+    ("value", "words"),
     [
         (5, "int"),
         ({"content": "no role"}, "content"),
@@ -248,11 +267,11 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: An
     ],
 )
 def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(
-    field: str, value: Any, named: str
+    field: str, value: Any, words: str
 ) -> None:
     error = error_of({field: value})
     assert (error.code, error.subject) == ("field_unreadable", field)
-    assert named in error.message
+    assert words in error.message
 
 
 def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
@@ -267,7 +286,19 @@ def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
 
 
 @pytest.mark.parametrize("field", ["reference", "profile", "agent_name", "answers"])
-@pytest.mark.parametrize("value", [5, True, [5], [None], [["x"]], object(), {1, 2}])
+@pytest.mark.parametrize(
+    "value",
+    [5, True, [5], [None], [["x"]], object(), {1, 2}],
+    ids=[
+        "a number",
+        "true",
+        "a list of a number",
+        "a list of a null",
+        "a list in a list",
+        "an object",
+        "a set",
+    ],
+)
 def test_not_a_string_is_an_error_that_names_the_field(field: str, value: Any) -> None:
     error = error_of({field: value})
     assert (error.code, error.subject) == ("field_unreadable", field)
@@ -300,7 +331,7 @@ def test_exception_from_a_value_is_an_unreadable_field(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
+    ("row", "expected"),
     [
         ({"reference": ["one", {"text": "two"}]}, {"reference": "one\n\ntwo"}),
         ({"reference": (text for text in ("one", "two"))}, {"reference": "one\n\ntwo"}),
@@ -323,23 +354,23 @@ def test_exception_from_a_value_is_an_unreadable_field(field: str) -> None:
         "a mapping as profile",
     ],
 )
-def test_reference_answers_and_profile_are_kept_as_texts(given: Any, read: dict[str, Any]) -> None:
-    assert Case.from_mapping(given).model_dump(exclude_none=True, exclude={"metadata"}) == read
+def test_reference_answers_and_profile_are_kept_as_texts(row: Any, expected: dict[str, Any]) -> None:
+    assert Case.from_mapping(row).model_dump(exclude_none=True, exclude={"metadata"}) == expected
 
 
 # --- nothing is dropped silently --------------------------------------------------------------
 
 F = ToolCall(name="f", arguments={"a": 1})
 BROKEN = ToolCall(name="f", arguments='{"a": ')
-CUT: Any = {"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}
+BROKEN_CALL: Any = {"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}
 USE = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
 AS_OPENAI = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 AS_LANGCHAIN = {"name": "f", "args": {"a": 1}, "id": "1"}
 RESULT = {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "9"}]}
-FOUND = {"type": "web_search_result", "url": "u"}
+SOURCE = {"type": "web_search_result", "url": "u"}
 SERVER_TOOL = [
     {**USE, "type": "server_tool_use"},
-    {"type": "web_search_tool_result", "content": [FOUND]},
+    {"type": "web_search_tool_result", "content": [SOURCE]},
     {"type": "text", "text": "a"},
 ]
 
@@ -347,7 +378,7 @@ SERVER_TOOL = [
 SEARCH, SEARCHED = {"type": "web_search_call", "id": "1"}, ToolCall(name="web_search_call")
 
 
-def said(content: Any, **more: Any) -> dict[str, Any]:
+def turn(content: Any, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
@@ -363,54 +394,54 @@ def text(content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "text", "text": content, **more}
 
 
-SAID: dict[str, tuple[Any, list[Message]]] = {
+MESSAGES: dict[str, tuple[Any, list[Message]]] = {
     # the message: what is kept of it
     "text blocks": (
-        said([{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}]),
+        turn([{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}]),
         [ai("ab")],
     ),
-    "a result inside a result": (said([{"type": "tool_result", "content": [RESULT]}]), [tool("9")]),
-    "data among results": (said([RESULT, {"cache": 1}]), [tool("9"), ai('{"cache": 1}')]),
-    "data among text": (said([text("a"), {"text": "b", "price": 9}]), [ai('a\n{"text": "b", "price": 9}')]),
-    "data under the name of a text": (said(["a", {"text": {"b": 1}}]), [ai('a\n{"text": {"b": 1}}')]),
+    "a result inside a result": (turn([{"type": "tool_result", "content": [RESULT]}]), [tool("9")]),
+    "data among results": (turn([RESULT, {"cache": 1}]), [tool("9"), ai('{"cache": 1}')]),
+    "data among text": (turn([text("a"), {"text": "b", "price": 9}]), [ai('a\n{"text": "b", "price": 9}')]),
+    "data under the name of a text": (turn(["a", {"text": {"b": 1}}]), [ai('a\n{"text": {"b": 1}}')]),
     "reasoning, which it did not say": (
-        said([{"type": "thinking", "thinking": "Hm."}, text("a")]),
+        turn([{"type": "thinking", "thinking": "Hm."}, text("a")]),
         [ai("a")],
     ),
-    "a refusal beside a text": (said("a", refusal="no"), [ai("a\nno")]),
-    "a refusal as a block": (said([{"type": "refusal", "refusal": "no"}]), [ai("no")]),
+    "a refusal beside a text": (turn("a", refusal="no"), [ai("a\nno")]),
+    "a refusal as a block": (turn([{"type": "refusal", "refusal": "no"}]), [ai("no")]),
     "LangChain's refusal": (AIMessage("", additional_kwargs={"refusal": "no"}), [ai("no")]),
-    "function_call": (said(None, function_call={"name": "f", "arguments": '{"a": 1}'}), [ai("", F)]),
-    "Anthropic's tool_use": (said([text("I look."), USE]), [ai("I look.", F)]),
+    "function_call": (turn(None, function_call={"name": "f", "arguments": '{"a": 1}'}), [ai("", F)]),
+    "Anthropic's tool_use": (turn([text("I look."), USE]), [ai("I look.", F)]),
     "LangChain's tool call in two places": (AIMessage([USE], tool_calls=[AS_LANGCHAIN]), [ai("", F)]),
-    "additional_kwargs": (said("", additional_kwargs={"tool_calls": [AS_OPENAI]}), [ai("", F)]),
-    "an invalid call": (AIMessage("", invalid_tool_calls=[CUT]), [ai("", BROKEN)]),
-    "two equal calls": (said("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [ai("", F, F)]),
-    "a result before a text": (said([RESULT, text("And?")]), [tool("9"), ai("And?")]),
-    "a tool of the server's": (said(SERVER_TOOL), [ai("", F), tool(json.dumps([FOUND])), ai("a")]),
-    "a text that cites": (said([text("At "), text("9", citations=[FOUND]), text(".")]), [ai("At 9.")]),
-    "a text of null, and nothing": (said([text(None), {}]), [ai()]),
+    "additional_kwargs": (turn("", additional_kwargs={"tool_calls": [AS_OPENAI]}), [ai("", F)]),
+    "an invalid call": (AIMessage("", invalid_tool_calls=[BROKEN_CALL]), [ai("", BROKEN)]),
+    "two equal calls": (turn("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [ai("", F, F)]),
+    "a result before a text": (turn([RESULT, text("And?")]), [tool("9"), ai("And?")]),
+    "a tool of the server's": (turn(SERVER_TOOL), [ai("", F), tool(json.dumps([SOURCE])), ai("a")]),
+    "a text that cites": (turn([text("At "), text("9", citations=[SOURCE]), text(".")]), [ai("At 9.")]),
+    "a text of null, and nothing": (turn([text(None), {}]), [ai()]),
     "a document of blocks": (
-        said([{"type": "document", "source": {"type": "content", "content": [text("a")]}}]),
+        turn([{"type": "document", "source": {"type": "content", "content": [text("a")]}}]),
         [ai("a")],
     ),
-    "a document of text": (said([{"type": "document", "source": text(None, data="a")}]), [ai("a")]),
-    "an array": (said(np.array([text("a"), text("b")], dtype=object)), [ai("ab")]),
-    "a call that the provider made": (said([SEARCH, text("a")]), [ai("", SEARCHED), ai("a")]),
+    "a document of text": (turn([{"type": "document", "source": text(None, data="a")}]), [ai("a")]),
+    "an array": (turn(np.array([text("a"), text("b")], dtype=object)), [ai("ab")]),
+    "a call that the provider made": (turn([SEARCH, text("a")]), [ai("", SEARCHED), ai("a")]),
     "a provider's call and result": (
-        said([{"type": "mcp_call", "name": "f", "output": "9"}, text("a")]),
+        turn([{"type": "mcp_call", "name": "f", "output": "9"}, text("a")]),
         [tool("9", "f"), ai("a")],
     ),
     "a result beside a call": (
         AIMessage([{"type": "server_tool_result", "output": "9"}, text("a")], tool_calls=[AS_LANGCHAIN]),
         [tool("9"), ai("a", F)],
     ),
-    "a call before a result": (said([RESULT], tool_calls=[AS_LANGCHAIN]), [tool("9"), ai("", F)]),
-    "Bedrock's reasoning": (said([{"reasoningContent": {"text": "Hm."}}, {"text": "a"}]), [ai("a")]),
-    "nothing but reasoning": (said([{"type": "thinking", "thinking": "Hm."}]), [ai()]),
-    "nothing": (said(None), [ai()]),
+    "a call before a result": (turn([RESULT], tool_calls=[AS_LANGCHAIN]), [tool("9"), ai("", F)]),
+    "Bedrock's reasoning": (turn([{"reasoningContent": {"text": "Hm."}}, {"text": "a"}]), [ai("a")]),
+    "nothing but reasoning": (turn([{"type": "thinking", "thinking": "Hm."}]), [ai()]),
+    "nothing": (turn(None), [ai()]),
     "the AI SDK's result": (
-        said("a", toolInvocations=[{"toolName": "f", "args": {}, "state": "result", "result": "9"}]),
+        turn("a", toolInvocations=[{"toolName": "f", "args": {}, "state": "result", "result": "9"}]),
         [tool("9", "f"), ai("a")],
     ),
     "a search of files": (
@@ -420,11 +451,11 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     "a list of tools": ({"type": "mcp_list_tools", "tools": []}, []),
     "Gemini's role": ({"role": "model", "content": "a"}, [ai("a")]),
     "Llama's role": ({"role": "ipython", "content": "9"}, [tool("9")]),
-    "a refusal beside a call": (said([USE], refusal="no"), [ai("no", F)]),
-    "Bedrock's call": (said([{"toolUse": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
-    "Bedrock's result": (said([{"toolResult": {"content": [{"text": "9"}]}}]), [tool("9")]),
-    "the AI SDK's call": (said([{"type": "tool-call", "toolName": "f", "input": {"a": 1}}]), [ai("", F)]),
-    "a custom tool": (said(None, tool_calls=[{"custom": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
+    "a refusal beside a call": (turn([USE], refusal="no"), [ai("no", F)]),
+    "Bedrock's call": (turn([{"toolUse": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
+    "Bedrock's result": (turn([{"toolResult": {"content": [{"text": "9"}]}}]), [tool("9")]),
+    "the AI SDK's call": (turn([{"type": "tool-call", "toolName": "f", "input": {"a": 1}}]), [ai("", F)]),
+    "a custom tool": (turn(None, tool_calls=[{"custom": {"name": "f", "input": {"a": 1}}}]), [ai("", F)]),
     "an item that is a call": ({"type": "function_call", "name": "f", "arguments": '{"a": 1}'}, [ai("", F)]),
     "an item that is a result": ({"type": "function_call_output", "output": "9"}, [tool("9")]),
     "an item that is reasoning": ({"type": "reasoning", "summary": []}, []),
@@ -441,9 +472,9 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
 }
 
 
-@pytest.mark.parametrize(("message", "kept"), SAID.values(), ids=SAID)
-def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: list[Message]) -> None:
-    assert Case(conversation=[message]).conversation == tuple(kept)
+@pytest.mark.parametrize(("message", "expected"), MESSAGES.values(), ids=MESSAGES)
+def test_whatever_a_message_says_or_calls_is_kept(message: Any, expected: list[Message]) -> None:
+    assert Case(conversation=[message]).conversation == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -470,23 +501,25 @@ def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: list[Messa
     ],
 )
 def test_document_keeps_all_that_it_says(document: dict[str, Any], content: str) -> None:
-    assert [each.content for each in Case(context=[document]).context or ()] == [content]
+    documents = Case(context=[document]).context
+    assert documents is not None
+    assert [entry.content for entry in documents] == [content]
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "shown"),
+    ("field", "value", "text_of_value"),
     [
-        ("query", [said([text("a"), IMAGE])], "a\n[image_url]"),
+        ("query", [turn([text("a"), IMAGE])], "a\n[image_url]"),
         ("response", [AIMessage([{"type": "input_audio", "data": "A"}])], "[input_audio]"),
-        ("response", [said([{"image": {"bytes": "A"}}])], "[image]"),
-        ("response", [said([{"type": "image_generation_call", "result": "A"}])], "[image_generation_call]"),
+        ("response", [turn([{"image": {"bytes": "A"}}])], "[image]"),
+        ("response", [turn([{"type": "image_generation_call", "result": "A"}])], "[image_generation_call]"),
         ("query", [{"role": "user", "content": "a", "images": ["A"]}], "a\n[images]"),
-        ("response", [said([{"inlineData": {"mimeType": "image/png", "data": "A"}}])], "[inlineData]"),
+        ("response", [turn([{"inlineData": {"mimeType": "image/png", "data": "A"}}])], "[inlineData]"),
         ("context", [{"content": [IMAGE]}], "[image_url]"),
-        ("context", [said([{"type": "tool_result", "content": [IMAGE]}])], "[image_url]"),
+        ("context", [turn([{"type": "tool_result", "content": [IMAGE]}])], "[image_url]"),
         ("reference", [{"content": [text("a"), IMAGE]}], "a\n[image_url]"),
     ],
     ids=[
@@ -501,26 +534,47 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}
         "a reference",
     ],
 )
-def test_what_is_not_text_leaves_its_name(field: str, value: Any, shown: str) -> None:
+def test_what_is_not_text_leaves_its_name(field: str, value: Any, text_of_value: str) -> None:
     case = Case.from_mapping({field: value})
-    kept = case.value(field)
-    assert (kept if isinstance(kept, str) else kept[0].content) == shown
+    content = case.value(field)
+    if not isinstance(content, str):
+        content = content[0].content
+    assert content == text_of_value
     assert not case.is_shown_whole([field])
     assert case.is_shown_whole({"query", "response", "context", "reference"} - {field})
 
 
-LISTS = ["['a', 'b']", "[\"it's\", 'b']", " ['a\\'b'] ", "['a'\n 'b']", "['a',]", "[]", "[{'text': 'a'}]"]
+LISTS = {
+    "two texts": "['a', 'b']",
+    "an apostrophe in double quotes": "[\"it's\", 'b']",
+    "an escaped apostrophe between blanks": " ['a\\'b'] ",
+    "an array of NumPy": "['a'\n 'b']",
+    "a comma at the end": "['a',]",
+    "an empty list": "[]",
+    "mappings": "[{'text': 'a'}]",
+    "LangChain's documents": f"[{LangChainDocument('a')!r}]",
+}
 
 
-@pytest.mark.parametrize("text", [*LISTS, f"[{LangChainDocument('a')!r}]"])
+@pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
 def test_list_that_pandas_wrote_is_refused_with_the_remedy(text: str) -> None:
     error = error_of({"context": text})
     assert (error.code, "ast.literal_eval" in error.message) == ("context_unreadable", True)
     assert Case(context=[text]).context == (Document(content=text),)
 
 
-@pytest.mark.parametrize(
-    "text", ["[1]", "[", "['a', 1]", "['a'] and ['b']", "[['a']]", "['a", '[{"a": "b"}]', "['" * 40_000]
-)
+NO_LISTS = {
+    "a number": "[1]",
+    "an opening bracket": "[",
+    "a text and a number": "['a', 1]",
+    "two lists in a sentence": "['a'] and ['b']",
+    "a list in a list": "[['a']]",
+    "no closing quote": "['a",
+    "JSON": '[{"a": "b"}]',
+    "very many opening brackets": "['" * 40_000,
+}
+
+
+@pytest.mark.parametrize("text", NO_LISTS.values(), ids=NO_LISTS)
 def test_other_text_in_brackets_is_a_context(text: str) -> None:
     assert Case(context=text).context == (Document(content=text),)

@@ -41,7 +41,7 @@ class Passage(BaseModel):
 
 
 def kinds(context: Any) -> list[str]:
-    return [each.kind for each in Case(context=context).context or ()]
+    return [document.kind for document in Case(context=context).context or ()]
 
 
 # --- what a title can and cannot make of a document -----------------------------------------------
@@ -102,14 +102,30 @@ def test_kind_and_role_make_tool_results_everywhere(document: Any) -> None:
     assert kinds(Case(context=[document]).without_tool_titles().context) == ["tool"]
 
 
-WRITTEN_OTHERWISE = (
-    "tool result: x|TOOL RESULT: x|Tool Results: x|Tool Result x|Tool Result| Tool Result: x|Tool  Result: x"
-    "|Tool\u00a0Result: x|Tool Result : x|Tool Result：x|Ｔｏｏｌ Result: x|\u200bTool Result: x"
-    "|Tool Result\u200d: x|Тool Result: x|The Tool Result: x|"
-)
+WRITTEN_OTHERWISE: dict[str, Any] = {
+    "in lower case": "tool result: x",
+    "in capitals": "TOOL RESULT: x",
+    "in the plural": "Tool Results: x",
+    "without a colon": "Tool Result x",
+    "without a colon and a name": "Tool Result",
+    "a blank before it": " Tool Result: x",
+    "two blanks in it": "Tool  Result: x",
+    "a no-break space": "Tool\u00a0Result: x",
+    "a blank before the colon": "Tool Result : x",
+    "a full-width colon": "Tool Result：x",
+    "full-width letters": "Ｔｏｏｌ Result: x",
+    "a zero-width space before it": "\u200bTool Result: x",
+    "a zero-width joiner in it": "Tool Result\u200d: x",
+    "a Cyrillic letter": "Тool Result: x",
+    "a word before it": "The Tool Result: x",
+    "an empty title": "",
+    "a null": None,
+    "a number": 5,
+    "a list of it": [TITLE],
+}
 
 
-@pytest.mark.parametrize("title", [*WRITTEN_OTHERWISE.split("|"), None, 5, [TITLE]])
+@pytest.mark.parametrize("title", WRITTEN_OTHERWISE.values(), ids=WRITTEN_OTHERWISE)
 def test_title_that_is_written_otherwise_makes_nothing(title: Any) -> None:
     assert kinds([{"title": title, "content": "x"}]) == ["knowledge"]
 
@@ -117,32 +133,35 @@ def test_title_that_is_written_otherwise_makes_nothing(title: Any) -> None:
 # --- every place where documents enter ------------------------------------------------------------
 
 
-ASKED = {"inputs": "q", "outputs": "r"}
+EXCHANGE = {"inputs": "q", "outputs": "r"}
 ENTRANCES = {
     "a row": Fields().in_row({"documents": [PLAIN]}),
     "a path": Fields.of({"context": "a.b"}).in_row({"a": {"b": PLAIN}}),
     "inputs": Fields().in_row({"inputs": {"context": [PLAIN]}, "outputs": "r"}),
     "outputs": Fields().in_row({"inputs": "q", "outputs": {"answer": "r", "docs": [PLAIN]}}),
-    "reference outputs": Fields().in_row({**ASKED, "reference_outputs": {"context": [PLAIN]}}),
-    "more": Fields().in_row({**ASKED, "context": [PLAIN]}),
+    "reference outputs": Fields().in_row({**EXCHANGE, "reference_outputs": {"context": [PLAIN]}}),
+    "more": Fields().in_row({**EXCHANGE, "context": [PLAIN]}),
 }
 
 
-@pytest.mark.parametrize("found", ENTRANCES.values(), ids=ENTRANCES)
-def test_application_writes_the_titles_of_inputs_and_outputs(found: Any) -> None:
-    assert kinds(Case.of(found).context) == ["tool"]
+@pytest.mark.parametrize("fields", ENTRANCES.values(), ids=ENTRANCES)
+def test_application_writes_the_titles_of_inputs_and_outputs(fields: Any) -> None:
+    assert kinds(Case.of(fields).context) == ["tool"]
 
 
-@pytest.mark.parametrize("document", [*PLAIN_MAPPINGS.values(), *NO_PLAIN_MAPPINGS.values()])
+ALL_DOCUMENTS = {**PLAIN_MAPPINGS, **NO_PLAIN_MAPPINGS}
+
+
+@pytest.mark.parametrize("document", ALL_DOCUMENTS.values(), ids=ALL_DOCUMENTS)
 def test_strangers_write_the_titles_of_what_a_retriever_returned(document: Any) -> None:
     for outputs in ([document], document, {"documents": [document]}):
         assert kinds(retrieved(outputs)) == ["knowledge"]
 
 
 def test_traced_retriever_gives_knowledge_and_a_traced_tool_a_tool_result() -> None:
-    assert [(each.kind, each.title) for each in retrieved(PLAIN, "tool")] == [("tool", TITLE)]
-    found = Fields().in_row(ASKED, retrieved=lambda: retrieved([PLAIN]))
-    assert kinds(Case.of(found).context) == ["knowledge"]
+    assert [(document.kind, document.title) for document in retrieved(PLAIN, "tool")] == [("tool", TITLE)]
+    fields = Fields().in_row(EXCHANGE, retrieved=lambda: retrieved([PLAIN]))
+    assert kinds(Case.of(fields).context) == ["knowledge"]
 
 
 # --- without tool titles --------------------------------------------------------------------------
@@ -150,17 +169,16 @@ def test_traced_retriever_gives_knowledge_and_a_traced_tool_a_tool_result() -> N
 
 @pytest.mark.parametrize("document", PLAIN_MAPPINGS.values(), ids=PLAIN_MAPPINGS)
 def test_without_tool_titles_a_document_is_what_it_is_with_the_kind_knowledge(document: Any) -> None:
-    said = Case(query="q", context=[document, "y"], id="1", metadata={"a": 1})
-    told = Case(query="q", context=[{**document, "kind": "knowledge"}, "y"], id="1", metadata={"a": 1})
-    assert said.without_tool_titles() == told.without_tool_titles()
-    assert (
-        said.without_tool_titles().context == told.context == (*retrieved([document]), Document(content="y"))
-    )
+    titled = Case(query="q", context=[document, "y"], id="1", metadata={"a": 1})
+    with_kind = Case(query="q", context=[{**document, "kind": "knowledge"}, "y"], id="1", metadata={"a": 1})
+    assert titled.without_tool_titles() == with_kind.without_tool_titles()
+    assert with_kind.context == (*retrieved([document]), Document(content="y"))
+    assert titled.without_tool_titles().context == with_kind.context
 
 
 def test_document_without_text_is_an_error_only_of_a_judge_that_looks_at_it() -> None:
     case = Case(query="q", context=[{"title": TITLE, "total": 9, "unit": "€"}])
-    assert [each.content for each in case.value("context")] == ['{"total": 9, "unit": "€"}']
+    assert [document.content for document in case.value("context")] == ['{"total": 9, "unit": "€"}']
     untitled = case.without_tool_titles()
     assert (untitled.value("query"), untitled.field_names()) == ("q", ("query", "context"))
     with pytest.raises(CaseError, match="context_unreadable"):
@@ -171,22 +189,24 @@ def test_what_was_noted_of_a_case_stays_without_tool_titles() -> None:
     image = {"type": "image_url", "image_url": {"url": "u"}}
     case = Case.from_mapping({"context": [PLAIN], "reference": [{"content": [image]}], "query": 5})
     untitled = case.without_tool_titles()
-    assert [one.is_shown_whole(["reference"]) for one in (case, untitled)] == [False, False]
+    assert not case.is_shown_whole(["reference"])
+    assert not untitled.is_shown_whole(["reference"])
     assert untitled.field_names() == case.field_names()
     with pytest.raises(CaseError, match="field_unreadable"):
         untitled.value("query")
 
 
-OWN = Prompt.parse(
+OWN_INPUTS = Prompt.parse(
     "---\ninputs: [{name: articles, type: documents}, {name: more, type: text}]\n---\n{{articles}}{{more}}"
 )
 
 
 def test_documents_of_an_input_of_the_prompts_own_follow_the_same_rule() -> None:
     case = Case(metadata={"articles": [PLAIN], "more": [PLAIN]})
-    shown, untitled = (OWN.render(each)[0]["content"] for each in (case, case.without_tool_titles()))
-    assert (shown.count('kind="tool result"'), untitled.count('kind="tool result"')) == (1, 0)
-    assert '"title": "Tool Result: get_order"' in untitled
+    text = OWN_INPUTS.render(case)[0]["content"]
+    text_without_titles = OWN_INPUTS.render(case.without_tool_titles())[0]["content"]
+    assert (text.count('kind="tool result"'), text_without_titles.count('kind="tool result"')) == (1, 0)
+    assert '"title": "Tool Result: get_order"' in text_without_titles
 
 
 def test_option_leaves_titles_out_of_prompt_evidence_and_baseline() -> None:
@@ -196,30 +216,32 @@ def test_option_leaves_titles_out_of_prompt_evidence_and_baseline() -> None:
     assert untitled.ask(case).messages == untitled.ask(case.without_tool_titles()).messages
     reply = 'Statement Sentence: It left at 9.\nSupporting Evidence: "It left at 9."\nScore: 10'
     (part,) = untitled.read(reply, case).parts
-    assert [document["content"][each.start : each.end] for each in part.evidence] == ['"It left at 9."']
+    assert [document["content"][quote.start : quote.end] for quote in part.evidence] == ['"It left at 9."']
     context = [{**PLAIN, "content": "It left at 8."}, "It left at 9."]
     row = {"query": "q", "context": context, "response": "It left at 9."}
-    judges = [load("confidence_grounding", model="offline", tool_titles=given) for given in (True, False)]
-    assert [judge.judge(row).passed for judge in judges] == [False, True]
+    for tool_titles in (True, False):
+        judge = load("confidence_grounding", model="offline", tool_titles=tool_titles)
+        assert judge.judge(row).passed is not tool_titles
 
 
 def test_option_is_part_of_identity_and_key_and_reaches_the_judges_of_a_panel() -> None:
     judge = load("groundedness", model="offline")
     strict = as_judge(judge, tool_titles=False)
     assert judge.identity != strict.identity
-    titled, told = Case(context=[PLAIN]), Case(context=[{**PLAIN, "kind": "tool"}])
-    assert len({each.key(case) for each in (judge, strict) for case in (titled, told)}) == 4
+    titled, with_kind = Case(context=[PLAIN]), Case(context=[{**PLAIN, "kind": "tool"}])
+    keys = {judge.key(titled), judge.key(with_kind), strict.key(titled), strict.key(with_kind)}
+    assert len(keys) == 4
     votes = as_judge(load("groundedness", model="offline", repeats=3), tool_titles=False)
-    assert [each.tool_titles for each in votes.rubrics] == [False] * 3
+    assert [rubric.tool_titles for rubric in votes.rubrics] == [False] * 3
     assert as_judge(strict).rubric.tool_titles is False
     assert as_judge(strict, tool_titles=True).identity == judge.identity
 
 
 def test_case_tells_a_title_from_a_kind_also_as_json() -> None:
-    titled, told = Case(context=[PLAIN]), Case(context=[{**PLAIN, "kind": "tool"}])
-    assert titled != told
-    assert titled.model_dump_json() != told.model_dump_json()
-    for case in (titled, told):
+    titled, with_kind = Case(context=[PLAIN]), Case(context=[{**PLAIN, "kind": "tool"}])
+    assert titled != with_kind
+    assert titled.model_dump_json() != with_kind.model_dump_json()
+    for case in (titled, with_kind):
         assert Case.model_validate_json(case.model_dump_json()) == case
         again = Case.from_mapping(case.model_dump(mode="json"))
         assert (again, again.without_tool_titles()) == (case, case.without_tool_titles())
