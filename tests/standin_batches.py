@@ -126,14 +126,14 @@ class Batch:
         requests: the body of each request, by custom_id, in order.
         stages: what it goes through at the next polls.
         status: its status in OpenAI's words.
-        noted: what the client said of it, in OpenAI's words.
+        creation: what the client asked for, in OpenAI's form.
         errors: why it failed.
         output_file_id: OpenAI's file of replies, once it has ended.
         error_file_id: OpenAI's file of what failed.
         answers: what became of each request, once it has ended, in any order.
         hidden_for: in how many more listings it does not appear.
         late_for: at how many more polls after its end it announces results that are not there.
-        n_there: how many results its files have.
+        n_in_files: how many results its files have.
         created_at: when it was created, by the server's clock.
     """
 
@@ -142,14 +142,14 @@ class Batch:
     stages: list[str]
     created_at: float
     status: str = "validating"
-    noted: dict[str, Any] = field(default_factory=dict[str, Any])
+    creation: dict[str, Any] = field(default_factory=dict[str, Any])
     errors: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     output_file_id: str | None = None
     error_file_id: str | None = None
     answers: list[tuple[str, LineAnswer]] = field(default_factory=list[tuple[str, LineAnswer]])
     hidden_for: int = 0
     late_for: int = 0
-    n_there: int = 0
+    n_in_files: int = 0
 
 
 @dataclass
@@ -238,8 +238,11 @@ class BatchStandIn:
 
     def paid(self) -> Counter[str]:
         """How often each request was created, by custom_id; a batch that failed costs nothing."""
-        accepted = (batch for batch in self.batches.values() if batch.status != "failed")
-        return Counter(custom_id for batch in accepted for custom_id in batch.requests)
+        counts = Counter[str]()
+        for batch in self.batches.values():
+            if batch.status != "failed":
+                counts.update(batch.requests.keys())
+        return counts
 
     def __enter__(self) -> Self:
         up = threading.Event()
@@ -255,7 +258,8 @@ class BatchStandIn:
         self._thread.join(10)
 
     async def _serve(self, up: threading.Event) -> None:
-        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._down = asyncio.Event()
         app = web.Application(client_max_size=2**29)
         app.on_response_prepare.append(self._stamp)
         for method, path, call, do in self._routes():
@@ -269,13 +273,13 @@ class BatchStandIn:
         await runner.cleanup()
 
     def _routes(self) -> list[tuple[str, str, Call, Handler]]:
-        both: list[tuple[str, str, Call, Handler]] = [
+        calls_of_batches: list[tuple[str, str, Call, Handler]] = [
             ("POST", "", "create", self._create),
             ("GET", "", "list", self._list),
             ("GET", "/{id}", "retrieve", self._retrieve),
             ("POST", "/{id}/cancel", "cancel", self._cancel),
         ]
-        return [
+        routes: list[tuple[str, str, Call, Handler]] = [
             ("POST", "/files", "upload", self._upload),
             ("GET", "/files/{id}/content", "content", self._content),
             ("GET", "/files", "files", self._list_files),
@@ -283,9 +287,11 @@ class BatchStandIn:
             ("GET", "/messages/batches/{id}/results", "results", self._results),
             ("POST", "/chat/completions", "chat", self._chat),
             ("POST", "/messages", "chat", self._chat),
-            *((method, f"/batches{path}", call, do) for method, path, call, do in both),
-            *((method, f"/messages/batches{path}", call, do) for method, path, call, do in both),
         ]
+        for method, path, call, do in calls_of_batches:
+            routes.append((method, f"/batches{path}", call, do))
+            routes.append((method, f"/messages/batches{path}", call, do))
+        return routes
 
     # --- every call ---------------------------------------------------------------------------
 
@@ -294,12 +300,17 @@ class BatchStandIn:
             self.calls.append(call)
             match self._plans.pop((call, self.calls.count(call)), None):
                 case Stop() as stop:
-                    return await _stopped(request, stop, do)
+                    return await _hold(request, stop, do)
                 case Fault(Part() as part):
-                    sent = await _begun(request, part, await do(request))
-                    return _failed(request, Cut(), sent) if part.is_cut else sent
+                    beginning = await _send_beginning(request, part, await do(request))
+                    if part.is_cut:
+                        return _failed(request, Cut(), beginning)
+                    return beginning
                 case Fault(Status() | Cut() as answer, takes_effect):
-                    await (do(request) if takes_effect else request.read())
+                    if takes_effect:
+                        await do(request)
+                    else:
+                        await request.read()
                     return _failed(request, answer)
                 case _:
                     return await do(request)
@@ -315,112 +326,132 @@ class BatchStandIn:
     def _new_id(self, kind: str) -> str:
         return f"{kind}-{next(self._numbers)}"
 
-    def _shuffled(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
+    def _answers_of(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
         """What became of each request of a batch that has ended, in an order of its own."""
-        n_done = len(batch.requests) // (2 if batch.status == "cancelled" else 1)
-        found = [
-            (custom_id, self.script(body) if at < n_done else Unanswered("cancelled"))
-            for at, (custom_id, body) in enumerate(batch.requests.items())
-        ]
-        random.Random(batch.id).shuffle(found)  # noqa: S311  not a secret
-        return [each for each in found if not isinstance(each[1], Missing)]
+        n_done = len(batch.requests)
+        if batch.status == "cancelled":
+            n_done //= 2
+        answers: list[tuple[str, LineAnswer]] = []
+        for index, (custom_id, body) in enumerate(batch.requests.items()):
+            answer = self.script(body) if index < n_done else Unanswered("cancelled")
+            answers.append((custom_id, answer))
+        random.Random(batch.id).shuffle(answers)  # noqa: S311  not a secret
+        return [(custom_id, answer) for custom_id, answer in answers if not isinstance(answer, Missing)]
 
     def _new_batch(self, kind: str, requests: dict[str, dict[str, Any]]) -> Batch:
         end = self.ends[min(len(self.batches), len(self.ends) - 1)]
         batch = Batch(self._new_id(kind), requests, [*STAGES[end]], self._now())
-        batch.hidden_for, batch.late_for = self.hidden_for, self.late_for
-        enqueued = sum(map(tokens_of, self.batches.values())) + tokens_of(batch)
-        if enqueued > self.max_enqueued:
-            batch.stages = ["failed"]
+        batch.hidden_for = self.hidden_for
+        batch.late_for = self.late_for
         self.batches[batch.id] = batch
-        self.most_open = max(self.most_open, sum(each.status not in FINAL for each in self.batches.values()))
+        open_batches = [other for other in self.batches.values() if other.status not in FINAL]
+        if sum(tokens_of(other) for other in open_batches) > self.max_enqueued:
+            batch.stages = ["failed"]
+        self.most_open = max(self.most_open, len(open_batches))
         return batch
 
     def _advance(self, batch: Batch) -> None:
         """The next stage, and what comes of the requests if it is the last one."""
         if not batch.stages:
-            batch.late_for -= batch.late_for > 0
+            batch.late_for = max(batch.late_for - 1, 0)
             return
         batch.status = batch.stages.pop(0)
         if batch.status == "failed" and not batch.errors:
             message = "Enqueued token limit reached. Please try again once some batches have completed."
             batch.errors = [{"code": "token_limit_exceeded", "message": message, "line": None, "param": None}]
         if batch.status in FINAL - {"failed"} and not batch.answers:
-            batch.answers = self._shuffled(batch)
+            batch.answers = self._answers_of(batch)
 
     def _visible(self, request: web.Request) -> list[Batch]:
         """The batches of this API that appear in a listing, the newest first."""
         kind = "msgbatch" if _is_anthropic(request) else "batch"
-        own = [batch for batch in reversed(self.batches.values()) if batch.id.startswith(f"{kind}-")]
-        visible = [batch for batch in own if batch.hidden_for <= 0]
-        for batch in own:
+        visible_batches: list[Batch] = []
+        for batch in reversed(self.batches.values()):
+            if not batch.id.startswith(f"{kind}-"):
+                continue
+            if batch.hidden_for <= 0:
+                visible_batches.append(batch)
             batch.hidden_for -= 1
-        return visible
+        return visible_batches
 
-    def _there(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
+    def _ready_answers(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
         """The results that can be downloaded now."""
-        n_there = len(batch.answers) * (self.late_share if batch.late_for > 0 else 1)
-        return batch.answers[: int(n_there)]
+        if batch.late_for <= 0:
+            return batch.answers
+        n_ready = int(len(batch.answers) * self.late_share)
+        return batch.answers[:n_ready]
 
     def _batch(self, request: web.Request) -> Batch:
         return self.batches[request.match_info["id"]]
 
-    def _shown(self, request: web.Request, batch: Batch) -> dict[str, Any]:
+    def _description(self, request: web.Request, batch: Batch) -> dict[str, Any]:
         """A batch as its API describes it."""
-        return self._message_batch(batch) if _is_anthropic(request) else _batch_object(batch)
+        if _is_anthropic(request):
+            return self._message_batch(batch)
+        return _batch_object(batch)
 
     # --- calls about batches ------------------------------------------------------------------
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         if _is_anthropic(request):
-            requests = {str(each["custom_id"]): each["params"] for each in body["requests"]}
-            if len(requests) < len(body["requests"]) or not all(map(CUSTOM_ID.fullmatch, requests)):
+            requests = {str(entry["custom_id"]): entry["params"] for entry in body["requests"]}
+            are_names_valid = all(CUSTOM_ID.fullmatch(custom_id) for custom_id in requests)
+            if len(requests) < len(body["requests"]) or not are_names_valid:
                 return _failed(request, Status(400, "custom_id: must be unique and match the pattern"))
             return web.json_response(self._message_batch(self._new_batch("msgbatch", requests)))
         file = self.files[body["input_file_id"]]
         requests, errors = read_lines(file.content, body["endpoint"], 50_000)
         batch = self._new_batch("batch", requests)
-        batch.noted, batch.errors = body, errors
+        batch.creation = body
+        batch.errors = errors
         if errors:
             batch.stages = ["failed"]
         return web.json_response(_batch_object(batch))
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(_page([self._shown(request, batch) for batch in self._visible(request)]))
+        descriptions = [self._description(request, batch) for batch in self._visible(request)]
+        return web.json_response(_page(descriptions))
 
     async def _retrieve(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["id"] not in self.batches:
             return _failed(request, Status(404, "No such Batch"))
         batch = self._batch(request)
         self._advance(batch)
-        if len(answers := self._there(batch)) != batch.n_there:
-            batch.n_there = len(answers)
-            good = [each for each in answers if isinstance(each[1], str | Text)]
-            bad = [each for each in answers if not isinstance(each[1], str | Text)]
-            batch.output_file_id = self._result_file(f"{batch.id}_output.jsonl", good)
-            batch.error_file_id = self._result_file(f"{batch.id}_error.jsonl", bad)
-        return web.json_response(self._shown(request, batch))
+        answers = self._ready_answers(batch)
+        if len(answers) != batch.n_in_files:
+            batch.n_in_files = len(answers)
+            replies: list[tuple[str, LineAnswer]] = []
+            failures: list[tuple[str, LineAnswer]] = []
+            for custom_id, answer in answers:
+                results = replies if isinstance(answer, str | Text) else failures
+                results.append((custom_id, answer))
+            batch.output_file_id = self._result_file(f"{batch.id}_output.jsonl", replies)
+            batch.error_file_id = self._result_file(f"{batch.id}_error.jsonl", failures)
+        return web.json_response(self._description(request, batch))
 
     def _result_file(self, name: str, answers: Sequence[tuple[str, LineAnswer]]) -> str | None:
         """The id of a new file of OpenAI's results; None if there are none."""
-        lines = "".join(json.dumps(result_line(*each)) + "\n" for each in answers)
-        return self.upload(name, lines.encode(), "batch_output") if lines else None
+        if not answers:
+            return None
+        lines = [json.dumps(result_line(custom_id, answer)) + "\n" for custom_id, answer in answers]
+        return self.upload(name, "".join(lines).encode(), "batch_output")
 
     async def _results(self, request: web.Request) -> web.StreamResponse:
         batch = self._batch(request)
-        lines = "".join(
-            json.dumps({"custom_id": custom_id, "result": _result(batch.requests[custom_id], answer)}) + "\n"
-            for custom_id, answer in self._there(batch)
-        )
-        return web.Response(text=lines, content_type="application/x-jsonl")
+        text = ""
+        for custom_id, answer in self._ready_answers(batch):
+            result = _result(batch.requests[custom_id], answer)
+            text += json.dumps({"custom_id": custom_id, "result": result}) + "\n"
+        return web.Response(text=text, content_type="application/x-jsonl")
 
     async def _cancel(self, request: web.Request) -> web.StreamResponse:
         batch = self._batch(request)
         if not batch.stages:
             return _failed(request, Status(409, f"Cannot cancel a batch with status '{batch.status}'."))
-        batch.status, batch.stages = "cancelling", ["cancelled"]
-        return web.json_response(self._shown(request, batch))
+        batch.status = "cancelling"
+        batch.stages = ["cancelled"]
+        return web.json_response(self._description(request, batch))
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -429,22 +460,23 @@ class BatchStandIn:
         if isinstance(answer, Status):
             return _failed(request, answer)
         text = Text(GOOD) if isinstance(answer, Unanswered | Missing) else _text_of(answer)
-        return web.json_response(_message_of(body, text) if _is_anthropic(request) else completion(text))
+        if _is_anthropic(request):
+            return web.json_response(_message_of(body, text))
+        return web.json_response(completion(text))
 
     # --- files --------------------------------------------------------------------------------
 
     async def _upload(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
-        uploaded, purpose = form["file"], str(form["purpose"])
-        assert isinstance(uploaded, web.FileField)
-        content = uploaded.file.read()
-        file_id = self.upload(uploaded.filename, content, purpose)
+        form_file = form["file"]
+        assert isinstance(form_file, web.FileField)
+        file_id = self.upload(form_file.filename, form_file.file.read(), str(form["purpose"]))
         return web.json_response(_file_object(self.files[file_id]))
 
     async def _list_files(self, request: web.Request) -> web.StreamResponse:
         purpose = request.query.get("purpose")
-        listed = [file for file in self.files.values() if purpose in {None, file.purpose}]
-        return web.json_response(_page([*map(_file_object, listed)]))
+        files = [_file_object(file) for file in self.files.values() if purpose in {None, file.purpose}]
+        return web.json_response(_page(files))
 
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         file = self.files.pop(request.match_info["id"], None)
@@ -456,7 +488,9 @@ class BatchStandIn:
         file = self.files.get(request.match_info["id"])
         if file is None:
             return _failed(request, Status(404, "No such File"))
-        start = (request.http_range.start or 0) if self.has_ranges else 0
+        start = 0
+        if self.has_ranges and request.http_range.start:
+            start = request.http_range.start
         self.downloads.append(len(file.content) - start)
         if not start:
             return web.Response(body=file.content, content_type="application/octet-stream")
@@ -466,18 +500,24 @@ class BatchStandIn:
         return web.Response(status=206, body=file.content[start:], headers=place)
 
     def _message_batch(self, batch: Batch) -> dict[str, Any]:
-        ended, is_cancelling = batch.status in FINAL, batch.status == "cancelling"
+        is_ended = batch.status in FINAL
+        processing_status = "in_progress"
+        if batch.status == "cancelling":
+            processing_status = "canceling"
+        results_url = None
+        if is_ended:
+            processing_status = "ended"
+            if self.late_share or batch.late_for <= 0:
+                results_url = f"{self.root}/v1/messages/batches/{batch.id}/results"
         kinds = Counter(_result(batch.requests[name], answer)["type"] for name, answer in batch.answers)
         counts = {kind: kinds[kind] for kind in ("succeeded", "errored", "canceled", "expired")}
         return {
             "id": batch.id,
             "type": "message_batch",
-            "processing_status": "ended" if ended else "canceling" if is_cancelling else "in_progress",
-            "request_counts": {**counts, "processing": 0 if ended else len(batch.requests)},
+            "processing_status": processing_status,
+            "request_counts": {**counts, "processing": 0 if is_ended else len(batch.requests)},
             "created_at": datetime.fromtimestamp(batch.created_at, UTC).isoformat(),
-            "results_url": f"{self.root}/v1/messages/batches/{batch.id}/results"
-            if ended and (self.late_share or batch.late_for <= 0)
-            else None,
+            "results_url": results_url,
         }
 
 
@@ -490,13 +530,16 @@ def read_lines(
     """The bodies in a file of requests by custom_id, and what is wrong with the file."""
     requests: dict[str, dict[str, Any]] = {}
     lines = [line for line in content.decode().split("\n") if line]
-    faults = [] if 0 < len(lines) <= max_lines else [f"There are {len(lines)} requests."]
+    faults: list[str] = []
+    if not 0 < len(lines) <= max_lines:
+        faults.append(f"There are {len(lines)} requests.")
+    models = set[str]()
     for line in lines:
-        parsed = json.loads(line)
-        custom_id, body = parsed["custom_id"], parsed["body"]
-        ours = {"custom_id": custom_id, "method": "POST", "url": endpoint, "body": body}
-        is_like_the_first = body["model"] == next(iter(requests.values()), body)["model"]
-        if custom_id in requests or parsed != ours or not body["messages"] or not is_like_the_first:
+        entry = json.loads(line)
+        custom_id, body = entry["custom_id"], entry["body"]
+        models.add(body["model"])
+        right_entry = {"custom_id": custom_id, "method": "POST", "url": endpoint, "body": body}
+        if custom_id in requests or entry != right_entry or not body["messages"] or len(models) > 1:
             faults.append(f"This line is none of a batch: {line}")
         requests[custom_id] = body
     return requests, [{"code": "invalid_request", "message": fault} for fault in faults]
@@ -504,45 +547,59 @@ def read_lines(
 
 def tokens_of(batch: Batch) -> int:
     """About how many tokens the prompts of a batch have, as long as it has not ended."""
-    contents = [message["content"] for body in batch.requests.values() for message in body["messages"]]
-    return 0 if batch.status in FINAL else sum(map(len, contents)) // 4
+    if batch.status in FINAL:
+        return 0
+    n_characters = 0
+    for body in batch.requests.values():
+        for message in body["messages"]:
+            n_characters += len(message["content"])
+    return n_characters // 4
 
 
-async def _begun(request: web.Request, part: Part, whole: web.StreamResponse) -> web.StreamResponse:
-    """The beginning of a response with a body."""
-    assert isinstance(whole, web.Response)
-    body = cast("bytes", whole.body)
-    sent = web.StreamResponse(status=whole.status, headers=whole.headers)
-    sent.content_length = len(body) if part.is_sized and part.is_cut else None
-    if sent.content_length is None:
-        sent.enable_chunked_encoding()
-    await sent.prepare(request)
-    await sent.write(body[: int(len(body) * part.share)])
-    return sent
+async def _send_beginning(
+    request: web.Request, part: Part, response: web.StreamResponse
+) -> web.StreamResponse:
+    """Send the beginning of a response with a body."""
+    assert isinstance(response, web.Response)
+    body = cast("bytes", response.body)
+    beginning = web.StreamResponse(status=response.status, headers=response.headers)
+    if part.is_sized and part.is_cut:
+        beginning.content_length = len(body)
+    else:
+        beginning.content_length = None  # the headers have that of the whole
+        beginning.enable_chunked_encoding()
+    await beginning.prepare(request)
+    n_bytes = int(len(body) * part.share)
+    await beginning.write(body[:n_bytes])
+    return beginning
 
 
-async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:
-    """Do what is asked up to the planned moment."""
+async def _hold(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:
+    """Do what is asked up to the planned moment, and hold the call there."""
     response = None
     if stop.moment != "before":
         response = await do(request)
     elif request.content_type != "multipart/form-data":  # which can be read only once
         await request.read()
     if stop.moment == "midway" and response is not None:
-        response = await _begun(request, Part(is_sized=False), response)
+        response = await _send_beginning(request, Part(is_sized=False), response)
     stop.reached.set()
     await asyncio.to_thread(stop.ended.wait)
     return _failed(request, Cut(), response)
 
 
 def _failed(
-    request: web.Request, answer: Status | Cut, begun: web.StreamResponse | None = None
+    request: web.Request, answer: Status | Cut, beginning: web.StreamResponse | None = None
 ) -> web.StreamResponse:
     if isinstance(answer, Cut):
         if request.transport:
             request.transport.abort()
-        return begun or web.Response()
-    headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
+        if beginning is None:
+            return web.Response()
+        return beginning
+    headers: dict[str, str] = {}
+    if answer.retry_after is not None:
+        headers["Retry-After"] = str(answer.retry_after)
     body = _anthropic_error(answer) if _is_anthropic(request) else error_of(answer)
     return web.json_response(body, status=answer.status, headers=headers)
 
@@ -556,24 +613,35 @@ def _anthropic_error(answer: Status) -> Any:
     return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": None}
 
 
-def _page(listed: list[dict[str, Any]]) -> dict[str, Any]:
+def _page(entries: list[dict[str, Any]]) -> dict[str, Any]:
     """A list as its only page."""
-    ids = [each["id"] for each in listed] or [None]
-    return {"object": "list", "data": listed, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
+    first_id = last_id = None
+    if entries:
+        first_id = entries[0]["id"]
+        last_id = entries[-1]["id"]
+    return {"object": "list", "data": entries, "has_more": False, "first_id": first_id, "last_id": last_id}
 
 
 def _file_object(file: UploadedFile) -> dict[str, Any]:
-    named = {"id": file.id, "object": "file", "filename": file.name}
-    return {**named, "purpose": file.purpose, "status": "processed"}
+    return {
+        "id": file.id,
+        "object": "file",
+        "filename": file.name,
+        "purpose": file.purpose,
+        "status": "processed",
+    }
 
 
 def _batch_object(batch: Batch) -> dict[str, Any]:
-    n_good = sum(isinstance(answer, str | Text) for _, answer in batch.answers)
-    counts = {"total": len(batch.requests), "completed": n_good, "failed": len(batch.answers) - n_good}
+    n_replies = sum(isinstance(answer, str | Text) for _, answer in batch.answers)
+    n_failed = len(batch.answers) - n_replies
+    counts = {"total": len(batch.requests), "completed": n_replies, "failed": n_failed}
     return {
         "id": batch.id,
         "object": "batch",
-        **{name: batch.noted.get(name) for name in ("endpoint", "input_file_id", "metadata")},
+        "endpoint": batch.creation.get("endpoint"),
+        "input_file_id": batch.creation.get("input_file_id"),
+        "metadata": batch.creation.get("metadata"),
         "errors": {"object": "list", "data": batch.errors} if batch.status == "failed" else None,
         "completion_window": "24h",
         "status": batch.status,
@@ -606,7 +674,8 @@ def _text_of(answer: str | Text) -> Text:
 
 def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
     """Anthropic's result of a request."""
-    answer = answer if _is_valid(params) else Status(400)
+    if not _is_valid(params):
+        answer = Status(400)
     match answer:
         case Unanswered("expired"):
             return {"type": "expired"}
@@ -621,14 +690,16 @@ def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
 def _is_valid(params: Mapping[str, Any]) -> bool:
     """Whether Anthropic's API takes the parameters of a request."""
     roles = {message["role"] for message in params["messages"]}
-    taken = {"model", "messages", "max_tokens", "system", "temperature", "top_p"}
-    return params.keys() <= taken and bool(params["max_tokens"]) and roles <= {"user", "assistant"}
+    names = {"model", "messages", "max_tokens", "system", "temperature", "top_p"}
+    return params.keys() <= names and bool(params["max_tokens"]) and roles <= {"user", "assistant"}
 
 
 def _message_of(params: Mapping[str, Any], answer: Text) -> dict[str, Any]:
     """A message as Anthropic answers it."""
     reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
-    given, taken = answer.usage or (0, 0)
+    n_prompt, n_completion = 0, 0
+    if answer.usage:
+        n_prompt, n_completion = answer.usage
     return {
         "id": "msg_1",
         "type": "message",
@@ -637,5 +708,5 @@ def _message_of(params: Mapping[str, Any], answer: Text) -> dict[str, Any]:
         "content": [{"type": "text", "text": answer.text}] if answer.text else [],
         "stop_reason": reasons.get(answer.finish_reason or "", answer.finish_reason),
         "stop_sequence": None,
-        "usage": {"input_tokens": given, "output_tokens": taken},
+        "usage": {"input_tokens": n_prompt, "output_tokens": n_completion},
     }
