@@ -56,7 +56,7 @@ class Run(NamedTuple):
 
     Attributes:
         number: the number of the first of them in the quote.
-        place: its place among the words of the sources.
+        place: its place in `Sources.words`, which have `END` before and after each passage.
         length: how many they are.
     """
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from groundjudge.case.case import Document
 from groundjudge.evidence.normalized import Normalized, fold_text, plain
 
-# Stands between the words of two documents; no quote has it.
+# Stands among the words before and after each passage; no quote has it.
 END = "\n"
 # Words that are compared with the documents to find a quote; more if it is long, see `FEWEST_PLACES`.
 MOST_COMPARED = 50_000
