@@ -63,7 +63,8 @@ def judge_dataframe(
 
     Raises:
         TypeError, ValueError: as for `judge_batches`.
-        PicklingError: a judge cannot be sent to the workers.
+        PicklingError: a judge cannot be sent to the workers. For a model of your own it may be another error,
+            such as TypeError where it holds a lock.
     """
     kept_columns = arrow.columns_to_keep(df.columns, columns)
     judge_partition = partial(
@@ -84,7 +85,7 @@ def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
     Raises:
         ValueError: there is no column `id`, or there is a column `key`.
         TypeError: `judge` is a name.
-        PicklingError: the judge cannot be sent to the workers.
+        PicklingError: as for `judge_dataframe`.
     """
     arrow.check_key_columns(df.columns)
     (checked_judge,) = check_judges([judge], concurrency=1)
