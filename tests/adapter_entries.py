@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
@@ -30,7 +30,7 @@ from pydantic_evals import Dataset
 from pydantic_evals.reporting import ReportCase
 from standin_langfuse import Body, StandIn
 
-from groundjudge import Verdict, as_judge
+from groundjudge import Usage, Verdict, as_judge
 from groundjudge.adapters.deepeval import IN_METADATA, JudgeMetric
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
@@ -47,26 +47,36 @@ Entry: TypeAlias = Callable[..., list[Verdict]]
 
 def scores_of(judge: AnyJudge, verdict: Verdict) -> Mapping[str, tuple[Any, str]]:
     """The scores that there are, with their explanations."""
-    listed = judge.scores(verdict)
-    return {one.name: (one.score, one.explanation) for one in listed if one.score is not None}
+    scores: dict[str, tuple[Any, str]] = {}
+    for score in judge.scores(verdict):
+        if score.score is not None:
+            scores[score.name] = (score.score, score.explanation)
+    return scores
 
 
 # --- LangChain ------------------------------------------------------------------------------------
 
 
 def by_invoke(how: str, judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    made = runnable(judge, **options)
+    grounded = runnable(judge, **options)
 
-    def judged(row: Exchange) -> Verdict:
-        verdict: Verdict = made.invoke(row.row) if how == "sync" else asyncio.run(made.ainvoke(row.row))
+    def invoke(row: Exchange) -> Verdict:
+        verdict: Verdict
+        if how == "sync":
+            verdict = grounded.invoke(row.row)
+        else:
+            verdict = asyncio.run(grounded.ainvoke(row.row))
         return verdict
 
-    return [outcome(partial(judged, row)) for row in rows]
+    return [outcome(partial(invoke, row)) for row in rows]
 
 
 def by_stream(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    made = runnable(judge, on_error="verdict", **options)
-    return [verdict for row in rows for verdict in made.stream(row.row)]
+    grounded = runnable(judge, on_error="verdict", **options)
+    verdicts: list[Verdict] = []
+    for row in rows:
+        verdicts.extend(grounded.stream(row.row))
+    return verdicts
 
 
 def by_batch(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
@@ -74,9 +84,9 @@ def by_batch(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
 
 
 def by_abatch(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    made = runnable(judge, **options)
-    returned = asyncio.run(made.abatch([row.row for row in rows], return_exceptions=True))
-    return [each if isinstance(each, Verdict) else each.verdict for each in returned]
+    grounded = runnable(judge, **options)
+    results = asyncio.run(grounded.abatch([row.row for row in rows], return_exceptions=True))
+    return [result if isinstance(result, Verdict) else result.verdict for result in results]
 
 
 # --- LangSmith ------------------------------------------------------------------------------------
@@ -86,16 +96,16 @@ Target: TypeAlias = Callable[[dict[str, Any]], Any]
 
 def by_evaluate(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
     """The rows of an experiment."""
-    found: Any = evaluate(target, data=data, **options)
-    return [*found]
+    experiment: Any = evaluate(target, data=data, **options)
+    return list(experiment)
 
 
 async def arows(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
     async def atarget(inputs: dict[str, Any]) -> Any:
         return target(inputs)
 
-    found: Any = await aevaluate(atarget, data=data, **options)
-    return [row async for row in found]
+    experiment: Any = await aevaluate(atarget, data=data, **options)
+    return [row async for row in experiment]
 
 
 def by_aevaluate(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
@@ -111,34 +121,40 @@ def locally(by: Any, target: Target, *data: Example, **options: Any) -> list[dic
 
 
 def by_langsmith(by: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    made, outputs = langsmith_evaluator(judge, **options), {row.id: row.outputs for row in rows}
-    data = [
-        Example(id=uuid4(), inputs=row.given, outputs={**row.reference}, metadata={**row.metadata})
-        for row in rows
-    ]
-    shown = locally(by, lambda inputs: outputs[inputs["id"]], *data, evaluators=[made])
-    found = {row["example"].inputs["id"]: row for row in shown}
-    return [in_langsmith(found[row.id], judge) for row in rows]
+    evaluator = langsmith_evaluator(judge, **options)
+    outputs = {row.id: row.outputs for row in rows}
+    examples: list[Example] = []
+    for row in rows:
+        example = Example(
+            id=uuid4(),
+            inputs=row.inputs_with_id,
+            outputs=dict(row.reference),
+            metadata=dict(row.metadata),
+        )
+        examples.append(example)
+    results = locally(by, lambda inputs: outputs[inputs["id"]], *examples, evaluators=[evaluator])
+    result_by_id = {result["example"].inputs["id"]: result for result in results}
+    return [in_langsmith(result_by_id[row.id], judge) for row in rows]
 
 
 def in_langsmith(row: dict[str, Any], judge: AnyJudge) -> Verdict:
     """The verdict that the evaluator stores in the run, after checking the feedback against it."""
     verdict: Verdict = row["run"].extra["groundjudge"][judge.name][1]
-    feedback = row["evaluation_results"]["results"]
-    shown = [(one.key, one.score, one.value, one.comment) for one in feedback]
-    assert shown == [(one.name, one.score, one.value, one.explanation) for one in judge.scores(verdict)]
-    for one in feedback:
-        assert (one.extra["status"], one.extra["passed"]) == (verdict.status, verdict.passed)
-        assert one.extra["warnings"] == [*verdict.warnings]
-        assert [part["name"] for part in one.extra["parts"]] == [part.name for part in verdict.parts]
-        assert one.extra.get("error", False) is bool(verdict.error)
-        assert one.extra.get("reply") == (verdict.reply if verdict.error else None)
-        prompt = verdict.prompt.model_dump() if verdict.prompt else {}
-        assert one.evaluator_info == {
-            **{f"prompt_{name}": value for name, value in prompt.items()},
-            "model": verdict.model,
-            "signature": verdict.signature,
-        }
+    results = row["evaluation_results"]["results"]
+    info = {"model": verdict.model, "signature": verdict.signature}
+    if verdict.prompt:
+        for name, value in verdict.prompt.model_dump().items():
+            info[f"prompt_{name}"] = value
+    for feedback, score in zip(results, judge.scores(verdict), strict=True):
+        assert (feedback.key, feedback.score, feedback.value) == (score.name, score.score, score.value)
+        assert feedback.comment == score.explanation
+        assert feedback.evaluator_info == info
+        extra = feedback.extra
+        assert (extra["status"], extra["passed"]) == (verdict.status, verdict.passed)
+        assert extra["warnings"] == list(verdict.warnings)
+        assert [part["name"] for part in extra["parts"]] == [part.name for part in verdict.parts]
+        assert extra.get("error", False) is bool(verdict.error)
+        assert extra.get("reply") == (verdict.reply if verdict.error else None)
     return verdict
 
 
@@ -162,40 +178,46 @@ def results(metrics: list[Any], *cases: Any, run_async: bool, **errors: bool) ->
         error_config=ErrorConfig(**errors),
         **QUIET,
     )
-    ordered = sorted(evaluated.test_results, key=lambda result: result.index or 0)
-    return [{data.name: data for data in result.metrics_data or ()} for result in ordered]
+    data_of_cases: list[dict[str, Any]] = []
+    for result in sorted(evaluated.test_results, key=lambda result: result.index or 0):
+        metrics_data = result.metrics_data or ()
+        data_of_cases.append({data.name: data for data in metrics_data})
+    return data_of_cases
 
 
 def llm_test_case(row: Exchange) -> LLMTestCase:
+    metadata = {name: row.inputs[name] for name in IN_METADATA if name in row.inputs}
+    metadata.update(row.metadata)
     return LLMTestCase(
         input=row.inputs["query"],
         actual_output=row.outputs.get("response"),
         retrieval_context=row.outputs.get("context"),
         expected_output=row.reference.get("reference"),
         name=row.id,
-        metadata={name: row.inputs[name] for name in IN_METADATA if name in row.inputs} | {**row.metadata},
+        metadata=metadata,
     )
 
 
 def by_measure(measure: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     metric = JudgeMetric(judge=judge, **options)
 
-    def verdict(row: Exchange) -> Verdict:
-        with suppress(Exception):  # it is kept with its verdict
+    verdicts: list[Verdict] = []
+    for row in rows:
+        with suppress(Exception):  # the metric keeps its verdict
             measure(metric, llm_test_case(row))
-        assert metric.verdict
-        check_metric(metric, metric.verdict, metric)
-        assert metric.verdict.signature in str(metric.verbose_logs)
-        if metric.verdict.error:
-            reply = metric.verdict.reply
-            assert metric.reason == metric.error == metric.verdict.explanation
-            assert (f"Reply:\n{reply}" in str(metric.verbose_logs)) is bool(reply)
-        weakest = {} if metric.verdict.weakest is None else {"weakest": metric.verdict.weakest}
-        scores = {part.name: part.score for part in metric.verdict.parts}
-        assert metric.score_breakdown == ({**scores, **weakest} or None)
-        return metric.verdict
-
-    return [verdict(row) for row in rows]
+        verdict = metric.verdict
+        assert verdict
+        check_metric(metric, verdict, metric)
+        assert verdict.signature in str(metric.verbose_logs)
+        if verdict.error:
+            assert metric.reason == metric.error == verdict.explanation
+            assert (f"Reply:\n{verdict.reply}" in str(metric.verbose_logs)) is bool(verdict.reply)
+        breakdown = {part.name: part.score for part in verdict.parts}
+        if verdict.weakest is not None:
+            breakdown["weakest"] = verdict.weakest
+        assert metric.score_breakdown == (breakdown or None)
+        verdicts.append(verdict)
+    return verdicts
 
 
 def by_a_measure(metric: JudgeMetric, case: LLMTestCase) -> None:
@@ -203,29 +225,35 @@ def by_a_measure(metric: JudgeMetric, case: LLMTestCase) -> None:
 
 
 def by_deepeval_evaluate(run_async: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    metric, cases = JudgeMetric(judge=judge, **options), map(llm_test_case, rows)
-    shown = results([metric], *cases, run_async=run_async, ignore_errors=True)
-    verdicts = list[Verdict]()
-    for (data,) in map(dict.values, shown):
-        verdicts.append(verdict_in_logs(data.verbose_logs))
-        check_metric(metric, verdicts[-1], data)
+    metric = JudgeMetric(judge=judge, **options)
+    test_cases = [llm_test_case(row) for row in rows]
+    verdicts: list[Verdict] = []
+    for metrics_data in results([metric], *test_cases, run_async=run_async, ignore_errors=True):
+        (data,) = metrics_data.values()
+        verdict = verdict_in_logs(data.verbose_logs)
+        check_metric(metric, verdict, data)
+        verdicts.append(verdict)
     return verdicts
 
 
-def check_metric(metric: JudgeMetric, verdict: Verdict, shown: Any) -> None:
-    """Check what a metric, or the data of one, shows of a verdict."""
+def check_metric(metric: JudgeMetric, verdict: Verdict, data: Any) -> None:
+    """Check what a metric, or its data in a report, shows of a verdict."""
     headline, *_ = metric.judge.scores(verdict)
-    used = verdict.usage
-    tokens = (used.prompt_tokens, used.completion_tokens) if used else (None, None)
-    assert (shown.score, shown.input_tokens, shown.output_tokens) == (verdict.score, *tokens)
+    usage = verdict.usage
+    tokens = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+    assert data.score == verdict.score
+    assert (data.input_tokens, data.output_tokens) == tokens
     if verdict.error:
-        assert (shown.success, headline.explanation in shown.error) == (False, True)
+        assert data.success is False
+        assert headline.explanation in data.error
     else:
-        assert (shown.success, shown.error, shown.reason) == (verdict.passed, None, headline.explanation)
+        assert (data.success, data.error, data.reason) == (verdict.passed, None, headline.explanation)
 
 
 def verdict_in_logs(logs: str) -> Verdict:
-    return Verdict.model_validate(json.JSONDecoder().raw_decode(logs[logs.index("{") :])[0])
+    """The verdict that is the JSON in a metric's logs, which go on after it."""
+    data, _ = json.JSONDecoder().raw_decode(logs[logs.index("{") :])
+    return Verdict.model_validate(data)
 
 
 # --- Langfuse -------------------------------------------------------------------------------------
@@ -233,21 +261,29 @@ def verdict_in_logs(logs: str) -> Verdict:
 
 def by_langfuse(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     """The evaluator, called as an experiment calls it."""
-    made = langfuse_evaluator(judge, **options)
-
-    async def evaluations(row: Exchange) -> list[Evaluation]:
-        sides: Any = {"input": row.given, "output": row.outputs, "expected_output": row.reference}
-        return await made(**sides, metadata=row.metadata)
-
-    return [in_langfuse(asyncio.run(evaluations(row)), judge) for row in rows]
+    evaluator = langfuse_evaluator(judge, **options)
+    verdicts: list[Verdict] = []
+    for row in rows:
+        evaluation = evaluator(
+            input=row.inputs_with_id,
+            output=row.outputs,
+            expected_output=row.reference,
+            metadata=row.metadata,
+        )
+        verdicts.append(in_langfuse(asyncio.run(evaluation), judge))
+    return verdicts
 
 
 def by_run_experiment(server: StandIn, **experiment: Any) -> Any:
     """An experiment over local data."""
-    data: Any = [
-        {"input": each["input"], "expected_output": each["expectedOutput"], "metadata": each["metadata"]}
-        for each in server.items
-    ]
+    data: Any = []
+    for item in server.items:
+        local_item = {
+            "input": item["input"],
+            "expected_output": item["expectedOutput"],
+            "metadata": item["metadata"],
+        }
+        data.append(local_item)
     return server.client().run_experiment(data=data, **experiment)
 
 
@@ -261,40 +297,51 @@ def by_experiment(by: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[
     outputs = {row.id: row.outputs for row in rows}
 
     def task(*, item: Any, **_: object) -> Any:
-        return outputs[(item if isinstance(item, dict) else {"input": item.input})["input"]["id"]]
+        # Local data are mappings, the items of a data set are objects.
+        item_input = item["input"] if isinstance(item, dict) else item.input
+        return outputs[item_input["id"]]
 
-    given = [{"input": row.given, "expected_output": row.reference, "metadata": row.metadata} for row in rows]
-    with StandIn(given) as server:
+    items: list[dict[str, Any]] = []
+    for row in rows:
+        items.append(
+            {"input": row.inputs_with_id, "expected_output": row.reference, "metadata": row.metadata}
+        )
+    with StandIn(items) as server:
         run = by(server, name="adapters", task=task, evaluators=[langfuse_evaluator(judge, **options)])
     assert not server.rejected
     assert not server.unknown
-    sent: dict[str, list[Body]] = {}
-    for score in server.scores:
-        sent.setdefault(score["traceId"], []).append(score)
-    names = ("name", "value", "dataType", "comment", "metadata")
+    bodies_by_trace: dict[str, list[Body]] = {}
+    for body in server.scores:
+        bodies_by_trace.setdefault(body["traceId"], []).append(body)
     for item in run.item_results:
-        bodies = [tuple(map({"comment": "", **body}.get, names)) for body in sent[item.trace_id]]
-        shown = [(one.name, one.value, one.data_type, one.comment, one.metadata) for one in item.evaluations]
-        assert bodies == shown
+        for body, evaluation in zip(bodies_by_trace[item.trace_id], item.evaluations, strict=True):
+            assert (body["name"], body["value"]) == (evaluation.name, evaluation.value)
+            assert body["dataType"] == evaluation.data_type
+            assert body.get("comment", "") == evaluation.comment  # the client leaves out an empty comment
+            assert body["metadata"] == evaluation.metadata
     verdicts = [in_langfuse(item.evaluations, judge) for item in run.item_results]
-    found = {verdict.case_id: verdict for verdict in verdicts}
+    verdict_by_id = {verdict.case_id: verdict for verdict in verdicts}
     assert len(verdicts) == len(rows)
-    return [found[row.id] for row in rows]
+    return [verdict_by_id[row.id] for row in rows]
 
 
 def in_langfuse(evaluations: Sequence[Evaluation], judge: AnyJudge) -> Verdict:
     """The verdict in the metadata of an item's evaluations, after checking them against it."""
-    (shown,) = {Verdict.model_validate(one.metadata).model_dump_json() for one in evaluations}
-    verdict = Verdict.model_validate_json(shown)
-    why, own = verdict.explanation, bool(judge.scale.choices and verdict.label)
-    numbers = [(name, score, "NUMERIC", said) for name, (score, said) in scores_of(judge, verdict).items()]
-    label = [(f"{judge.name}_label", verdict.label, "CATEGORICAL", why)] * own
-    status = [(f"{judge.name}_status", verdict.status, "CATEGORICAL", why)] * (verdict.score is None)
-    assert [(one.name, one.value, one.data_type, one.comment) for one in evaluations] == [
-        *numbers,
-        *label,
-        *status,
-    ]
+    verdict = Verdict.model_validate(evaluations[0].metadata)
+    for evaluation in evaluations:
+        assert Verdict.model_validate(evaluation.metadata) == verdict
+    reason = verdict.explanation
+    expected: list[tuple[str, Any, str, str]] = []
+    for name, (score, explanation) in scores_of(judge, verdict).items():
+        expected.append((name, score, "NUMERIC", explanation))
+    if judge.scale.choices and verdict.label:
+        expected.append((f"{judge.name}_label", verdict.label, "CATEGORICAL", reason))
+    if verdict.score is None:
+        expected.append((f"{judge.name}_status", verdict.status, "CATEGORICAL", reason))
+    assert [
+        (evaluation.name, evaluation.value, evaluation.data_type, evaluation.comment)
+        for evaluation in evaluations
+    ] == expected
     return verdict
 
 
@@ -303,30 +350,41 @@ def in_langfuse(evaluations: Sequence[Evaluation], judge: AnyJudge) -> Verdict:
 
 def by_pydantic_evals(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     outputs = {row.id: row.outputs for row in rows}
-    cases: Any = [
-        EvalsCase(name=row.id, inputs=row.given, metadata=row.metadata, expected_output=row.reference)
-        for row in rows
-    ]
+    cases: Any = []
+    for row in rows:
+        case: Any = EvalsCase(
+            name=row.id,
+            inputs=row.inputs_with_id,
+            metadata=row.metadata,
+            expected_output=row.reference,
+        )
+        cases.append(case)
     data = Dataset[Any, Any, Any](name="adapters", cases=cases, evaluators=[JudgeEvaluator(judge, **options)])
     report = data.evaluate_sync(lambda inputs: outputs[inputs["id"]], progress=False)
-    found = {row.name: row for row in report.cases}
-    return [in_report(found[row.id], judge) for row in rows]
+    report_by_name = {report_case.name: report_case for report_case in report.cases}
+    return [in_report(report_by_name[row.id], judge) for row in rows]
 
 
 def in_report(row: ReportCase[Any, Any, Any], judge: AnyJudge) -> Verdict:
     """The verdict in the attributes of a row, after checking everything else in the row against it."""
     verdict = Verdict.model_validate(row.attributes["groundjudge"][judge.name])
-    is_scored = verdict.score is not None
-    label = {f"{judge.name}_label": verdict.label} if is_scored and verdict.label else {}
-    assert {key: (one.value, one.reason) for key, one in row.scores.items()} == scores_of(judge, verdict)
-    assert {key: one.value for key, one in row.labels.items()} == label
-    passed = {key: one.value for key, one in row.assertions.items()}
-    assert passed == ({f"{judge.name}_pass": verdict.passed} if is_scored else {})
-    failures = [(each.name, each.error_message) for each in row.evaluator_failures]
-    message = f"GroundjudgeError: {verdict.explanation}"
-    assert failures == ([(judge.name, message)] if verdict.error else [])
-    by: list[Any] = [*row.scores.values(), *row.labels.values(), *row.evaluator_failures]
-    assert {one.evaluator_version for one in by} <= {judge.prompt_id.sha256}
+    expected_labels: dict[str, str] = {}
+    expected_assertions: dict[str, bool | None] = {}
+    if verdict.score is not None:
+        expected_assertions[f"{judge.name}_pass"] = verdict.passed
+        if verdict.label:
+            expected_labels[f"{judge.name}_label"] = verdict.label
+    scores = {name: (result.value, result.reason) for name, result in row.scores.items()}
+    assert scores == scores_of(judge, verdict)
+    assert {name: result.value for name, result in row.labels.items()} == expected_labels
+    assert {name: result.value for name, result in row.assertions.items()} == expected_assertions
+    expected_failures: list[tuple[str, str]] = []
+    if verdict.error:
+        expected_failures.append((judge.name, f"GroundjudgeError: {verdict.explanation}"))
+    assert [(failure.name, failure.error_message) for failure in row.evaluator_failures] == expected_failures
+    results: list[Any] = [*row.scores.values(), *row.labels.values(), *row.evaluator_failures]
+    for result in results:
+        assert result.evaluator_version == judge.prompt_id.sha256
     return verdict
 
 
@@ -339,21 +397,20 @@ def as_json(value: Any) -> Any:
 
 def by_promptfoo(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     config = {"judge": judge, **options}
-    variables = [{**row.given, **row.reference} for row in rows]
-    found = [
-        as_json(get_assert(row.outputs, {"vars": given, "config": config}))
-        for row, given in zip(rows, variables, strict=True)
-    ]
-    for each in found:
-        if "groundjudge" not in each["metadata"]:
-            raise ValueError(each["reason"])  # of the configuration
-    return [in_result(each, judge) for each in found]
+    verdicts: list[Verdict] = []
+    for row in rows:
+        context = {"vars": {**row.inputs_with_id, **row.reference}, "config": config}
+        result = as_json(get_assert(row.outputs, context))
+        if "groundjudge" not in result["metadata"]:
+            raise ValueError(result["reason"])  # of the configuration
+        verdicts.append(in_result(result, judge))
+    return verdicts
 
 
 def in_result(result: Mapping[str, Any], judge: AnyJudge) -> Verdict:
     """The verdict in the metadata of a result, after checking everything else in the result against it."""
     verdict = Verdict.model_validate(result["metadata"]["groundjudge"])
-    usage = verdict.usage
+    usage = verdict.usage or Usage()
     outcomes: dict[str, tuple[Any, Any, str]] = {
         "ok": (verdict.passed, verdict.score, verdict.explanation),
         "not_applicable": (True, 1, verdict.explanation),
@@ -362,9 +419,12 @@ def in_result(result: Mapping[str, Any], judge: AnyJudge) -> Verdict:
     assert (result["pass"], result["score"], result["reason"]) == outcomes[verdict.status]
     assert result["namedScores"] == {name: score for name, (score, _) in scores_of(judge, verdict).items()}
     assert result["metadata"].get("graderError", False) is bool(verdict.error)
-    counts = (usage.total_tokens, usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0, 0)
-    tokens = dict(zip(("total", "prompt", "completion"), counts, strict=True))
-    assert result["tokensUsed"] == {**tokens, "numRequests": verdict.attempts}
+    assert result["tokensUsed"] == {
+        "total": usage.total_tokens,
+        "prompt": usage.prompt_tokens,
+        "completion": usage.completion_tokens,
+        "numRequests": verdict.attempts,
+    }
     return verdict
 
 
@@ -377,46 +437,48 @@ class Exported:
     """A logger provider that keeps what it exports."""
 
     def __init__(self) -> None:
-        make: Callable[[], InMemoryLogRecordExporter] = InMemoryLogRecordExporter  # it is not annotated
-        self._exporter = make()
+        untyped: Callable[[], InMemoryLogRecordExporter] = InMemoryLogRecordExporter
+        self._exporter = untyped()
         self.provider = LoggerProvider(shutdown_on_exit=False)
         self.provider.add_log_record_processor(SimpleLogRecordProcessor(self._exporter))
 
     def events(self) -> list[Any]:
         """The log records since the last call, each with its scope."""
-        found = self._exporter.get_finished_logs()
+        records = list(self._exporter.get_finished_logs())
         self._exporter.clear()
-        return [*found]
+        return records
 
 
 def by_emit(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
-    made, exported = as_judge(judge, **options), Exported()
-
-    def emitted(row: Exchange) -> Iterator[dict[str, Any]]:
-        emit(made.evaluate(row.row), made, logger_provider=exported.provider)
-        return (dict(event.log_record.attributes) for event in exported.events())
-
-    return [in_events([*emitted(row)], judge) for row in rows]
+    loaded = as_judge(judge, **options)
+    exported = Exported()
+    verdicts: list[Verdict] = []
+    for row in rows:
+        emit(loaded.evaluate(row.row), loaded, logger_provider=exported.provider)
+        attributes = [dict(event.log_record.attributes) for event in exported.events()]
+        verdicts.append(in_events(attributes, judge))
+    return verdicts
 
 
 def in_events(events: Sequence[Mapping[str, Any]], judge: AnyJudge) -> Verdict:
     """The verdict that the events have as JSON, after checking their other attributes against it."""
     verdict = Verdict.model_validate_json(events[0]["groundjudge.verdict"])
     assert len(events) == len(judge.score_names)
-    for attributes, one in zip(events, judge.scores(verdict), strict=True):
-        code = {"error.type": verdict.error.code} if verdict.error else {}
-        score = {} if one.score is None else {f"{GEN_AI}score.value": one.score}
-        label = {f"{GEN_AI}score.label": one.value} if isinstance(one.value, str) else {}
-        assert attributes == {
-            f"{GEN_AI}name": one.name,
-            f"{GEN_AI}explanation": one.explanation,
+    for attributes, score in zip(events, judge.scores(verdict), strict=True):
+        expected = {
+            f"{GEN_AI}name": score.name,
+            f"{GEN_AI}explanation": score.explanation,
             "groundjudge.status": verdict.status,
             "groundjudge.signature": verdict.signature,
             "groundjudge.verdict": events[0]["groundjudge.verdict"],
-            **code,
-            **score,
-            **label,
         }
+        if verdict.error:
+            expected["error.type"] = verdict.error.code
+        if score.score is not None:
+            expected[f"{GEN_AI}score.value"] = score.score
+        if isinstance(score.value, str):
+            expected[f"{GEN_AI}score.label"] = score.value
+        assert attributes == expected
     return verdict
 
 

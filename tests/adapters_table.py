@@ -77,9 +77,14 @@ ENDPOINT_CODES = (
 
 
 def votes(*scores: object) -> tuple[str | ModelError, ...]:
-    return tuple(
-        each if isinstance(each, ModelError) else f"<S1>for {each}</S1><S2>{each}</S2>" for each in scores
-    )
+    """The replies of the votes of a panel; an error stands for a vote that fails."""
+    replies: list[str | ModelError] = []
+    for score in scores:
+        if isinstance(score, ModelError):
+            replies.append(score)
+        else:
+            replies.append(f"<S1>for {score}</S1><S2>{score}</S2>")
+    return tuple(replies)
 
 
 USED = Usage(prompt_tokens=100, completion_tokens=10)
@@ -139,15 +144,19 @@ TABLE = [
 
 def case_of(number: int, row: Row) -> dict[str, Any]:
     """The row's case; its response, unless blank, contains the number of the row."""
-    case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
-    if (case["response"] or "").strip():
+    case = dict(PLAY) if row.judge == "knowledge_hallucination" else dict(RAG)
+    case.update(row.case or {})
+    if case["response"] and case["response"].strip():
         case["response"] += f" [{number}]"
     case["id"] = f"case {number}"
     return {field: value for field, value in case.items() if value is not None}
 
 
-ROWS = {name: {i: row for i, row in enumerate(TABLE) if row.judge == name} for name in JUDGES}
-CASES = {name: [case_of(i, row) for i, row in rows.items()] for name, rows in ROWS.items()}
+ROWS: dict[str, dict[int, Row]] = {name: {} for name in JUDGES}
+CASES: dict[str, list[dict[str, Any]]] = {name: [] for name in JUDGES}
+for row_number, table_row in enumerate(TABLE):
+    ROWS[table_row.judge][row_number] = table_row
+    CASES[table_row.judge].append(case_of(row_number, table_row))
 
 
 class Script:
@@ -159,7 +168,8 @@ class Script:
         self.rows = ROWS[judge]
 
     async def acomplete(self, request: Request) -> Reply:
-        answer = self.rows[int(request.case.response_text.rpartition("[")[2].rstrip("]"))].answer
+        _, _, number = request.case.response_text.rpartition("[")
+        answer = self.rows[int(number.rstrip("]"))].answer
         if isinstance(answer, tuple):
             answer = answer[request.repeat]
         if isinstance(answer, ModelError):
@@ -176,15 +186,16 @@ def fields_of(verdict: Verdict) -> Fields:
 
     An error that occurred before the first call is reduced to its code: adapters add to its message.
     """
-    found = verdict.model_dump(mode="json", exclude={"latency_s"})
-    if found["error"] and not verdict.attempts:
-        found["error"] = found["error"]["code"]
-    return found
+    data = verdict.model_dump(mode="json", exclude={"latency_s"})
+    if data["error"] and not verdict.attempts:
+        data["error"] = data["error"]["code"]
+    return data
 
 
 def judge_of(name: str) -> AnyJudge:
-    own = OTHERS.get(name)
-    return load_any("groundedness" if own else name, model=Script(name), **own or {})
+    if name in OTHERS:
+        return load_any("groundedness", model=Script(name), **OTHERS[name])
+    return load_any(name, model=Script(name))
 
 
 @cache
@@ -223,15 +234,17 @@ class Exchange:
     reference: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
-    def given(self) -> dict[str, Any]:
+    def inputs_with_id(self) -> dict[str, Any]:
         """The inputs, by whose `id` an application finds its outputs."""
         return {"id": self.id, **self.inputs}
 
     @property
     def row(self) -> dict[str, Any]:
         """All in one mapping."""
-        metadata = {"metadata": self.metadata} if self.metadata else {}
-        return {**self.given, **self.reference, **self.outputs, **metadata}
+        row = {**self.inputs_with_id, **self.reference, **self.outputs}
+        if self.metadata:
+            row["metadata"] = self.metadata
+        return row
 
 
 SIDES = {"response": "outputs", "context": "outputs", "reference": "reference"}

@@ -115,22 +115,23 @@ def verdict_in(score: Score, judge: AnyJudge) -> Verdict:
         assert isnan(score.as_float())
         assert score.reason == (verdict.error.code if verdict.error else "not_applicable")
     else:
-        assert score.value == {one.name: one.score for one in judge.scores(verdict)}
+        assert score.value == {named_score.name: named_score.score for named_score in judge.scores(verdict)}
     return verdict
 
 
 def by_eval(judge: AnyJudge, rows: Sequence[Exchange], **options: Any) -> list[Verdict]:
     log = evaluated([sample_of(row) for row in rows], scorer(judge, **options))
-    found = {
-        str(sample.id): verdict_in((sample.scores or {})["judge"], judge) for sample in log.samples or []
-    }
-    return [found[row.id] for row in rows]
+    verdicts: dict[str, Verdict] = {}
+    for sample in log.samples or []:
+        verdicts[str(sample.id)] = verdict_in((sample.scores or {})["judge"], judge)
+    return [verdicts[row.id] for row in rows]
 
 
 def figures(log: EvalLog) -> dict[str, tuple[float, int, int]]:
     """The mean, and how many samples are scored and unscored, of each score."""
     assert log.results
-    return {
-        one.name: (one.metrics["mean"].value, one.scored_samples or 0, one.unscored_samples or 0)
-        for one in log.results.scores
-    }
+    counts: dict[str, tuple[float, int, int]] = {}
+    for score in log.results.scores:
+        mean = score.metrics["mean"].value
+        counts[score.name] = (mean, score.scored_samples or 0, score.unscored_samples or 0)
+    return counts

@@ -26,52 +26,64 @@ def use(uri: str) -> None:
 
 def row_of(row: Exchange) -> dict[str, Any]:
     """A row of a data set with the answer of the application."""
-    expected = {"expectations": {"expected_response": row.reference["reference"]}} if row.reference else {}
-    return {"inputs": row.given, "outputs": row.outputs, **expected}
+    data: dict[str, Any] = {"inputs": row.inputs_with_id, "outputs": row.outputs}
+    if row.reference:
+        data["expectations"] = {"expected_response": row.reference["reference"]}
+    return data
 
 
 def feedback_of(result: EvaluationResult) -> Iterator[list[Feedback]]:
     """The feedback on each trace of an evaluation, as it is stored."""
-    for assessments in [] if result.result_df is None else result.result_df["assessments"]:
-        yield [Feedback.from_dictionary(one) for one in assessments if "feedback" in one]
+    if result.result_df is None:
+        return
+    for assessments in result.result_df["assessments"]:
+        # Expectations are assessments too.
+        yield [Feedback.from_dictionary(assessment) for assessment in assessments if "feedback" in assessment]
 
 
 def verdict_in(feedback: Sequence[Feedback], judge: AnyJudge) -> Verdict:
     """The verdict in the metadata, after checking all feedback against it."""
-    by_name = {one.name: one for one in feedback}
-    verdict = Verdict.model_validate_json((by_name[judge.name].metadata or {})["groundjudge"])
-    usage, metadata = verdict.usage, by_name[judge.name].metadata or {}
-    tokens = {"Input": usage.prompt_tokens, "Output": usage.completion_tokens} if usage else {}
-    for side, number in tokens.items():
-        assert metadata[f"mlflow.assessment.judge{side}Tokens"] == str(number)
-    shown = judge.scores(verdict)[: 1 if verdict.error else None]  # MLflow takes no list for a failure
-    assert [*by_name] == [score.name for score in shown]
-    for score in shown:
-        one = by_name[score.name]
-        assert (one.value, one.rationale or "") == (score.score, score.explanation)
-        assert (one.error_code, one.error_message) == (
-            (verdict.error.code, verdict.error.message) if verdict.error else (None, None)
-        )
-        assert (one.source.source_type, one.source.source_id) == ("LLM_JUDGE", verdict.model)
-        assert (one.metadata or {})["signature"] == verdict.signature
+    feedback_by_name = {score_feedback.name: score_feedback for score_feedback in feedback}
+    metadata = feedback_by_name[judge.name].metadata or {}
+    verdict = Verdict.model_validate_json(metadata["groundjudge"])
+    if verdict.usage:
+        assert metadata["mlflow.assessment.judgeInputTokens"] == str(verdict.usage.prompt_tokens)
+        assert metadata["mlflow.assessment.judgeOutputTokens"] == str(verdict.usage.completion_tokens)
+    scores = judge.scores(verdict)
+    error: tuple[str | None, str | None] = (None, None)
+    if verdict.error:
+        scores = scores[:1]  # MLflow takes no list for a failure
+        error = (verdict.error.code, verdict.error.message)
+    assert list(feedback_by_name) == [score.name for score in scores]
+    for score in scores:
+        score_feedback = feedback_by_name[score.name]
+        assert (score_feedback.value, score_feedback.rationale or "") == (score.score, score.explanation)
+        assert (score_feedback.error_code, score_feedback.error_message) == error
+        source = score_feedback.source
+        assert (source.source_type, source.source_id) == ("LLM_JUDGE", verdict.model)
+        assert (score_feedback.metadata or {})["signature"] == verdict.signature
     return verdict
 
 
 def in_order(result: EvaluationResult, judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
     verdicts = [verdict_in(feedback, judge) for feedback in feedback_of(result)]
-    found = {verdict.case_id: verdict for verdict in verdicts}
-    return [found[row.id] for row in rows]
+    verdict_by_id = {verdict.case_id: verdict for verdict in verdicts}
+    return [verdict_by_id[row.id] for row in rows]
 
 
 def by_calls(judge: AnyJudge, rows: Sequence[Exchange], **options: Any) -> list[Verdict]:
     """The scorer, called as an evaluation calls it, which takes longer."""
-    made: Any = scorer(judge, **options)
-    given = [made(inputs=row.given, outputs=row.outputs, expectations=row.reference or None) for row in rows]
-    return [verdict_in(each if isinstance(each, list) else [each], judge) for each in given]
+    score: Any = scorer(judge, **options)
+    verdicts: list[Verdict] = []
+    for row in rows:
+        feedback = score(inputs=row.inputs_with_id, outputs=row.outputs, expectations=row.reference or None)
+        verdicts.append(verdict_in(feedback if isinstance(feedback, list) else [feedback], judge))
+    return verdicts
 
 
 def by_rows(judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
-    return in_order(evaluate(data=[*map(row_of, rows)], scorers=[scorer(judge)]), judge, rows)
+    data = [row_of(row) for row in rows]
+    return in_order(evaluate(data=data, scorers=[scorer(judge)]), judge, rows)
 
 
 def application(row: Exchange) -> Any:
@@ -79,7 +91,7 @@ def application(row: Exchange) -> Any:
 
     @mlflow.trace(span_type=SpanType.RETRIEVER)
     def search(query: str) -> Any:  # noqa: ARG001  shown in the trace
-        return [{"page_content": each, "metadata": {}} for each in row.outputs["context"]]
+        return [{"page_content": content, "metadata": {}} for content in row.outputs["context"]]
 
     if "context" in row.outputs:
         search(row.inputs["query"])
@@ -87,31 +99,33 @@ def application(row: Exchange) -> Any:
 
 
 def by_predict_fn(judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
-    by_id = {row.id: row for row in rows}
+    row_by_id = {row.id: row for row in rows}
 
     @mlflow.trace
     def predict(**inputs: Any) -> Any:
-        return application(by_id[inputs["id"]])
+        return application(row_by_id[inputs["id"]])
 
-    data = [{name: side for name, side in row_of(row).items() if name != "outputs"} for row in rows]
+    data = [row_of(row) for row in rows]
+    for row_data in data:
+        del row_data["outputs"]  # those of `predict` are judged
     return in_order(evaluate(data=data, predict_fn=predict, scorers=[scorer(judge)]), judge, rows)
 
 
 def trace_of(row: Exchange) -> str:
     """The id of a trace of the application."""
     with mlflow.start_span("answer") as span:
-        span.set_inputs(row.given)
+        span.set_inputs(row.inputs_with_id)
         span.set_outputs(application(row))
     return span.trace_id
 
 
 def by_traces(judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
     mlflow.set_experiment(f"traces for {judge.identity}")
-    traced = {row.id: trace_of(row) for row in rows}
+    trace_ids = {row.id: trace_of(row) for row in rows}
     mlflow.flush_trace_async_logging()
     for row in rows:
         for name, value in row_of(row).get("expectations", {}).items():
-            mlflow.log_expectation(trace_id=traced[row.id], name=name, value=value)
+            mlflow.log_expectation(trace_id=trace_ids[row.id], name=name, value=value)
     traces = mlflow.search_traces(return_type="list")
     return in_order(evaluate(data=traces, scorers=[scorer(judge)]), judge, rows)
 

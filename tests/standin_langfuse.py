@@ -29,17 +29,16 @@ class StandIn:
 
     def __init__(self, items: Sequence[Mapping[str, Any]] = ()) -> None:
         common = {"status": "ACTIVE", "datasetId": "d", "datasetName": self.dataset} | times()
-        self.items: list[Body] = [
-            {
+        self.items: list[Body] = []
+        for number, item in enumerate(items):
+            body = {
                 "id": f"item {number}",
                 "input": item["input"],
                 "expectedOutput": item.get("expected_output"),
                 "metadata": item.get("metadata"),
                 "mediaReferences": [],
-                **common,
             }
-            for number, item in enumerate(items)
-        ]
+            self.items.append({**body, **common})
         self.scores: list[Body] = []
         self.rejected: list[Body] = []
         self.unknown: list[str] = []
@@ -89,8 +88,8 @@ class StandIn:
             case "POST", "ingestion":  # before version 5 of the client
                 events = [event for event in body["batch"] if event["type"] == "score-create"]
                 self.receive([event["body"] for event in events])
-                done = [{"id": event["id"], "status": 201} for event in events]
-                return 207, {"successes": done, "errors": []}
+                successes = [{"id": event["id"], "status": 201} for event in events]
+                return 207, {"successes": successes, "errors": []}
             case "POST", "dataset-run-items":
                 names = ("datasetItemId", "observationId", "traceId")
                 ids = {name: body.get(name) or "" for name in names}

@@ -45,12 +45,13 @@ class StandIn:
 
     def __init__(self, examples: Sequence[tuple[Body, Body | None]] = ()) -> None:
         self.dataset_id = str(uuid4())
-        self.examples: list[Body] = [
-            {"id": str(uuid4()), "dataset_id": self.dataset_id, "inputs": inputs, "outputs": outputs}
-            for inputs, outputs in examples
-        ]
+        self.examples: list[Body] = []
+        for inputs, outputs in examples:
+            self.examples.append(
+                {"id": str(uuid4()), "dataset_id": self.dataset_id, "inputs": inputs, "outputs": outputs}
+            )
         self.requests: list[Seen] = []
-        self.given: list[Body] = []  # feedback that is there already
+        self.earlier_feedback: list[Body] = []  # which is there before the first request
         self.runs: dict[str, Body] = {}
         self.sessions: dict[str, Body] = {}
         self._lock = threading.Lock()
@@ -75,10 +76,8 @@ class StandIn:
 
     def of_project(self, name: str) -> list[Body]:
         """The runs of a project, in the order in which they started."""
-        return sorted(
-            (run for run in self.runs.values() if run.get("session_name") == name),
-            key=lambda run: str(run["dotted_order"]),
-        )
+        runs = [run for run in self.runs.values() if run.get("session_name") == name]
+        return sorted(runs, key=lambda run: str(run["dotted_order"]))
 
     def answer(self, seen: Seen) -> Any:  # noqa: C901, PLR0911, PLR0912  one case per route
         """The API's response to a request, or None for an unknown route."""
@@ -96,7 +95,7 @@ class StandIn:
                 return seen.body
             case "GET", ["sessions"]:
                 name = seen.query.get("name")
-                return [one for one in self.sessions.values() if name in {None, one["name"]}]
+                return [session for session in self.sessions.values() if name in {None, session["name"]}]
             case "POST", ["sessions"]:
                 session = {"tenant_id": TENANT, "start_time": NOW, "id": str(uuid4())} | seen.body
                 return self.sessions.setdefault(session["id"], session)
@@ -112,8 +111,9 @@ class StandIn:
             case "POST", ["feedback"]:
                 return seen.body
             case "GET", ["feedback"]:
-                found = [each for each in self.given if each["run_id"] in seen.queries["run"]]
-                return found[int(seen.query.get("offset", 0)) :]
+                run_ids = seen.queries["run"]
+                feedback = [body for body in self.earlier_feedback if body["run_id"] in run_ids]
+                return feedback[int(seen.query.get("offset", 0)) :]
             case "POST", ["annotation-queues"]:
                 return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | seen.body
             case "POST", ["annotation-queues", _, "runs"]:
@@ -124,20 +124,16 @@ class StandIn:
     def _dataset(self) -> Body:
         return {"id": self.dataset_id, "name": self.dataset, "created_at": NOW, "modified_at": NOW}
 
-    def _query(self, asked: Body) -> list[Body]:
-        names = [self.sessions[ident]["name"] for ident in asked["session"]]
-        found = [
-            run
-            | {
-                "session_id": ident,
-                "inputs": run.get("inputs", {}),
-                "app_path": f"/{run['id']}",
-                "status": "success",
-            }
-            for ident, name in zip(asked["session"], names, strict=True)
-            for run in self.of_project(name)
-        ]
-        return [run for run in found if not (asked.get("is_root") and run.get("parent_run_id"))]
+    def _query(self, query: Body) -> list[Body]:
+        """The runs of sessions, as the API returns them; with `is_root` only those without a parent."""
+        runs: list[Body] = []
+        for session_id in query["session"]:
+            for run in self.of_project(self.sessions[session_id]["name"]):
+                if query.get("is_root") and run.get("parent_run_id"):
+                    continue
+                returned = {"session_id": session_id, "app_path": f"/{run['id']}", "status": "success"}
+                runs.append({"inputs": {}, **run, **returned})
+        return runs
 
     def _answered(self, seen: Seen) -> tuple[int, Any]:
         with self._lock:

@@ -52,7 +52,7 @@ def test_the_drawn_runs_are_in_the_queue_with_the_question_of_the_judge(server: 
 def test_what_people_say_there_becomes_labels_and_a_rate(server: StandIn) -> None:
     sample = draw(VERDICTS, 120)
     first, second, third, *others = sample.ids
-    server.given = [
+    server.earlier_feedback = [
         given(first, 0.0),
         given(first, 1.0),  # Ann changed her mind
         given(second, None),

@@ -33,7 +33,7 @@ def judged(evaluator: JudgeEvaluator, case: EvalsCase[Any, Any, Any], output: An
 def test_name_is_that_of_the_scores_and_of_failures() -> None:
     evaluator = JudgeEvaluator(judge_of("passage_quality"), name="mine")
     good, bad = (
-        judged(evaluator, EvalsCase(inputs=row.given, expected_output=row.reference), row.outputs)
+        judged(evaluator, EvalsCase(inputs=row.inputs_with_id, expected_output=row.reference), row.outputs)
         for row in (exchanges("passage_quality")[0], exchanges("passage_quality")[-1])
     )
     assert list(good.scores) == ["mine", "mine_recall", "mine_precision"]
