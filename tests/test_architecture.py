@@ -148,3 +148,32 @@ def test_there_are_few_layers_and_few_imports_between_them() -> None:
     assert sum(map(len, graph.values())) <= 120
     assert max(depth.values()) <= 13
     assert len(flat) <= 10
+
+
+LONGEST_BODY = 60
+"""Lines of code of a function, without its signature, docstring, comments and blank lines."""
+
+
+def lines_of_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many lines of a function hold a part of a statement."""
+    lines: set[int] = set()
+    for statement in function.body:
+        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if is_docstring:
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.stmt | ast.expr):
+                lines.add(node.lineno)
+    return len(lines)
+
+
+def test_no_function_is_long() -> None:
+    long_functions: list[str] = []
+    for module, file in FILES.items():
+        for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and lines_of_body(node) > LONGEST_BODY
+            ):
+                long_functions.append(f"{module}.{node.name}")
+    assert not long_functions

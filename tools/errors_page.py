@@ -9,11 +9,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# The rooms whose errors `import groundjudge` does not bring: a table counts once its class is imported.
-import groundjudge.batches.state
-import groundjudge.lab.labels
-import groundjudge.lab.probe.cases  # noqa: F401  as above
+from groundjudge.batches.state import StateError
 from groundjudge.errors import ENDS_RUN, explain_code, tables_of_codes
+from groundjudge.lab.labels import LabelError
+from groundjudge.lab.probe.cases import ProbeError
+
+IMPORTED = (LabelError, ProbeError, StateError)
+"""Classes that `import groundjudge` does not bring: a table of codes counts once its class is imported."""
 
 PAGE = Path(__file__).parents[1] / "docs/errors.md"
 KINDS = {"Other errors": "GroundjudgeError", "Warnings": "warnings"}

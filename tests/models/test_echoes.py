@@ -12,7 +12,7 @@ import logging
 import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import openai
@@ -21,7 +21,7 @@ from command_line import ROW
 from planted_keys import PLACES, leaks_in
 from standin_openai import Answer, StandIn, Status, Text
 
-from groundjudge import GroundjudgeError, load
+from groundjudge import GroundjudgeError, Verdict, load
 from groundjudge.models.loop_thread import shared_loop
 
 pytestmark = pytest.mark.filterwarnings("ignore:replies of:RuntimeWarning")
@@ -74,11 +74,13 @@ def echoes_of(key: str, *, forms_apart: bool) -> Iterator[tuple[str, Answer]]:
 def all_that_is_shown(judge: Any) -> str:
     """The verdict on a row, and the error with its traceback, in all their forms."""
     shown: list[object] = []
+    verdict: Verdict | None
     try:
         verdict = judge.judge(ROW)
     except GroundjudgeError as error:
         verdict = error.verdict
         shown += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
+    assert verdict
     shown += [verdict.model_dump_json(), verdict, verdict.explanation]
     return "\n".join(map(str, shown))
 
@@ -120,7 +122,7 @@ def test_no_echo_of_a_key_is_shown(
 
 
 def close(model: Any) -> None:
-    client = model[0] if isinstance(model, tuple) else None
+    client: Any = cast("tuple[Any, ...]", model)[0] if isinstance(model, tuple) else None
     if isinstance(client, openai.OpenAI):
         client.close()
     if isinstance(client, openai.AsyncOpenAI):

@@ -422,7 +422,7 @@ def in_thread_of_a_run(model: OpenAIModel) -> Reply:
 async def ask_twice_and_close(model: OpenAIModel) -> Reply:
     await model.acomplete(request())
     reply = await model.acomplete(request())
-    client = model._callers_client  # noqa: SLF001
+    client = model._callers_client  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if isinstance(client, openai.AsyncOpenAI):
         await client.close()
     else:
@@ -447,7 +447,7 @@ def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> N
         other_model = make_model() if "Async" in kind else model
         replies += [asyncio.run(ask_twice_and_close(other_model))]
         if "Async" in kind:
-            shared_loop().run(model._callers_client.close)  # noqa: SLF001
+            shared_loop().run(model._callers_client.close)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     assert [reply.text for reply in replies] == ["fine"] * 4
     assert len(server.requests) == 5
     for seen in server.requests:
@@ -478,9 +478,10 @@ async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
 
 def state_of(client: Any) -> list[dict[str, object]]:
     """The attributes of what a client's calls go through; its own change with its first call."""
-    completions = client.chat.completions
-    transport: Any = client._client  # noqa: SLF001
-    return [dict(vars(client.chat)), dict(vars(completions)), {"transport": transport}]
+    chat: object = client.chat
+    completions: object = client.chat.completions
+    transport: object = client._client  # noqa: SLF001
+    return [dict(vars(chat)), dict(vars(completions)), {"transport": transport}]
 
 
 def test_a_sync_client_is_not_written_into() -> None:

@@ -144,7 +144,7 @@ class HeldUntil:
         self.in_flight = self.most_in_flight = 0
         self.reached = asyncio.Event()
 
-    async def acomplete(self, _: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:  # noqa: ARG002  required by the protocol
         self.in_flight += 1
         self.most_in_flight = max(self.in_flight, self.most_in_flight)
         if self.in_flight == self.expected:

@@ -516,7 +516,7 @@ def _join_judge(
     labelled_rows: list[LabelledVerdict] = []
     unscored_rows: list[LabelledVerdict] = []
     worded_rows: list[LabelledVerdict] = []
-    counts = dict.fromkeys(REASONS, 0)
+    counts: dict[str, int] = dict.fromkeys(REASONS, 0)
     for verdict in verdicts:
         case_id = verdict.case_id or ""
         row = LabelledVerdict(

@@ -76,7 +76,7 @@ def many_to_one(cases: Iterable[tuple[Sequence[bool], bool]]) -> float | None:
         share = (sum(outcomes) + single_outcome) / (len(outcomes) + 1)
         same_counts = [*chances, 0.0]
         counts_less_one = [0.0, *chances]
-        chances = []
+        chances = list[float]()
         for same, less_one in zip(same_counts, counts_less_one, strict=True):
             chances.append(same * (1 - share) + less_one * share)
     if n_cases == 0:

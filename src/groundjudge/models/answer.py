@@ -220,7 +220,8 @@ def message_in(error: BaseException) -> str:
         return error.clean(message_in(error.raised))
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and hasattr(error, "body"):
-        return f"{status}: {message_of(error.body)}"
+        body: object = getattr(error, "body", None)
+        return f"{status}: {message_of(body)}"
     if _code_by_class(error):
         error = _causes(error)[-1]
     return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from urllib.parse import unquote
 
 from groundjudge.case.data import is_list, is_mapping
@@ -158,7 +158,8 @@ def secrets_in(holder: object) -> Iterator[tuple[str, str]]:
     """
     values: list[tuple[str, Any]] = [("", holder)]
     for name, value in values:  # the list grows in the loop
-        if hasattr(type(value), "get_secret_value"):  # pydantic's SecretStr
+        value_type: object = type(cast("object", value))
+        if hasattr(value_type, "get_secret_value"):  # pydantic's SecretStr
             secrets: Iterable[str] = [str(value.get_secret_value())]
         elif isinstance(value, str):
             secrets = _secrets_in_setting(name, value)

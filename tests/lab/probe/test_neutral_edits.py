@@ -31,7 +31,8 @@ def test_form_is_changed(edit: str, case: Case, field: str, begins: str) -> None
     assert edited_case is not None
     text = edited_case.response_text
     if field == "context":
-        text = (edited_case.context or ())[0].content
+        assert edited_case.context
+        text = edited_case.context[0].content
     assert text.startswith(begins)
     assert edited_case.model_copy(update={field: getattr(case, field)}) == case
 
