@@ -29,8 +29,8 @@ class Estimate(Frozen):
         n_calls: the most calls that it would make.
         calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
             is decided.
-        n_free: cases with nothing to judge, which cost no call.
-        n_error: rows that would get an error without a call.
+        n_free: cases with a blank response that get a verdict without a call (see `empty_response`).
+        n_error: rows that would get an error without a call, but for lines that hold no row.
         prompt_tokens: of the prompts of all these calls together, see `prompt_tokens`.
         completion_tokens: the most that all replies together can have; None where nothing limits them.
     """
@@ -75,7 +75,7 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
             if not isinstance(job, Verdict):
                 judge, case = job
                 counts[judge.name].update(_count_case(judge.rubrics, case))
-            elif job.judge in counts:  # a row that cannot be read belongs to no judge
+            elif job.judge in counts:  # a line that holds no row belongs to no judge
                 counts[job.judge]["n_error"] += 1
     return [_estimate_of(judge, counts[judge.name]) for judge in judges]
 
@@ -97,7 +97,7 @@ def _count_case(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
         for rubric in rubrics:
             if not rubric.blank_response_verdict(case):
                 requests.append(rubric.ask(case))
-    except GroundjudgeError:  # such as a missing input, which no vote can do without
+    except GroundjudgeError:  # such as a missing input or, by default, response: no vote can do without
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
     return {"n_calls": len(requests), "n_free": int(not requests), "prompt_tokens": n_tokens}
