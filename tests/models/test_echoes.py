@@ -12,7 +12,7 @@ import logging
 import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 import openai
@@ -122,7 +122,10 @@ def test_no_echo_of_a_key_is_shown(
 
 
 def close(model: Any) -> None:
-    client: Any = cast("tuple[Any, ...]", model)[0] if isinstance(model, tuple) else None
+    client: object = None
+    if isinstance(model, tuple):
+        pair: tuple[object, ...] = model  # pyright: ignore[reportUnknownVariableType]
+        client = pair[0]
     if isinstance(client, openai.OpenAI):
         client.close()
     if isinstance(client, openai.AsyncOpenAI):
