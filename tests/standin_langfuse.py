@@ -31,7 +31,7 @@ class StandIn:
         common = {"status": "ACTIVE", "datasetId": "d", "datasetName": self.dataset} | times()
         self.items: list[Body] = []
         for number, item in enumerate(items):
-            body = {
+            body: Body = {
                 "id": f"item {number}",
                 "input": item["input"],
                 "expectedOutput": item.get("expected_output"),
