@@ -1,8 +1,8 @@
 """DeepEval: judges as metrics, for `measure`, `evaluate`, `assert_test` and `deepeval test run`.
 
-    GroundednessMetric(threshold=0.7, model="gpt-4o-mini")
-    JudgeMetric(judge="my_judge.prompty", model="gpt-4o-mini")
-    recall, precision = passage_metrics(model="gpt-4o-mini")  # they share one call per case
+    GroundednessMetric(threshold=0.7, model="gpt-6-luna")
+    JudgeMetric(judge="my_judge.prompty", model="gpt-6-luna")
+    recall, precision = passage_metrics(model="gpt-6-luna")  # they share one call per case
 
 `input` is the query, `actual_output` the response, `expected_output` the reference; `retrieval_context` and
 the outputs of `tools_called` are the context. `context`, DeepEval's ideal context, is not used: a response

@@ -1,9 +1,9 @@
 """Inspect AI: a judge as a scorer of a task, with any model of Inspect's as the judge's model.
 
-    Task(dataset, solver=generate(), scorer=groundedness(model="openai/gpt-4o-mini"))
-    Task(dataset, solver=generate(), scorer=judge("my_judge.prompty", model="openai/gpt-4o-mini"))
+    Task(dataset, solver=generate(), scorer=groundedness(model="openai/gpt-6-luna"))
+    Task(dataset, solver=generate(), scorer=judge("my_judge.prompty", model="openai/gpt-6-luna"))
 
-    inspect score logs/my.eval --scorer groundjudge/groundedness -S model=openai/gpt-4o-mini
+    inspect score logs/my.eval --scorer groundjudge/groundedness -S model=openai/gpt-6-luna
 
 The sample's input is the query, the completion the response, the target the reference; the context is
 `context` in the sample's metadata or, without it, what tools returned.
@@ -67,8 +67,8 @@ class ScorerOptions(PanelOptions, total=False):
     """The keyword arguments of a scorer; the others are options of `groundjudge.as_judge`.
 
     Attributes:
-        model: a model of Inspect's, or its name with a slash ("openai/gpt-4o-mini"); or what else
-            `groundjudge.as_judge` accepts ("openai:gpt-4o-mini", "offline"). Without it a judge keeps its
+        model: a model of Inspect's, or its name with a slash ("openai/gpt-6-luna"); or what else
+            `groundjudge.as_judge` accepts ("openai:gpt-6-luna", "offline"). Without it a judge keeps its
             model, and any other judge uses the model with the `model_role`, or else the model that is
             evaluated.
         model_role: the role, "grader" by default.
@@ -138,7 +138,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     model = judge_options.pop("model", None)
     role = judge_options.pop("model_role", "grader")
     fields = judge_options.pop("fields", None)
-    # "openai/gpt-4o-mini" is Inspect's way to name a model, and "openai:gpt-4o-mini" this library's.
+    # "openai/gpt-6-luna" is Inspect's way to name a model, and "openai:gpt-6-luna" this library's.
     is_model_of_inspect = isinstance(model, Model)
     if isinstance(model, str):
         is_model_of_inspect = "/" in model.partition(":")[0]

@@ -1,6 +1,6 @@
 """LangChain: a judge as a runnable, or as a prompt and a parser; any chat model as the judge's model.
 
-    grounded = runnable("groundedness", model=ChatOpenAI(model="gpt-4o-mini"))
+    grounded = runnable("groundedness", model=ChatOpenAI(model="gpt-6-luna"))
     verdict = grounded.invoke({"query": "...", "context": documents, "response": "..."})
 
 The input is a case, a mapping with its fields under their usual names, or an agent's state with `messages`;

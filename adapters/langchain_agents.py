@@ -1,7 +1,7 @@
 """LangChain agents and chains: an answer is judged before it goes out.
 
-    grounded = GroundingMiddleware("groundedness", model="openai:gpt-4o-mini", fallback="I do not know.")
-    agent = create_agent("openai:gpt-4o", tools, middleware=[grounded])
+    grounded = GroundingMiddleware("groundedness", model="openai:gpt-6-luna", fallback="I do not know.")
+    agent = create_agent("openai:gpt-6.1-sol", tools, middleware=[grounded])
 
 An answer that fails is written again with a note on what is not grounded, and else replaced by the fallback.
 Drafts and notes reach neither the state, nor a checkpoint, nor a stream: the answer is held until it is

@@ -4,7 +4,7 @@
         name="support",
         data=items,
         task=application,
-        evaluators=[evaluator("groundedness", model="openai:gpt-4o-mini")],
+        evaluators=[evaluator("groundedness", model="openai:gpt-6-luna")],
         run_evaluators=[summary("groundedness")],
     )
 

@@ -3,7 +3,7 @@
     evaluate(
         target,
         data="my dataset",
-        evaluators=[evaluator("groundedness", model="openai:gpt-4o-mini")],
+        evaluators=[evaluator("groundedness", model="openai:gpt-6-luna")],
         summary_evaluators=[summary("groundedness")],
     )
 

@@ -2,7 +2,7 @@
 
     mlflow.genai.evaluate(
         data=[{"inputs": {"question": "...", "context": ["..."]}, "outputs": "..."}],
-        scorers=[scorer("groundedness", model="openai:gpt-4o-mini")],
+        scorers=[scorer("groundedness", model="openai:gpt-6-luna")],
     )
 
 It scores rows with inputs, outputs and expectations, the results of a `predict_fn`, and traces: what their

@@ -1,6 +1,6 @@
 """OpenAI Agents: an agent's answer is judged before it goes out.
 
-    run = await guarded_run(agent, "When do you open?", "groundedness", model="openai:gpt-4o-mini")
+    run = await guarded_run(agent, "When do you open?", "groundedness", model="openai:gpt-6-luna")
     print(run.final_output)
 
 `guarded_run` asks again, with a note on what is not grounded, until an answer passes, or gives the fallback.

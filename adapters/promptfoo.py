@@ -11,7 +11,7 @@
         assert:
           - type: python
             value: file://judge.py
-            config: {judge: groundedness, model: "openai:gpt-4o-mini", threshold: 0.7}
+            config: {judge: groundedness, model: "openai:gpt-6-luna", threshold: 0.7}
 
 The vars are the fields of a case under their usual names, and the output is the response.
 """

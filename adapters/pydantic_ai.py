@@ -1,7 +1,7 @@
 """pydantic-ai: an agent's answer is judged before it goes out, by an output validator.
 
-    agent = Agent("openai:gpt-4o", tools=[search])
-    validate = grounding_validator("groundedness", model="openai:gpt-4o-mini", fallback="I do not know.")
+    agent = Agent("openai:gpt-6.1-sol", tools=[search])
+    validate = grounding_validator("groundedness", model="openai:gpt-6-luna", fallback="I do not know.")
     agent.output_validator(validate)
 
 An answer that fails is written again by pydantic-ai's own retries, and else replaced by the fallback.

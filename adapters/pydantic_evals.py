@@ -3,7 +3,7 @@
     dataset = Dataset(
         name="support",
         cases=cases,
-        evaluators=[JudgeEvaluator("groundedness", model="openai:gpt-4o-mini")],
+        evaluators=[JudgeEvaluator("groundedness", model="openai:gpt-6-luna")],
     )
     report = dataset.evaluate_sync(application)
 

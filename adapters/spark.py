@@ -1,6 +1,6 @@
 """Spark: a DataFrame of cases becomes a DataFrame of verdicts, judged in the Python workers.
 
-    verdicts = judge_dataframe(df, load("groundedness", model="gpt-4o-mini"))
+    verdicts = judge_dataframe(df, load("groundedness", model="gpt-6-luna"))
     verdicts.write.parquet("verdicts")
 
 Each task judges its partition with `groundjudge.runs.arrow.judge_batches`. Works with Spark Connect too.

@@ -20,7 +20,7 @@ from groundjudge.adapters.deepeval import (
     passage_metrics,
 )
 
-MODEL = "offline"  # or "gpt-4o-mini", with OPENAI_API_KEY set
+MODEL = "offline"  # or "gpt-6-luna", with OPENAI_API_KEY set
 
 OPENING_HOURS = "The library opens at 9:00 on weekdays. It is closed on Sundays."
 LENDING = "Books are lent for four weeks. A loan can be renewed twice, unless somebody waits for the book."

@@ -18,7 +18,7 @@ from langsmith.schemas import Example
 
 from groundjudge.adapters.langsmith import evaluator, summary
 
-MODEL = "offline"  # or "gpt-4o-mini", with OPENAI_API_KEY set
+MODEL = "offline"  # or "gpt-6-luna", with OPENAI_API_KEY set
 
 MANUAL = {
     "battery": "The battery of the X2 lasts 11 hours. Charging takes 90 minutes with the adapter in the box.",

@@ -20,7 +20,7 @@ from langchain_core.tools import tool
 from groundjudge.adapters.langchain_agents import GroundingMiddleware
 from groundjudge.judging.guard import Outcome
 
-JUDGE = "offline"  # or "openai:gpt-4o-mini", or any chat model of LangChain
+JUDGE = "offline"  # or "openai:gpt-6-luna", or any chat model of LangChain
 FALLBACK = "I could not find that out. Please ask at the desk."
 LOANS = "A book is lent for four weeks. You may renew it twice."
 CALL = {"name": "rules_of_the_library", "args": {"about": "loans"}, "id": "1"}

@@ -27,7 +27,7 @@ from langchain_core.runnables import (
 from groundjudge import ModelError, ReplyError, Verdict
 from groundjudge.adapters.langchain import runnable
 
-JUDGE = "offline"  # or ChatOpenAI(model="gpt-4o-mini"), or any other chat model of LangChain
+JUDGE = "offline"  # or ChatOpenAI(model="gpt-6-luna"), or any other chat model of LangChain
 LLM = FakeListChatModel(  # likewise
     responses=[
         "The library opens at 9:00 on weekdays.",

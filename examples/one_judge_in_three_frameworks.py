@@ -21,7 +21,7 @@ from groundjudge.adapters.deepeval import GroundednessMetric
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator
 
-MODEL = "offline"  # or "gpt-4o-mini", with OPENAI_API_KEY set
+MODEL = "offline"  # or "gpt-6-luna", with OPENAI_API_KEY set
 
 QUESTION = "When is the museum open, and what does it cost?"
 CONTEXT = ["The museum is open from 10:00 to 18:00. On Mondays it is closed.", "Tickets cost 12 euros."]

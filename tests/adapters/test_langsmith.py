@@ -481,7 +481,7 @@ def llm_runs(server: StandIn) -> list[Body]:
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     """The OpenAI-compatible endpoint of models that are given by name."""
-    with Endpoint([Text(TAGS.format(4), usage=(100, 20), model="gpt-4o-mini-2024-07-18")]) as server:
+    with Endpoint([Text(TAGS.format(4), usage=(100, 20), model="gpt-6-luna-dated")]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
 
@@ -489,7 +489,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
     upload: Any, endpoint: Endpoint
 ) -> None:
-    server = upload(evaluator("groundedness", model="openai:gpt-4o-mini"))
+    server = upload(evaluator("groundedness", model="openai:gpt-6-luna"))
     (call,) = llm_runs(server)
     (sent,) = endpoint.bodies
     assert call["inputs"] == sent
@@ -497,10 +497,10 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
     tokens = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
     assert call["outputs"] == {
         "choices": [{"message": {"role": "assistant", "content": TAGS.format(4)}, "finish_reason": "stop"}],
-        "model": "gpt-4o-mini-2024-07-18",
+        "model": "gpt-6-luna-dated",
         "usage_metadata": tokens,
     }
-    names = {"ls_provider": "openai", "ls_model_name": "gpt-4o-mini", "ls_model_type": "chat"}
+    names = {"ls_provider": "openai", "ls_model_name": "gpt-6-luna", "ls_model_type": "chat"}
     assert call["extra"]["metadata"].items() >= {"usage_metadata": tokens, **names}.items()
     assert call["start_time"] < call["end_time"]
 
@@ -524,7 +524,7 @@ def test_failed_call_is_an_llm_run_with_its_error(upload: Any) -> None:
 
 
 def by_a_sync_client(server: Endpoint) -> Any:
-    return wrap_openai(OpenAI(base_url=server.url, api_key="k")), "gpt-4o-mini"
+    return wrap_openai(OpenAI(base_url=server.url, api_key="k")), "gpt-6-luna"
 
 
 def by_langchain(_: Endpoint) -> Any:
@@ -570,7 +570,7 @@ def test_function_that_traces_something_else_is_still_an_llm_run(upload: Any) ->
 
 def test_reply_from_a_cache_has_no_tokens(endpoint: Endpoint, tmp_path: Path) -> None:
     client = OpenAI(base_url=endpoint.url, api_key="k")
-    judge = evaluator("groundedness", model=CachedModel((client, "gpt-4o-mini"), tmp_path / "replies.db"))
+    judge = evaluator("groundedness", model=CachedModel((client, "gpt-6-luna"), tmp_path / "replies.db"))
     calls = [call for _ in range(2) for call in llm_runs(uploaded(judge))]
     assert [call["outputs"]["usage_metadata"]["total_tokens"] for call in calls] == [120, 0]
     assert [call["extra"]["metadata"]["ls_provider"] for call in calls] == ["openai", "openai"]

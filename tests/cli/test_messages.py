@@ -33,7 +33,7 @@ from groundjudge.models.openai import REMEDIES
             id="an option of a rubric",
         ),
         pytest.param(
-            ModelError("bad_request", "`max_tokens` is too large", "gpt-4o"),
+            ModelError("bad_request", "`max_tokens` is too large", "gpt-6-luna"),
             "`max_tokens` is too large",
             id="an argument of the endpoint stays",
         ),

@@ -326,7 +326,7 @@ def test_repr_of_a_verdict_has_one_short_line(given: Any, shown: str) -> None:
     ("name", "options", "message"),
     [
         ("fairness", {}, r"unknown_judge: .*fairness.*confidence_grounding.*statement_groundedness"),
-        ("groundedness", {}, r"no_model: .*openai:gpt-4o-mini.*offline"),
+        ("groundedness", {}, r"no_model: .*openai:gpt-6-luna.*offline"),
         ("groundedness", {"model": 4}, "int cannot be used as a model"),
         ("groundedness", {"model": "off-line"}, r'unknown_model: .*"offline"'),
         ("groundedness", {"model": "offline", "empty_response": "Error"}, "bad_empty_response: .*'worst'"),

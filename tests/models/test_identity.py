@@ -56,6 +56,7 @@ def http(**settings: Any) -> Any:
 
 groq = maker(ChatGroq, model="m")
 anthropic = maker(ChatAnthropic, model="m")
+# A model that DeepEval knows: of others it drops the temperature.
 deepeval = maker(DeepEvalOpenAI, model="gpt-4o")
 CHAT: list[dict[str, Any]] = [
     *({"model": "m-2"}, {"base_url": "http://b"}, {"temperature": 0.1}, {"stop": ["x"]}),

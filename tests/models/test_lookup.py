@@ -17,9 +17,9 @@ from groundjudge.models.loop_thread import shared_loop
 @pytest.mark.parametrize(
     ("name", "sent"),
     [
-        ("gpt-4o-mini", "gpt-4o-mini"),
-        ("ft:gpt-4o:org::id", "ft:gpt-4o:org::id"),
-        ("openai:ft:gpt-4o:org::id", "ft:gpt-4o:org::id"),
+        ("gpt-6-luna", "gpt-6-luna"),
+        ("ft:gpt-oss:org::id", "ft:gpt-oss:org::id"),
+        ("openai:ft:gpt-oss:org::id", "ft:gpt-oss:org::id"),
         ("mistral:7b", "mistral:7b"),
         ("hf.co/someone/model:Q4_K_M", "hf.co/someone/model:Q4_K_M"),
         ("openai:anthropic:claude-x", "anthropic:claude-x"),

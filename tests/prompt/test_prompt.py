@@ -91,8 +91,13 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "a near key of an input": ("{name: response}", "{name: response, requird: no}", HEAD, "inputs.requird"),
     "a near key of the model": ("parameters:", "paramters:", HEAD, "model.paramters, did you mean 'param"),
     "two near keys": ("integer: true", "interger: true, wurst: 1", HEAD, "'integer'?, scale.wurst, did you"),
-    "a model": ("{api: chat,", "{api: chat, name: gpt-4o,", HEAD, CHOSEN),
-    "a model's name": ("model: {api: chat, parameters: {temperature: 0}}", "model: gpt-4o", HEAD, "model: "),
+    "a model": ("{api: chat,", "{api: chat, name: gpt-6-luna,", HEAD, CHOSEN),
+    "a model's name": (
+        "model: {api: chat, parameters: {temperature: 0}}",
+        "model: gpt-6-luna",
+        HEAD,
+        "model: ",
+    ),
     "listed parameters": ("{temperature: 0}", "[0]", HEAD, "model.parameters"),
     "an input without a name": ("{name: response}", "{type: text}", HEAD, "inputs.1.name"),
     "an unknown type of an input": ("type: messages", "type: number", HEAD, "inputs.0.type"),
@@ -146,7 +151,9 @@ def test_prompt_without_a_placeholder_is_an_error() -> None:
 
 
 def test_unknown_keys_are_ignored_without_a_reply_format() -> None:
-    head = "title: Mine\nmodel: gpt-4o\ntools: [a]\nscale: {worst: 0, best: 1, step: 0.1}\nversion: null\n"
+    head = (
+        "title: Mine\nmodel: gpt-6-luna\ntools: [a]\nscale: {worst: 0, best: 1, step: 0.1}\nversion: null\n"
+    )
     prompt = Prompt.parse(f"---\n{head}---\n{{query}}")
     assert (prompt.name, prompt.id.version) == ("prompt", "0")
     assert prompt.front_matter.scale == Scale(worst=0, best=1)

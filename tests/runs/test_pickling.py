@@ -182,7 +182,7 @@ def test_a_function_that_holds_a_key_is_pickled_with_a_warning(held: str) -> Non
 
 
 def with_other_values(n: int) -> Callable[[object], str]:
-    settings = {"max_tokens": n, "model": "gpt-4o-mini", "monitor": "on", "url": "https://a.example/v1?x=y"}
+    settings = {"max_tokens": n, "model": "gpt-6-luna", "monitor": "on", "url": "https://a.example/v1?x=y"}
     return lambda _: GOOD + str(settings)[:0]
 
 

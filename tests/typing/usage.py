@@ -109,7 +109,7 @@ def judges() -> list[Judge]:
     echo: Model = Echo()
     return [
         load("groundedness", model="offline"),
-        load("groundedness", model="openai:gpt-4o-mini", threshold=0.75, max_reasks=2),
+        load("groundedness", model="openai:gpt-6-luna", threshold=0.75, max_reasks=2),
         load("groundedness", model=a_model, parameters={"temperature": 0.2}),
         load("groundedness", model=an_async_model),
         load("groundedness", model=echo),
@@ -257,8 +257,8 @@ def case_of_row(inputs: dict[str, Any], outputs: str, **_: object) -> Case:
 
 def inspect_scorers(path: Path, judge: Judge) -> list[Scorer]:
     return [
-        inspect.groundedness(model="openai/gpt-4o-mini", threshold=0.7, repeats=3, rule="mean"),
-        inspect.confidence_grounding(model=get_model("openai/gpt-4o-mini")),
+        inspect.groundedness(model="openai/gpt-6-luna", threshold=0.7, repeats=3, rule="mean"),
+        inspect.confidence_grounding(model=get_model("openai/gpt-6-luna")),
         inspect.statement_groundedness(model_role="critic"),
         inspect.passage_quality(fields={"reference": "metadata.gold"}),
         inspect.knowledge_hallucination(),

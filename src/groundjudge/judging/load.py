@@ -65,7 +65,7 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[
 
     Args:
         name: one of `names()`, or the path of a prompt file.
-        model: a model's name ("openai:gpt-4o-mini", "langchain:anthropic:claude-..."), "offline",
+        model: a model's name ("openai:gpt-6-luna", "langchain:anthropic:claude-..."), "offline",
             (client, name), a LangChain chat model, a DeepEvalBaseLLM, a function from the request to its
             reply, or a Model. It must be given.
         options: see `PanelOptions`.

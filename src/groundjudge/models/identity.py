@@ -90,7 +90,7 @@ def not_pickled(model: str, what: str) -> PicklingError:
     """
     return PicklingError(
         f"the model {model} cannot be sent to another process with {what}: name it, as in "
-        '"openai:gpt-4o-mini" or "langchain:anthropic:claude-sonnet-4-5", and set OPENAI_API_KEY and, if it '
+        '"openai:gpt-6-luna" or "langchain:anthropic:claude-sonnet-5", and set OPENAI_API_KEY and, if it '
         "needs one, OPENAI_BASE_URL, or the provider's variables, in the environment of the workers"
     )
 

@@ -32,7 +32,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 
 CHOICES = (
-    'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
+    'a model\'s name ("gpt-6-luna" or "openai:gpt-6-luna": any OpenAI-compatible endpoint; '
     '"langchain:PROVIDER:MODEL": any provider of LangChain), '
     '"offline" (a lexical baseline: no language model, no key), (an OpenAI client, a model\'s name), '
     "a LangChain chat model, a DeepEvalBaseLLM, an object with name and acomplete (or complete), "
@@ -322,7 +322,7 @@ def _model_of_name(name: str) -> Model:
     """Return the model of a name: of an endpoint with OpenAI's API, or of LangChain.
 
     The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
-    refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
+    refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-oss:org::id.
 
     Raises:
         ModelError: `unknown_model`; the message says how the model can be used.
@@ -332,7 +332,7 @@ def _model_of_name(name: str) -> Model:
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
         raise model_error("unknown_model", message, name)
     if not deployment.strip():
-        message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
+        message = f'{name!r} lacks the name of the model, as in "openai:gpt-6-luna"'
         raise model_error("unknown_model", message, name)
 
     has_slash = "/" in name.partition(":")[0]
