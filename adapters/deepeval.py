@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
 from groundjudge.case.traces import tool_documents
-from groundjudge.errors import CaseError, GroundjudgeError, requires
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
 from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
 from groundjudge.judging.load import JudgeLike, as_judge
 from groundjudge.judging.panel import Rule, Stop, with_models
@@ -155,6 +155,12 @@ class _Metric:
         elif threshold is not ...:
             judge_threshold = threshold
         self.judge = as_judge(judge or self.default_judge, model, threshold=judge_threshold, **options)
+        if self.part and self.part not in self.judge.part_names:
+            message = (
+                f"verdicts of the judge {self.judge.name} have no part {self.part!r}, which a "
+                f"{type(self).__name__} shows: pass that judge to JudgeMetric, or leave out `judge`"
+            )
+            raise PromptError("no_part", message, self.judge.name)
         self.threshold: float | None = self.judge.threshold
         if threshold is None and not strict_mode:
             self.threshold = None  # no test case passes or fails

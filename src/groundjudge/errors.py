@@ -134,6 +134,8 @@ class PromptError(GroundjudgeError):
         "bad_threshold": "The threshold is not a number from 0 to 1. Give it on the score's scale.",
         "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers from 0. Change the scale.",
         "empty_prompt": "The file has no text below its front matter. Add the prompt.",
+        "no_part": "A DeepEval metric shows a part that verdicts of its judge do not have, such as `recall`. "
+        "Pass that judge to `JudgeMetric`, or leave out `judge=`.",
         "no_placeholder": "The text shows nothing of the case. Add a placeholder, such as `{{response}}`.",
         "no_reply_format": "The file names no reply format. Add `reply:` to it, or pass `reply=Tags(...)`.",
         "no_scale": "The file has no scale. Add `scale:` to it, or pass `scale=Scale(worst=1, best=5)`.",

@@ -197,6 +197,14 @@ def test_missing_model_or_judge_raises() -> None:
         JudgeMetric(model="offline")
 
 
+@pytest.mark.parametrize("build", [adapter.PassageRecallMetric, adapter.PassagePrecisionMetric])
+@pytest.mark.parametrize("options", [{}, {"repeats": 3}], ids=["one judge", "a panel"])
+def test_judge_without_the_part_that_the_metric_shows_is_refused(build: Any, options: Any) -> None:
+    message = rf"no_part: .* judge groundedness .* no part '{build.part}', which a {build.__name__} shows"
+    with pytest.raises(PromptError, match=f"{message}.*JudgeMetric"):
+        build(judge="groundedness", model=ScriptedModel(GROUNDED), **options)
+
+
 @pytest.mark.parametrize("build", CLASSES)
 def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
     first: dict[str, Any] = {"threshold": 0.7, "model": ScriptedModel(GROUNDED)}
