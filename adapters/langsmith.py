@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from groundjudge.case.case import CaseLike, Document
-from groundjudge.case.fields import Fields, FieldsLike
+from groundjudge.case.fields import Fields, FieldsLike, Retrieved
 from groundjudge.case.traces import traced_documents
-from groundjudge.errors import ENDS_RUN, GroundjudgeError, requires
+from groundjudge.errors import ENDS_RUN, CaseError, GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -384,7 +384,12 @@ def _case_of_run(fields: Fields, run: Run, example: Example | None) -> Mapping[s
     row["metadata"] = {}
     if example and example.metadata:
         row["metadata"] = example.metadata
-    return fields.in_row(row, {"run": run, "example": example}, lambda: documents(run))
+    retrieved: Retrieved
+    try:
+        retrieved = documents(run)
+    except CaseError as error:
+        retrieved = error
+    return fields.in_row(row, {"run": run, "example": example}, retrieved)
 
 
 def _with_explanation(verdict: Verdict, run: Run, example: Example | None) -> Verdict:

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Unpack
 
 from pydantic import PrivateAttr
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.data import is_absent
-from groundjudge.case.fields import Fields, FieldsLike
+from groundjudge.case.fields import Fields, FieldsLike, Retrieved
 from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -165,7 +164,12 @@ def _case_of_row(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: AN
     if trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
-    return fields.in_row(sides, roots, partial(documents, trace))
+    retrieved: Retrieved
+    try:
+        retrieved = documents(trace)
+    except CaseError as error:
+        retrieved = error
+    return fields.in_row(sides, roots, retrieved)
 
 
 def _feedback_of(score: NamedScore, verdict: Verdict) -> Feedback:

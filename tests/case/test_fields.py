@@ -732,23 +732,27 @@ def test_context_is_that_of_the_outputs_else_what_was_retrieved(
 ) -> None:
     fields = Fields.of({"context": path} if path else None)
     row = {"inputs": ASKS, "outputs": outputs, "reference_outputs": expected}
-    case = Case.of(fields.in_row(row, retrieved=lambda: RETRIEVED))
+    case = Case.of(fields.in_row(row, retrieved=RETRIEVED))
     assert [document.content for document in case.context or ()] == context
 
 
 def test_context_of_the_inputs_counts_without_retriever_or_tool() -> None:
-    case = Case.of(Fields().in_row({"inputs": ASKS, "outputs": "r"}, retrieved=lambda: None))
+    case = Case.of(Fields().in_row({"inputs": ASKS, "outputs": "r"}, retrieved=None))
     assert case.context == (Document(content="given"),)
 
 
 def test_what_cannot_be_read_is_an_error_only_for_judges_of_a_context() -> None:
-    def retrieved() -> tuple[Document, ...]:
-        raise CaseError("context_unreadable", "no text", "context")
-
+    retrieved = CaseError("context_unreadable", "no text", "context")
     case = Case.of(Fields().in_row({"inputs": {"query": "q"}, "outputs": "r"}, retrieved=retrieved))
     assert case.value("response") == "r"
     with pytest.raises(CaseError, match="no text"):
         case.value("context")
+
+
+def test_what_cannot_be_read_does_not_matter_where_the_outputs_have_a_context() -> None:
+    retrieved = CaseError("context_unreadable", "no text", "context")
+    row = {"inputs": {"query": "q"}, "outputs": {"answer": "r", "context": ["c"]}}
+    assert Case.of(Fields().in_row(row, retrieved=retrieved)).context == (Document(content="c"),)
 
 
 def traced(kind: str, outputs: object) -> list[str] | None:

@@ -160,7 +160,7 @@ def test_strangers_write_the_titles_of_what_a_retriever_returned(document: Any) 
 
 def test_traced_retriever_gives_knowledge_and_a_traced_tool_a_tool_result() -> None:
     assert [(document.kind, document.title) for document in retrieved(PLAIN, "tool")] == [("tool", TITLE)]
-    fields = Fields().in_row(EXCHANGE, retrieved=lambda: retrieved([PLAIN]))
+    fields = Fields().in_row(EXCHANGE, retrieved=retrieved([PLAIN]))
     assert kinds(Case.of(fields).context) == ["knowledge"]
 
 

@@ -77,8 +77,8 @@ function to the case."""
 Pairs: TypeAlias = Iterable[tuple[str, Any]]
 """Keys and their values."""
 
-Retrieved: TypeAlias = Callable[[], Sequence[Document] | None]
-"""The documents that a run retrieved; None if it has no retriever and no tool."""
+Retrieved: TypeAlias = Sequence[Document] | CaseError | None
+"""The documents that a run retrieved, or why they cannot be read; None if it has no retriever and no tool."""
 
 
 def field_of(name: object) -> str | None:
@@ -209,9 +209,9 @@ class Fields:
                 is in the paths.
             roots: what a path can begin with besides the keys of the row, by name. A key of the row may
                 contain dots, such as the column "inputs.q" of a table.
-            retrieved: the documents that the run of an exchange retrieved; None if it has no retriever and no
-                tool. With the thread's tool results they are the context, unless the outputs or a path have
-                one.
+            retrieved: the documents that the run of an exchange retrieved, or why they cannot be read; None
+                if it has no retriever and no tool. With the thread's tool results they are the context,
+                unless the outputs or a path have one. An error is reported by judges of a context only.
 
         Raises:
             CaseError: `unreadable_row` if the row is not a mapping; `bad_path` if a path can be read in two
@@ -243,10 +243,13 @@ class Fields:
             fields["context"] = fields_of_thread.get("context") or []
         fields = {**fields_of_thread, **fields}
 
-        has_context = outputs_have_context or not is_absent(values_at_paths.get("context"))
-        if retrieved and not has_context:
+        if outputs_have_context or not is_absent(values_at_paths.get("context")):
+            return fields
+        if isinstance(retrieved, CaseError):
+            fields["context"] = retrieved
+        elif retrieved is not None:
             tool_results = _tool_results(fields_of_thread.get("context"))
-            fields |= _retrieved_context(retrieved, tool_results)
+            fields["context"] = _join_documents(tool_results, retrieved)
         return fields
 
     def _merge(self, values_at_paths: FieldValues, pairs: Pairs) -> FieldValues:
@@ -271,20 +274,16 @@ class Fields:
         return {**metadata, **fields}
 
 
-def _retrieved_context(retrieved: Retrieved, tool_results: Sequence[Message]) -> FieldValues:
-    """The context of a run that retrieved documents: those, behind a thread's tool results."""
-    try:
-        documents = retrieved()
-    except CaseError as error:
-        return {"context": error}  # only judges of a context report it
-    if documents is None:
-        return {}
+def _join_documents(
+    tool_results: Sequence[Message], documents: Sequence[Document]
+) -> list[Message | Document]:
+    """The tool results of a thread, and behind them the retrieved documents that are none of these."""
     context: list[Message | Document] = list(tool_results)
     texts = {result.content for result in tool_results}
     for document in documents:
         if document.content not in texts:
             context.append(document)
-    return {"context": context}
+    return context
 
 
 # --- usual names ------------------------------------------------------------------------------------------

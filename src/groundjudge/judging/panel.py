@@ -137,7 +137,14 @@ class Panel(BaseJudge):
                 combine = median_low  # the score must be one that a vote has: its parts explain it
             score = round(combine([_deciding_score(vote) for vote in scored]), DIGITS)
         majority = [vote for vote in votes if _outcome(vote) == outcome]
-        spokesman = min(majority, key=lambda vote: _distance(vote, score))
+
+        def distance(vote: Verdict) -> tuple[float, float, str, str]:
+            """Measure how far a vote is from the score; of equal ones the lower one is nearer."""
+            vote_score = _deciding_score(vote)
+            # The texts make the choice between equal votes independent of their order.
+            return abs(vote_score - score), vote_score, vote.reply or "", vote.model or ""
+
+        spokesman = min(majority, key=distance)
         changes = {name: getattr(spokesman, name) for name in VOTE_FIELDS}
         warnings: dict[str, None] = {}
         for vote in votes:
@@ -253,13 +260,6 @@ def bad_panel(subject: str, message: str) -> PromptError:
 
 def _deciding_score(vote: Verdict) -> float:
     return deciding_score(vote) or 0.0
-
-
-def _distance(vote: Verdict, score: float) -> tuple[float, float, str, str]:
-    """Measure how far a vote is from a score; of equal ones the lower one is nearer."""
-    vote_score = _deciding_score(vote)
-    # The texts make the choice between equal votes independent of their order.
-    return abs(vote_score - score), vote_score, vote.reply or "", vote.model or ""
 
 
 def _more_than_half(names: Sequence[str | None]) -> str | None:
