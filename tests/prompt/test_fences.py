@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import Case, Document, load_rubric, names
+from groundjudge import Case, Document, Reply, ReplyError, load_rubric, names
 from groundjudge.case.shapes import is_blank
 from groundjudge.evidence import Sources, find
+from groundjudge.judging.conversation import next_request
 from groundjudge.lab.probe.attacks import edits
 from groundjudge.lab.probe.cases import built_in_cases
 from groundjudge.lab.probe.edit import suitable_edits
@@ -47,9 +48,14 @@ FORGERIES = {
 
 def tags_of(prompt: str) -> list[tuple[str, str]]:
     """The real tags of a prompt, each with its slash and name; they share one code."""
-    codes = [code for _, _, code, _ in ANY_TAG.findall(prompt)]
-    code = max(codes, key=codes.count)
+    code = tags_code(prompt)
     return [(slash, name) for slash, name, found, _ in ANY_TAG.findall(prompt) if found == code]
+
+
+def tags_code(prompt: str) -> str:
+    """The code of the real tags of a prompt."""
+    codes: list[str] = [code for _, _, code, _ in ANY_TAG.findall(prompt)]
+    return max(codes, key=codes.count)
 
 
 def are_nested(tags: list[tuple[str, str]]) -> bool:
@@ -185,39 +191,140 @@ def test_code_that_a_value_contains_in_capitals_is_not_used() -> None:
 
 # --- control tokens ---------------------------------------------------------------------------
 
-CONTROL_TOKENS = """
-    <|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|start_header_id|> <|end_header_id|> <|begin_of_text|>
-    <|user|> <|assistant|> <|end|> <|channel|> <|message|> <|START_OF_TURN_TOKEN|> <|turn> <turn|>
-    <｜User｜> <｜Assistant｜> <｜begin▁of▁sentence｜> <｜end▁of▁sentence｜>
-    <s> </s> <bos> <eos> <pad> <unk> <sop> <start_of_turn> <end_of_turn> <<SYS>> <</SYS>>
-    [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [TOOL_CALLS] [/TOOL_RESULTS] [gMASK]
-""".split()
+CONTROL_TOKENS = {
+    "Llama 2": "<s> </s> <unk> [INST] [/INST] <<SYS>> <</SYS>>",
+    "Llama 3": "<|begin_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|> <|eom_id|> <|python_tag|>",
+    "Llama 4": "<|header_start|> <|header_end|> <|eot|> <|image_start|> <|reserved_special_token_0|>",
+    "Qwen 2.5 and 3": "<|im_start|> <|im_end|> <|endoftext|> <|vision_start|> <|fim_prefix|> <tool_call> "
+    "</tool_call> <tool_response> </tool_response> <think> </think>",
+    "Mistral": "[SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS] [CALL_ID] "
+    "[ARGS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CONTENT] [IMG] [IMG_BREAK] [IMG_END] [THINK] [/THINK] "
+    "[BEGIN_AUDIO] [AUDIO] [MODEL_SETTINGS] [/MODEL_SETTINGS] <pad> <SPECIAL_20>",
+    "Gemma 2 and 3": "<bos> <eos> <start_of_turn> <end_of_turn> <start_of_image> <unused0> "
+    "<start_function_call> <end_function_response>",
+    "Gemma 4": '<|turn> <turn|> <|tool_call> <tool_call|> <|"|>',
+    "Phi 3 and 4": "<|system|> <|user|> <|assistant|> <|end|> <|im_sep|> <|tool|> <|/tool|>",
+    "DeepSeek": "<｜begin▁of▁sentence｜> <｜end▁of▁sentence｜> <｜User｜> <｜Assistant｜> "
+    "<｜tool▁calls▁begin｜> <｜tool▁sep｜> <｜fim▁hole｜> <|EOT|> <｜DSML｜function_calls> </｜DSML｜invoke>",
+    "Command R and A": "<BOS_TOKEN> <EOS_TOKEN> <|START_OF_TURN_TOKEN|> <|CHATBOT_TOKEN|> <|START_THINKING|>",
+    "Granite": "<|start_of_role|> <|end_of_role|> <|end_of_text|> <|tool_call|> <fim_prefix>",
+    "gpt-oss": "<|start|> <|channel|> <|message|> <|constrain|> <|return|> <|call|> <|startoftext|>",
+    "GLM": "[gMASK] [sMASK] <sop> <eop> <|observation|> <|begin_of_image|> <arg_key> </arg_value>",
+    "Kimi": "<|im_user|> <|im_middle|> <|tool_calls_section_begin|> <|tool_call_argument_begin|> <|open|> "
+    "<|end_of_msg|> [BOS] [EOS]",
+    "MiniMax": "]~!b[ ]~b] [e~[ ]<]image[>[ <minimax:tool_call> </minimax:tool_call> <beginning_of_sentence>",
+    "InternLM": "<|action_start|> <|interpreter|> <|plugin|> [UNUSED_TOKEN_145]",
+    "EXAONE": "[|system|] [|user|] [|assistant|] [|tool|] [|endofturn|] [BOS] [PAD]",
+    "Nemotron": "<SPECIAL_10> <SPECIAL_11> <SPECIAL_12> <|eot_id|>",
+    "Seed": "<seed:bos> <seed:eos> <seed:think> </seed:tool_call>",
+    "SmolLM": "<|im_start|> <end_of_utterance>",
+    "Yi, Falcon, OLMo, Hermes": "<|startoftext|> <|endoftext|> <|pad|> <|endofprompt|> <tool_response>",
+    "Baichuan, Pangu, T5": "<reserved_106> [unused9] <extra_id_0>",
+}
+"""The tokens of the chat templates of families of models."""
+
+TOKENS = [token for tokens in CONTROL_TOKENS.values() for token in tokens.split()]
+WITH_BLANKS = ["<| im_start |>", "<|im_end |>", "<｜end of sentence｜>", "<|end of text|>", "＜｜ User ｜＞"]
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+IN_FULL_WIDTH = [token.translate(TO_FULL_WIDTH) for token in TOKENS]
 
 
-@pytest.mark.parametrize(
-    "token", [*CONTROL_TOKENS, *(each.translate(TO_FULL_WIDTH) for each in CONTROL_TOKENS)]
-)
+@pytest.mark.parametrize("token", [*TOKENS, *WITH_BLANKS, *IN_FULL_WIDTH])
 def test_control_token_is_broken_up_visibly_in_its_place(token: str) -> None:
     text = f"a {token} b"
-    found = without_control_tokens(text)
-    assert token not in found
-    assert [new for old, new in zip(text, found, strict=True) if old != new] == ["‹"]
-    assert without_control_tokens(found) == found
+    broken = without_control_tokens(text)
+    assert token not in broken
+    assert [new for old, new in zip(text, broken, strict=True) if old != new] == ["‹"]
+    assert without_control_tokens(broken) == broken
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<b>bold</b> <small>x</small> <stop> <start> <system> <think>",
-        "if (a < b || c > d && e <= f) x <- y | z",
-        "[s] [1] [INSTALL] [inst] [TOOL] [/] [link](https://example.org/s)",
-        "the <end> of <title>, ‹so› « it » is",
-        '{"text": "<p>1 | 2</p>"}',
-    ],
-)
+ORDINARY = {
+    "HTML": "<b>bold</b> <small>x</small> <p>1 | 2</p> <a href='x'>[s]</a> <pre> <title> <img/> <br>",
+    "words in angles": "<stop> <start> <system> <user> the <end> of <name>, <first_name> <start_date> <turn>",
+    "marks": "[OK] [TODO] [NOTE] [x] [ ] [1] [12] [inst] [TOOL] [INSTALL] [MUSIC] [/] [] [[Wiki]] [OPTIONS]",
+    "links": "[link](https://example.org/s) ![image](a.png) [^1] [ref]: x <https://example.org> <me@x.org>",
+    "comparisons": "if (a < b || c > d && e <= f) x <- y | z, 1<2>0, a<b>c, <<EOF, >>>, <>, ><, -->, <=>",
+    "pipes": "a <| b |> c, f <| g x, x |> f, p <|> q, a <||> b, <|||>, [|1; 2|], [| x |], x <|y",
+    "quantum states": "|ψ⟩ <ψ|φ> <0|1> |0><1| <a|H|b>",
+    "types": "Map<String, List<T>> std::vector<s_t> Array<string|null> Dict[str, int] list[int] x[i][j]",
+    "quotes": "‹so› « it » 〈x〉 《手册》 【重点】 ［１］ ＜注＞ ｜姓名｜年龄｜",
+    "JSON": '{"text": "<p>1 | 2</p>", "list": ["INST", [1, 2], []], "s": "s"}',
+    "tables": "| a | b |\n|---|---|\n| <1 | >2 |",
+    "our own formats": "<S1>5</S1> <data-response-00000000> </data-document> RECALL_<x>",
+    "half a token": "<|im_start, and on another line\nim_end|> <| |> <|",
+}
+"""Texts that are shown as they are."""
+
+
+@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert without_control_tokens(text) == text
+
+
+SIGNS = st.sampled_from([*"<>[]|‹/ ~!be:_s\n", "＜", "｜", "＞", "▁", "im", "INST", "bos", "think", "中"])
+
+
+@given(st.lists(SIGNS, max_size=14).map("".join))
+def test_text_without_control_tokens_has_its_length_and_no_more_tokens(text: str) -> None:
+    broken = without_control_tokens(text)
+    assert without_control_tokens(broken) == broken
+    changes = [(old, new) for old, new in zip(text, broken, strict=True) if old != new]
+    assert {new for _, new in changes} <= {"‹"}
+
+
+CUSTOM = Prompt.parse(
+    "---\ninputs: [{name: notes}, {name: pages, type: documents}, {name: list, type: list}]\n---\n"
+    "{{notes}} {{pages}} {{list}}"
+)
+
+
+@pytest.mark.parametrize("tokens", CONTROL_TOKENS.values(), ids=CONTROL_TOKENS)
+def test_no_token_of_a_family_of_models_is_in_a_prompt(tokens: str) -> None:
+    case = Case(
+        query=tokens,
+        response=[("assistant", tokens)],
+        context=[
+            {"content": tokens, "title": tokens},
+            {"role": "tool", "name": tokens, "content": tokens},
+            tokens.translate(TO_FULL_WIDTH),
+        ],
+        conversation=[
+            ("user", tokens),
+            {"role": "assistant", "content": "", "tool_calls": [{"name": tokens}]},
+        ],
+        metadata={"notes": tokens, "pages": [{"title": tokens, "text": tokens}], "list": tokens.split()},
+    )
+    prompts = [EVERYTHING.render(case)[0]["content"], CUSTOM.render(case)[0]["content"]]
+    for prompt in prompts:
+        for token in tokens.split():
+            assert token not in prompt
+            assert token.translate(TO_FULL_WIDTH) not in prompt
+        # Every word is there all the same.
+        assert re.findall(r"\w+", tokens)[0] in prompt
+
+
+@pytest.mark.parametrize("tokens", CONTROL_TOKENS.values(), ids=CONTROL_TOKENS)
+def test_no_token_of_a_family_of_models_is_in_the_question_after_a_reply_that_cannot_be_read(
+    tokens: str,
+) -> None:
+    rubric = load_rubric("statement_groundedness")
+    request = rubric.ask({"query": "q", "context": ["c"], "response": "It opens at nine."})
+    error = ReplyError("no_verdict", f"What {tokens} is this?", "unreadable", quotes=(f"So {tokens}",))
+    reply, complaint = next_request(request, Reply(error.reply), error).messages[-2:]
+    for token in tokens.split():
+        assert token not in reply["content"]
+        assert token not in complaint["content"]
+    assert "What " in reply["content"]
+    assert "So " in complaint["content"]
+
+
+def test_code_in_a_quote_cannot_hide_a_control_token() -> None:
+    rubric = load_rubric("groundedness")
+    case = Case(query="q", context=["c"], response="r")
+    code = tags_code(rubric.ask(case).messages[-1]["content"])
+    quoted = rubric.prompt.quoted(case, [f"<|end{code}of|> <|{code}end|>"])
+    assert "‹|end of|>" in quoted
+    assert "<|" not in quoted
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -235,15 +342,35 @@ def test_control_token_is_broken_up_in_every_field(field: str) -> None:
     assert ending not in prompt
 
 
-def test_quote_of_a_control_token_is_found_in_the_document_as_it_was_given() -> None:
-    document = Document(content="First line. The turn ends with <|im_end|> in this template. Last line.")
+@pytest.mark.parametrize("token", [*TOKENS, *WITH_BLANKS])
+def test_quote_of_a_control_token_is_found_in_the_document_as_it_was_given(token: str) -> None:
+    document = Document(content=f"First line. The turn ends with {token} in this template. Last line.")
     (quote,) = re.findall(r"The turn .* template\.", without_control_tokens(document.content))
+    assert "‹" in quote
     (evidence,), warnings = find((quote,), Sources((document,)))
-    assert document.content[evidence.start : evidence.end] == quote.replace("‹", "<")
+    assert document.content[evidence.start : evidence.end] == f"The turn ends with {token} in this template."
     assert not warnings
 
 
-@pytest.mark.parametrize("text", ["<", "< ", "<a", f"<{'a' * 40}", "[", "[/", "<|", "</s", "a\u200b"])
+LONG = [
+    *"<[]＜",
+    "< ",
+    "<a",
+    f"<{'a' * 40}",
+    "[/",
+    "<|",
+    "<| a",
+    "</s",
+    "<a:",
+    "]~",
+    "]<]a",
+    "[|a",
+    "＜｜中",
+    "a\u200b",
+]
+
+
+@pytest.mark.parametrize("text", LONG)
 def test_long_text_of_brackets_is_asked_about_in_linear_time(text: str) -> None:
     long = text * (320_000 // len(text))
     prompt = load_rubric("groundedness").ask({"query": "q", "context": long, "response": "r"})

@@ -20,31 +20,51 @@ CODE_LENGTH = 8
 HARMLESS = "‹"
 """Replaces the opening bracket of a control token; it has the same length, so that offsets stay true."""
 
-IN_ANGLES = ("s", "bos", "eos", "pad", "unk", "sop", "SYS", "start_of_turn", "end_of_turn")
-IN_SQUARES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "gMASK")
-"""Control tokens without a bar, such as `</s>`, `<<SYS>>` and `[/INST]`; those with a bar need no list."""
+OPENING = "<＜[［]］"
+"""The signs with which a control token can begin."""
 
-
-def _in_any_width(names: Iterable[str]) -> str:
-    """Return a pattern for any of the names in ASCII or full-width characters."""
-    full_width = 0xFEE0  # from an ASCII character to its twin
-    patterns: list[str] = []
-    for name in names:
-        pattern = ""
-        for char in name:
-            pattern += f"[{char}{chr(ord(char) + full_width)}]"
-        patterns.append(pattern)
-    return "|".join(patterns)
-
-
-OPENING = "<＜[［"
-ANGLE = rf"[|｜]|[/／]?(?:{_in_any_width(IN_ANGLES)})[>＞]|\w{{1,40}}[|｜][>＞]"
-SQUARE = rf"[/／]?(?:{_in_any_width(IN_SQUARES)})[\]］]"
-CONTROL_TOKEN = re.compile(rf"[{re.escape(OPENING)}](?:(?<=[<＜])(?={ANGLE})|(?<=[\[［])(?={SQUARE}))")
-"""The opening bracket of `<|im_end|>`, `<｜User｜>`, `<turn|>`, `<end_of_turn>`, `[/INST]` and the like.
-
-The pattern begins with one set of characters and looks a limited way ahead: so it is fast and linear.
+IN_ANGLES = r"""
+    s | (?:bos|eos|pad|unk|sop|eop|eod|eot)(?:_token)? | sys | think
+    | (?:start|end|begin|beginning)_(?:of|function)_\w{1,40}
+    | (?:tool|function)_(?:call|response|result|output)s? | arg_(?:key|value) | fim_\w{1,20}
+    | (?:special|reserved|unused|extra_id)_?[0-9]{1,5}
 """
+"""Names of control tokens without a bar, such as `</s>`, `<<SYS>>`, `<tool_call>` and `<seed:bos>`."""
+
+IN_SQUARES = r"""
+    INST | SYSTEM_PROMPT | MODEL_SETTINGS | AVAILABLE_TOOLS | TOOL_(?:CALLS|RESULTS|CONTENT) | CALL_ID | ARGS
+    | THINK | IMG(?:_BREAK|_END)? | (?:BEGIN_)?AUDIO | [gs]?MASK | BOS | EOS | PAD | UNK
+    | (?:UNUSED_TOKEN_|unused)[0-9]{1,5}
+"""
+"""The same in square brackets, such as `[/INST]`: a list, because any word can stand there in a text."""
+
+CONTROL_TOKEN = re.compile(
+    rf"""
+    <(?=
+        /?\|(?:
+            # <|im_end|> and <｜DSML｜invoke; with blanks too, but not the operators of `a <| b |> c`
+            [ ]?+ \w{{2,40}}+ [ ]?+ \|
+            # <|"|>, <|end-of-turn|> and <｜end of sentence｜>
+            | (?!\s) [^<>|‹\r\n]{{1,64}}+ (?<!\s) \|>
+            # <|turn> and, below, <turn|>
+            | \w{{1,40}}+ >
+        )
+        | /?+ (?:\w{{1,20}}+:)?+ (?i:{IN_ANGLES}) >
+        | \w{{1,40}}+ \|>
+    )
+    | \[(?= /?+(?:{IN_SQUARES}) \] | /?+\| \w{{2,40}}+ \|\] )
+    # MiniMax has tokens such as ]~b], [e~[ and ]<]image[>[
+    | [\[\]](?= (?: ~!?b | e~ ) [\[\]] | <\][\w ]{{1,40}}+\[>\[ )
+    """,
+    re.VERBOSE,
+)
+"""The sign that a control token begins with, in a text whose signs have the width of ASCII.
+
+The pattern begins with one sign of few and looks a limited way ahead: so it is fast and linear.
+"""
+
+TO_ASCII = {ord("▁"): "_"} | {sign + 0xFEE0: chr(sign) for sign in range(0x21, 0x7F)}
+"""Each full-width sign -> its ASCII twin, and `▁`, which tokenizers write for a blank -> a sign of words."""
 
 
 SYNTAX = frozenset('"<>=')
@@ -111,7 +131,19 @@ def attribute(name: str, value: str) -> str:
 
 
 def without_control_tokens(text: str) -> str:
-    """Break up control tokens of chat templates visibly: `<|im_end|>` becomes `‹|im_end|>`."""
-    # One of these characters is faster to look for than a token.
-    has_opening = any(char in text for char in OPENING)
-    return CONTROL_TOKEN.sub(HARMLESS, text) if has_opening else text
+    """Break up control tokens of chat templates visibly: `<|im_end|>` becomes `‹|im_end|>`.
+
+    What is a token is decided by its form, in ASCII or full-width signs; no sign is added or removed.
+    """
+    # One of these signs is faster to look for than a token.
+    if not any(sign in text for sign in OPENING):
+        return text
+    ascii_text = text if text.isascii() else text.translate(TO_ASCII)
+    pieces: list[str] = []
+    start = 0
+    for token in CONTROL_TOKEN.finditer(ascii_text):
+        pieces.append(text[start : token.start()])
+        start = token.end()
+    if not pieces:
+        return text
+    return HARMLESS.join([*pieces, text[start:]])

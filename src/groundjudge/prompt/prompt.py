@@ -190,8 +190,8 @@ class Prompt(Frozen):
         quotes: list[str] = []
         for text in texts:
             # The code is in none of the case's values, but a model that was shown it may have repeated it.
-            quote = re.sub(code, " ", without_control_tokens(text), flags=re.IGNORECASE)
-            quotes.append(fence_block(Block("quote", quote), code))
+            quote = re.sub(code, " ", text, flags=re.IGNORECASE)
+            quotes.append(fence_block(Block("quote", without_control_tokens(quote)), code))
         return "\n".join(quotes)
 
     def with_inputs(
