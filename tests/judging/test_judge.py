@@ -94,11 +94,11 @@ def both_ways(
 ) -> tuple[Verdict, ScriptedModel]:
     """The verdict by `judge`, after checking that `ajudge` gives the same."""
     model, other = ScriptedModel(*replies), ScriptedModel(*replies)
-    found = verdict_by(load(name, model=model), case or CASES[name], by="judge")
+    verdict = verdict_by(load(name, model=model), case or CASES[name], by="judge")
     awaited = verdict_by(load(name, model=other), case or CASES[name], by="ajudge")
-    assert found.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
+    assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
     assert [request.messages for request in model.asked] == [request.messages for request in other.asked]
-    return found, model
+    return verdict, model
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -116,22 +116,29 @@ UNFINISHED = Reply("<S1>thi", finish_reason="length")
 @pytest.mark.parametrize(
     ("replies", "code", "attempts"),
     [
-        (["hm", None], None, 2),
-        (["", None], None, 2),
-        ([UNFINISHED, "hm", None], None, 3),
-        (["hm", UNFINISHED, None], None, 3),
-        ([Reply("<S1>thi", finish_reason="unheard-of"), None], None, 2),
-        (["hm"], "no_verdict", 2),
-        ([UNFINISHED], "truncated", 2),
-        ([Reply("", refusal="No.")], "refused", 2),
-        ([ModelError("timeout", "no reply within 2 s")], "timeout", 1),
-        (["hm", ModelError("server", "500")], "server", 2),
+        pytest.param(["hm", None], None, 2, id="no verdict, then a good reply"),
+        pytest.param(["", None], None, 2, id="empty, then a good reply"),
+        pytest.param([UNFINISHED, "hm", None], None, 3, id="cut off, no verdict, then a good reply"),
+        pytest.param(["hm", UNFINISHED, None], None, 3, id="no verdict, cut off, then a good reply"),
+        pytest.param(
+            [Reply("<S1>thi", finish_reason="unheard-of"), None],
+            None,
+            2,
+            id="unknown finish reason, then a good reply",
+        ),
+        pytest.param(["hm"], "no_verdict", 2, id="no verdict twice"),
+        pytest.param([UNFINISHED], "truncated", 2, id="cut off twice"),
+        pytest.param([Reply("", refusal="No.")], "refused", 2, id="refused twice"),
+        pytest.param([ModelError("timeout", "no reply within 2 s")], "timeout", 1, id="timeout"),
+        pytest.param(["hm", ModelError("server", "500")], "server", 2, id="no verdict, then a server error"),
     ],
 )
 def test_unreadable_reply_is_asked_about_once_and_then_an_error(
     name: str, replies: list[Any], code: str | None, attempts: int
 ) -> None:
-    verdict, _ = both_ways(name, *(GOOD[name] if reply is None else reply for reply in replies))
+    """None stands for a good reply of the judge."""
+    script = [GOOD[name] if reply is None else reply for reply in replies]
+    verdict, _ = both_ways(name, *script)
     assert (verdict.error.code if verdict.error else None, verdict.attempts) == (code, attempts)
     assert (verdict.score is None, verdict.passed is None) == (code is not None, code is not None)
     assert verdict.status == ("error" if code else "ok")
@@ -153,10 +160,17 @@ def test_reask_quotes_the_reply_and_its_error(max_reasks: int) -> None:
 @pytest.mark.parametrize(
     ("parameters", "usage", "limit"),
     [
-        ({}, None, ("max_tokens", 4000)),
-        ({"max_completion_tokens": 100}, None, ("max_completion_tokens", 200)),
-        ({"max_tokens": None}, Usage(completion_tokens=300), ("max_tokens", 600)),
-        ({"max_tokens": None}, None, ("max_tokens", 4096)),
+        pytest.param({}, None, ("max_tokens", 4000), id="the judge's limit"),
+        pytest.param(
+            {"max_completion_tokens": 100}, None, ("max_completion_tokens", 200), id="max_completion_tokens"
+        ),
+        pytest.param(
+            {"max_tokens": None},
+            Usage(completion_tokens=300),
+            ("max_tokens", 600),
+            id="usage, without a limit",
+        ),
+        pytest.param({"max_tokens": None}, None, ("max_tokens", 4096), id="neither limit nor usage"),
     ],
 )
 def test_truncated_reply_doubles_the_limit_or_the_usage_or_a_default(
@@ -169,12 +183,14 @@ def test_truncated_reply_doubles_the_limit_or_the_usage_or_a_default(
 
 
 def test_usage_of_all_attempts_is_added_up() -> None:
-    unread = Reply("hm", usage=Usage(prompt_tokens=10, completion_tokens=2))
-    read = Reply(GOOD["groundedness"], usage=Usage(prompt_tokens=20, completion_tokens=3), model="m-2")
-    verdict, _ = both_ways("groundedness", unread, read)
+    first_reply = Reply("hm", usage=Usage(prompt_tokens=10, completion_tokens=2))
+    second_reply = Reply(
+        GOOD["groundedness"], usage=Usage(prompt_tokens=20, completion_tokens=3), model="m-2"
+    )
+    verdict, _ = both_ways("groundedness", first_reply, second_reply)
     assert (verdict.usage, verdict.model) == (Usage(prompt_tokens=30, completion_tokens=5), "m-2")
     assert Usage(prompt_tokens=30, completion_tokens=5).total_tokens == 35
-    failed, _ = both_ways("groundedness", unread)
+    failed, _ = both_ways("groundedness", first_reply)
     assert (failed.usage, failed.reply) == (Usage(prompt_tokens=20, completion_tokens=4), "hm")
 
 
@@ -185,21 +201,32 @@ def test_a_follow_up_is_answered_from_the_cache(tmp_path: Path) -> None:
     assert len(model.asked) == 3  # no cache keeps what could not be read
 
 
-BLANKS: list[tuple[object, str]] = [
-    *(("", "empty_response"), (" \n\t\u00a0\u3000", "empty_response"), ([], "empty_response")),
-    ([{"role": "assistant", "content": " "}, {"role": "assistant", "content": "\n"}], "empty_response"),
-    ([{"role": "assistant", "content": [{"type": "text", "text": ""}]}], "empty_response"),
-    *((None, "no_response"), (..., "no_response")),
-]
+BLANKS: Mapping[str, tuple[object, str]] = {
+    "empty": ("", "empty_response"),
+    "white space": (" \n\t\u00a0\u3000", "empty_response"),
+    "empty list": ([], "empty_response"),
+    "messages of white space": (
+        [{"role": "assistant", "content": " "}, {"role": "assistant", "content": "\n"}],
+        "empty_response",
+    ),
+    "message with an empty part": (
+        [{"role": "assistant", "content": [{"type": "text", "text": ""}]}],
+        "empty_response",
+    ),
+    "None": (None, "no_response"),
+    "no key": (..., "no_response"),
+}
 """What an application that crashed leaves of its response; ...: not even the key."""
 
 
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize(("blank", "code"), BLANKS)
+@pytest.mark.parametrize(("blank", "code"), BLANKS.values(), ids=BLANKS)
 def test_a_missing_or_blank_response_is_an_error_left_out_or_scored_worst_without_a_call(
     name: str, blank: object, code: str
 ) -> None:
-    case = {key: value for key, value in {**CASES[name], "response": blank}.items() if value is not ...}
+    case = {**CASES[name], "response": blank}
+    if blank is ...:
+        del case["response"]
     verdict, model = both_ways(name, "hm", case=case)
     assert (verdict.status, verdict.score, verdict.passed) == ("error", None, None)
     assert verdict.error is not None
@@ -232,27 +259,61 @@ def test_a_judge_that_needs_no_response_judges_without_one(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", names())
 def test_missing_field_is_named_without_a_call(name: str) -> None:
     judge = load(name, model=ScriptedModel("hm"))
-    for given in judge.rubric.prompt.inputs:
-        if not given.required or given.field == "response":
+    for prompt_input in judge.rubric.prompt.inputs:
+        if not prompt_input.required or prompt_input.field == "response":
             continue
-        for change in ({}, {given.field: None}, {given.field: " "})[: 2 if given.may_be_empty else 3]:
-            row = {key: value for key, value in CASES[name].items() if key != given.field} | change
-            with pytest.raises(CaseError, match=given.field) as caught:
+        changes: list[Mapping[str, str | None]] = [{}, {prompt_input.field: None}]
+        if not prompt_input.may_be_empty:
+            changes.append({prompt_input.field: " "})
+        for change in changes:
+            row = {key: value for key, value in CASES[name].items() if key != prompt_input.field}
+            row.update(change)
+            with pytest.raises(CaseError, match=prompt_input.field) as caught:
                 judge.judge(row)
-            assert (caught.value.code, caught.value.subject) == ("missing_field", given.field)
+            assert (caught.value.code, caught.value.subject) == ("missing_field", prompt_input.field)
             assert verdict_of(caught.value).attempts == 0
 
 
 @pytest.mark.parametrize(
     ("name", "reply", "expected"),
     [
-        ("groundedness", "<S1>r</S1><S2>1</S2>", ("ok", 0, False, "ungrounded")),
-        ("groundedness", "<S1>r</S1><S2>3</S2>", ("not_applicable", None, True, "nothing_to_ground")),
-        ("groundedness", "<S1>r</S1><S2>5</S2>", ("ok", 1, True, "grounded")),
-        ("knowledge_hallucination", "Score: 20", ("ok", 0.2, False, "severe_hallucination")),
-        ("knowledge_hallucination", "Score: 20.5", ("ok", 0.205, False, "great_hallucination")),
-        ("knowledge_hallucination", "Score: 80.1", ("ok", 0.801, True, "no_hallucination")),
-        ("knowledge_hallucination", "Score: 100", ("ok", 1, True, "no_hallucination")),
+        pytest.param(
+            "groundedness",
+            "<S1>r</S1><S2>1</S2>",
+            ("ok", 0, False, "ungrounded"),
+            id="lowest level",
+        ),
+        pytest.param(
+            "groundedness",
+            "<S1>r</S1><S2>3</S2>",
+            ("not_applicable", None, True, "nothing_to_ground"),
+            id="level three",
+        ),
+        pytest.param("groundedness", "<S1>r</S1><S2>5</S2>", ("ok", 1, True, "grounded"), id="highest level"),
+        pytest.param(
+            "knowledge_hallucination",
+            "Score: 20",
+            ("ok", 0.2, False, "severe_hallucination"),
+            id="end of a band",
+        ),
+        pytest.param(
+            "knowledge_hallucination",
+            "Score: 20.5",
+            ("ok", 0.205, False, "great_hallucination"),
+            id="between two bands",
+        ),
+        pytest.param(
+            "knowledge_hallucination",
+            "Score: 80.1",
+            ("ok", 0.801, True, "no_hallucination"),
+            id="beginning of the last band",
+        ),
+        pytest.param(
+            "knowledge_hallucination",
+            "Score: 100",
+            ("ok", 1, True, "no_hallucination"),
+            id="end of the last band",
+        ),
     ],
 )
 def test_levels_and_bands_have_their_labels_and_level_three_is_not_applicable_and_passes(
@@ -287,9 +348,10 @@ def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
     )
     case = {**RAG, "response": f"{RAG['response']} Cats may come in."}
     verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
-    _, found, missing = (part.evidence for part in verdict.parts)
-    assert [RAG["context"][0][one.start : one.end] for one in found] == ["closed on Sundays."]
-    assert not missing
+    _, closed, cats = verdict.parts
+    (evidence,) = closed.evidence
+    assert RAG["context"][0][evidence.start : evidence.end] == "closed on Sundays."
+    assert not cats.evidence
     assert verdict.score == pytest.approx(0.8)
     assert {*verdict.warnings} == {"evidence_altered", "evidence_not_found"}
 
@@ -309,27 +371,50 @@ def test_verdict_has_prompt_case_id_and_signature_and_judge_a_short_repr() -> No
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("fields", "words"),
     [
-        ({"status": "ok", "score": 0.75, "label": "incomplete"}, "score=0.75, label='incomplete'"),
-        ({"status": "ok", "score": 0.0, "usage": Usage()}, "score=0.0"),
-        ({"status": "error", "error": Failure(code="empty", message="m" * 999)}, "error='empty'"),
+        pytest.param(
+            {"status": "ok", "score": 0.75, "label": "incomplete"},
+            "score=0.75, label='incomplete'",
+            id="score and label",
+        ),
+        pytest.param({"status": "ok", "score": 0.0, "usage": Usage()}, "score=0.0", id="score 0"),
+        pytest.param(
+            {"status": "error", "error": Failure(code="empty", message="m" * 999)},
+            "error='empty'",
+            id="error with a long message",
+        ),
     ],
 )
-def test_repr_of_a_verdict_has_one_short_line(given: Any, shown: str) -> None:
-    verdict = Verdict(judge="g", value=4, reason="r", reply="r" * 999, **given)
-    line = f"judge='g', status={given['status']!r}, {shown}"
+def test_repr_of_a_verdict_has_one_short_line(fields: Any, words: str) -> None:
+    verdict = Verdict(judge="g", value=4, reason="r", reply="r" * 999, **fields)
+    line = f"judge='g', status={fields['status']!r}, {words}"
     assert (repr(verdict), str(verdict)) == (f"Verdict({line})", line.replace(", ", " "))
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("fairness", {}, r"unknown_judge: .*fairness.*confidence_grounding.*statement_groundedness"),
-        ("groundedness", {}, r"no_model: .*openai:gpt-6-luna.*offline"),
-        ("groundedness", {"model": 4}, "int cannot be used as a model"),
-        ("groundedness", {"model": "off-line"}, r'unknown_model: .*"offline"'),
-        ("groundedness", {"model": "offline", "empty_response": "Error"}, "bad_empty_response: .*'worst'"),
+        pytest.param(
+            "fairness",
+            {},
+            r"unknown_judge: .*fairness.*confidence_grounding.*statement_groundedness",
+            id="unknown judge",
+        ),
+        pytest.param("groundedness", {}, r"no_model: .*openai:gpt-6-luna.*offline", id="no model"),
+        pytest.param("groundedness", {"model": 4}, "int cannot be used as a model", id="number as a model"),
+        pytest.param(
+            "groundedness",
+            {"model": "off-line"},
+            r'unknown_model: .*"offline"',
+            id="name with a typing error",
+        ),
+        pytest.param(
+            "groundedness",
+            {"model": "offline", "empty_response": "Error"},
+            "bad_empty_response: .*'worst'",
+            id="unknown way with an empty response",
+        ),
     ],
 )
 def test_what_cannot_be_loaded_is_refused_with_the_choices(name: str, options: Any, message: str) -> None:
@@ -347,11 +432,11 @@ class AsyncCallable:
         return await answer_later(request)
 
 
-def returning(answer: Any) -> Callable[[object], Any]:
+def returns(answer: Any) -> Callable[[object], Any]:
     return lambda _: answer
 
 
-def raising(error: Exception) -> Callable[[object], str]:
+def raises(error: Exception) -> Callable[[object], str]:
     def fails(_: object) -> str:
         raise error
 
@@ -361,13 +446,24 @@ def raising(error: Exception) -> Callable[[object], str]:
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("groundedness", returning(GOOD["groundedness"])),
-        ("groundedness", returning({"content": [{"type": "text", "text": GOOD["groundedness"]}]})),
-        ("groundedness", returning({"choices": [{"message": {"content": GOOD["groundedness"]}}]})),
-        ("groundedness", returning(SimpleNamespace(content=GOOD["groundedness"]))),
-        ("groundedness", returning(Reply(GOOD["groundedness"]))),
-        ("confidence_grounding", returning({"reasoning": "r", "score": 0.75})),
-        *(("groundedness", answer) for answer in (answer_later, AsyncCallable())),
+        pytest.param("groundedness", returns(GOOD["groundedness"]), id="text"),
+        pytest.param(
+            "groundedness",
+            returns({"content": [{"type": "text", "text": GOOD["groundedness"]}]}),
+            id="message with a list of parts",
+        ),
+        pytest.param(
+            "groundedness",
+            returns({"choices": [{"message": {"content": GOOD["groundedness"]}}]}),
+            id="chat completion",
+        ),
+        pytest.param(
+            "groundedness", returns(SimpleNamespace(content=GOOD["groundedness"])), id="object with content"
+        ),
+        pytest.param("groundedness", returns(Reply(GOOD["groundedness"])), id="Reply"),
+        pytest.param("confidence_grounding", returns({"reasoning": "r", "score": 0.75}), id="read JSON"),
+        pytest.param("groundedness", answer_later, id="asynchronous function"),
+        pytest.param("groundedness", AsyncCallable(), id="asynchronous object"),
     ],
 )
 def test_any_function_is_a_model(name: str, answer: Any) -> None:
@@ -377,17 +473,23 @@ def test_any_function_is_a_model(name: str, answer: Any) -> None:
     async def inside_a_loop() -> list[Verdict]:
         return [judge.judge(RAG), await judge.ajudge(RAG)]
 
-    assert [verdict.score for verdict in (judge.judge(RAG), *asyncio.run(inside_a_loop()))] == [0.75] * 3
+    verdicts = [judge.judge(RAG), *asyncio.run(inside_a_loop())]
+    assert [verdict.score for verdict in verdicts] == [0.75] * 3
 
 
 @pytest.mark.parametrize("by", ["judge", "ajudge"])
 @pytest.mark.parametrize(
     ("function", "code", "message"),
     [
-        (raising(ValueError("no")), "failed", "raised ValueError: no"),
-        (raising(TimeoutError()), "timeout", "TimeoutError"),
-        (raising(ConnectionError()), "connection", "ConnectionError"),
-        (returning(4), "failed", "must be a text, a mapping or have .content, not int"),
+        pytest.param(raises(ValueError("no")), "failed", "raised ValueError: no", id="raises ValueError"),
+        pytest.param(raises(TimeoutError()), "timeout", "TimeoutError", id="raises TimeoutError"),
+        pytest.param(raises(ConnectionError()), "connection", "ConnectionError", id="raises ConnectionError"),
+        pytest.param(
+            returns(4),
+            "failed",
+            "must be a text, a mapping or have .content, not int",
+            id="returns a number",
+        ),
     ],
 )
 def test_what_a_function_raises_or_cannot_mean_is_a_model_error(

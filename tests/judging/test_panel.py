@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import permutations
@@ -57,24 +57,34 @@ RUBRIC = load_rubric("groundedness")
 
 def voter(*replies: object, name: str = "scripted", **options: Any) -> Judge:
     """A judge that passes from a score of 0.5: 5 passes, 1 fails, 3 is not applicable."""
-    model = ScriptedModel(*(reply if isinstance(reply, Exception) else tag(reply) for reply in replies))
+    script = [reply if isinstance(reply, Exception) else tag(reply) for reply in replies]
+    model = ScriptedModel(*script)
     model.name = name
     return Judge(RUBRIC.with_options(**options) if options else RUBRIC, model, max_reasks=0)
 
 
-def of(*votes: object, **options: Any) -> Panel:
+def panel_of(*votes: object, **options: Any) -> Panel:
     """A panel of one judge for each vote: its score, or what is raised in its place."""
     return panel([voter(vote, name=f"model {index}") for index, vote in enumerate(votes)], **options)
 
 
 # What each of the votes says, with which outcome, after how many of them; E is an error, 3 is not applicable.
 E = ModelError("server", "down", "m")
-DECIDED: list[tuple[Sequence[object], object, int]] = [
-    *(((5, 5), True, 2), ((1, 1), False, 2), ((3, 3), "not_applicable", 2), ((5, 1), "no_majority", 2)),
-    *(((E, E), "server", 1), ((5, 1, 5), True, 3), ((5, E, 5), True, 3), ((E, E, 5), "server", 2)),
-    *(((5, 1, 5, 1), "no_majority", 4), ((5, 1, E, E, 5), "no_majority", 4)),
-    *(((5, 5, 1, 1, 1), True, 2), ((5, 1, 5, 5, 1), True, 4), ((E, 3, 3, 5, 3), "not_applicable", 5)),
-]
+OUTCOMES: Mapping[str, tuple[Sequence[object], object, int]] = {
+    "both pass": ((5, 5), True, 2),
+    "both fail": ((1, 1), False, 2),
+    "both not applicable": ((3, 3), "not_applicable", 2),
+    "one of two passes": ((5, 1), "no_majority", 2),
+    "two errors": ((E, E), "server", 1),
+    "the third decides": ((5, 1, 5), True, 3),
+    "two pass around an error": ((5, E, 5), True, 3),
+    "two of three are errors": ((E, E, 5), "server", 2),
+    "two of four pass": ((5, 1, 5, 1), "no_majority", 4),
+    "two of five pass, and two are errors": ((5, 1, E, E, 5), "no_majority", 4),
+    "the first two decide against the other three": ((5, 5, 1, 1, 1), True, 2),
+    "the fourth of five decides": ((5, 1, 5, 5, 1), True, 4),
+    "the last one makes three not applicable": ((E, 3, 3, 5, 3), "not_applicable", 5),
+}
 
 
 def outcome(verdict: Verdict) -> object:
@@ -83,16 +93,19 @@ def outcome(verdict: Verdict) -> object:
     return verdict.status if verdict.status == "not_applicable" else verdict.passed
 
 
-@pytest.mark.parametrize(("votes", "expected", "asked"), DECIDED, ids=str)
+@pytest.mark.parametrize(("votes", "expected", "n_calls"), OUTCOMES.values(), ids=OUTCOMES)
 def test_majority_of_the_votes_asked_for_decides(
-    votes: Sequence[object], expected: object, asked: int
+    votes: Sequence[object], expected: object, n_calls: int
 ) -> None:
-    group = of(*votes)
-    verdict, awaited = group.evaluate(CASE), asyncio.run(of(*votes).aevaluate(CASE))
+    group = panel_of(*votes)
+    verdict, awaited = group.evaluate(CASE), asyncio.run(panel_of(*votes).aevaluate(CASE))
     assert outcome(verdict) == expected
-    calls = sum(len(judge.model.asked) for judge in group.judges if isinstance(judge.model, ScriptedModel))
-    assert [verdict.decided_after, len(verdict.votes), calls] == [asked] * 3
-    assert [vote.status == "error" for vote in verdict.votes] == [vote is E for vote in votes[:asked]]
+    requests: list[Request] = []
+    for judge in group.judges:
+        assert isinstance(judge.model, ScriptedModel)
+        requests += judge.model.asked
+    assert [verdict.decided_after, len(verdict.votes), len(requests)] == [n_calls] * 3
+    assert [vote.status == "error" for vote in verdict.votes] == [vote is E for vote in votes[:n_calls]]
     assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
 
 
@@ -102,25 +115,45 @@ VOTES = st.lists(st.sampled_from([5, 5, 4, 2, 1, 1, 3, E]), min_size=2, max_size
 @given(VOTES)
 def test_outcome_has_more_than_half_of_the_votes_and_stopping_early_gives_the_same(votes: list[Any]) -> None:
     """Unless the first two agree: then they decide, whatever the others would have said."""
-    early, late = of(*votes).evaluate(CASE), of(*votes, stop="never").evaluate(CASE)
-    said = Counter({1: False, 2: False, 3: "not_applicable", 4: True, 5: True}.get(vote) for vote in votes)
-    winners = [each for each in said if each is not None and 2 * said[each] > len(votes)]
+    early, late = panel_of(*votes).evaluate(CASE), panel_of(*votes, stop="never").evaluate(CASE)
+    outcomes = {1: False, 2: False, 3: "not_applicable", 4: True, 5: True}
+    counts = Counter(outcomes[vote] for vote in votes if vote is not E)
+    winners = [winner for winner, count in counts.items() if 2 * count > len(votes)]
     assert outcome(late) in (winners or ("no_majority", "server"))
     assert late.decided_after == len(votes)
     assert (early.decided_after or 0) <= len(votes)
-    if outcome(of(*votes[:2]).evaluate(CASE)) not in {True, False, "not_applicable"}:
+    if outcome(panel_of(*votes[:2]).evaluate(CASE)) not in {True, False, "not_applicable"}:
         assert (outcome(early) == outcome(late)) or (early.error and late.error)
 
 
-SAID = {"status", "passed", "score", "value", "label", "reason", "reply", "spread", "agreement", "warnings"}
+FIELDS_OF_OUTCOME = {
+    "status",
+    "passed",
+    "score",
+    "value",
+    "label",
+    "reason",
+    "reply",
+    "spread",
+    "agreement",
+    "warnings",
+}
 
 
 @pytest.mark.parametrize("rule", ["mean", "median", "min"])
-@pytest.mark.parametrize("votes", [(5, 1, E), (5, 4, 3), (1, 2, 5, 5), (E, 5, ReplyError("empty", ""))])
+@pytest.mark.parametrize(
+    "votes",
+    [
+        pytest.param((5, 1, E), id="a pass, a fail and an error"),
+        pytest.param((5, 4, 3), id="two pass and one is not applicable"),
+        pytest.param((1, 2, 5, 5), id="two pass and two fail"),
+        pytest.param((E, 5, ReplyError("empty", "")), id="a pass and two different errors"),
+    ],
+)
 def test_order_of_the_votes_changes_nothing(votes: Sequence[object], rule: Any) -> None:
-    panels = [of(*order, stop="never", rule=rule) for order in permutations(votes)]
-    found = [each.evaluate(CASE).model_dump(include=SAID) for each in panels]
-    assert all(each == found[0] for each in found)
+    panels = [panel_of(*order, stop="never", rule=rule) for order in permutations(votes)]
+    outcomes = [group.evaluate(CASE).model_dump(include=FIELDS_OF_OUTCOME) for group in panels]
+    assert outcomes == [outcomes[0]] * len(outcomes)
 
 
 # Value, label, score and parts of one verdict fit each other.
@@ -135,7 +168,7 @@ FIELDS = ("query", "response", "context", "reference", "agent_name", "profile", 
 FULL = Case.of(dict.fromkeys(FIELDS, RAIN))
 
 
-def voted(name: str, *votes: Any, options: Any = MappingProxyType({}), **settings: Any) -> Verdict:
+def verdict_of_votes(name: str, *votes: Any, options: Any = MappingProxyType({}), **settings: Any) -> Verdict:
     """The verdict of a panel of all votes: each a number, a label, or a number for each part."""
     rubric = load_rubric(name, **options)
     names = rubric.format.part_names or ("It rains.", "It snows.")
@@ -144,7 +177,11 @@ def voted(name: str, *votes: Any, options: Any = MappingProxyType({}), **setting
         if isinstance(vote, str):
             return Reading(rubric.scale.choices[vote], label=vote)
         if isinstance(vote, tuple):
-            return Reading(None, parts=tuple(map(PartReading, names, vote, names, [(one,) for one in names])))  # pyright: ignore[reportUnknownArgumentType]
+            numbers: tuple[float, ...] = vote  # pyright: ignore[reportUnknownVariableType]
+            pairs = zip(names, numbers, strict=True)
+            return Reading(
+                None, parts=tuple(PartReading(name, number, name, (name,)) for name, number in pairs)
+            )
         return Reading(vote, level=label_of(vote, rubric.levels) or "")
 
     replies = [rubric.format.write_reply(reading(vote), rubric.scale) for vote in votes]
@@ -155,26 +192,88 @@ def voted(name: str, *votes: Any, options: Any = MappingProxyType({}), **setting
 @pytest.mark.parametrize(
     ("name", "options", "votes", "rule", "expected"),
     [
-        ("groundedness", {}, (2, 2, 5), "mean", (0.5, None, "incorrect")),
-        ("groundedness", {}, (5, 5, 2, 4), "median", (0.875, None, None)),
-        ("groundedness", {}, (5, 5, 3), "mean", (1.0, 5, "grounded")),
-        ("groundedness", {}, (3, 3, 5), "mean", (None, 3, "nothing_to_ground")),
-        ("groundedness", NO_THREE, (2, 4), "median", (0.5, None, None)),
-        ("groundedness", NO_THREE, (2, 5), "mean", (0.625, 3.5, None)),
-        ("groundedness", FALLING, (2, 4), "min", (0.6, 4, None)),
-        ("groundedness", FALLING, (2, 4), "mean", (0.7, 3, None)),
-        ("groundedness", IN_WORDS, ("yes", "no", "yes"), "mean", (pytest.approx(2 / 3), None, "yes")),
-        ("knowledge_hallucination", {}, (65, 70, 75), "mean", (0.7, 70, BANDS[80])),
-        ("confidence_grounding", {}, (0.6, 0.7, 0.9), "min", (0.6, 0.6, None)),
-        ("passage_quality", {}, ((4, 2), (2, 4), (5, 5)), "mean", (0.375, None, None)),
-        ("passage_quality", {}, ((5, 1), (5, 3), (5, 4)), "min", (pytest.approx(2 / 3), None, None)),
-        ("statement_groundedness", {}, ((10, 4), (6, 6), (10, 8)), "mean", (0.6, 6, None)),
+        pytest.param(
+            "groundedness",
+            {},
+            (2, 2, 5),
+            "mean",
+            (0.5, None, "incorrect"),
+            id="mean that is no level: label of the majority",
+        ),
+        pytest.param(
+            "groundedness",
+            {},
+            (5, 5, 2, 4),
+            "median",
+            (0.875, None, None),
+            id="median between levels, no label in common",
+        ),
+        pytest.param("groundedness", {}, (5, 5, 3), "mean", (1.0, 5, "grounded"), id="one not applicable"),
+        pytest.param(
+            "groundedness",
+            {},
+            (3, 3, 5),
+            "mean",
+            (None, 3, "nothing_to_ground"),
+            id="most not applicable",
+        ),
+        pytest.param(
+            "groundedness",
+            NO_THREE,
+            (2, 4),
+            "median",
+            (0.5, None, None),
+            id="median that would mean not applicable",
+        ),
+        pytest.param(
+            "groundedness", NO_THREE, (2, 5), "mean", (0.625, 3.5, None), id="mean beside not applicable"
+        ),
+        pytest.param("groundedness", FALLING, (2, 4), "min", (0.6, 4, None), id="min of a falling scale"),
+        pytest.param("groundedness", FALLING, (2, 4), "mean", (0.7, 3, None), id="mean of a falling scale"),
+        pytest.param(
+            "groundedness",
+            IN_WORDS,
+            ("yes", "no", "yes"),
+            "mean",
+            (pytest.approx(2 / 3), None, "yes"),
+            id="mean of words",
+        ),
+        pytest.param(
+            "knowledge_hallucination", {}, (65, 70, 75), "mean", (0.7, 70, BANDS[80]), id="mean in a band"
+        ),
+        pytest.param(
+            "confidence_grounding", {}, (0.6, 0.7, 0.9), "min", (0.6, 0.6, None), id="min of confidences"
+        ),
+        pytest.param(
+            "passage_quality",
+            {},
+            ((4, 2), (2, 4), (5, 5)),
+            "mean",
+            (0.375, None, None),
+            id="mean of recall and precision",
+        ),
+        pytest.param(
+            "passage_quality",
+            {},
+            ((5, 1), (5, 3), (5, 4)),
+            "min",
+            (pytest.approx(2 / 3), None, None),
+            id="min of recall and precision",
+        ),
+        pytest.param(
+            "statement_groundedness",
+            {},
+            ((10, 4), (6, 6), (10, 8)),
+            "mean",
+            (0.6, 6, None),
+            id="mean of sentences",
+        ),
     ],
 )
 def test_votes_make_one_score_value_and_label(
     name: str, options: Any, votes: Any, rule: Any, expected: object
 ) -> None:
-    verdict = voted(name, *votes, rule=rule, options=options)
+    verdict = verdict_of_votes(name, *votes, rule=rule, options=options)
     assert (verdict.score, verdict.value, verdict.label) == expected
 
 
@@ -191,7 +290,7 @@ NUMBERS: dict[str, Any] = {
 @given(st.data())
 def test_what_a_panel_says_fits_itself(name: str, data: st.DataObject) -> None:
     rubric, votes = load_rubric(name), data.draw(st.lists(NUMBERS[name], min_size=2, max_size=6))
-    verdict = voted(name, *votes, rule=data.draw(st.sampled_from(["mean", "median", "min"])))
+    verdict = verdict_of_votes(name, *votes, rule=data.draw(st.sampled_from(["mean", "median", "min"])))
     if verdict.score is None:
         return
     parts = [part.score or 0.0 for part in verdict.parts]
@@ -209,7 +308,7 @@ def test_what_a_panel_says_fits_itself(name: str, data: st.DataObject) -> None:
 
 @given(st.lists(NUMBERS["statement_groundedness"], min_size=3, max_size=3))
 def test_weakest_of_repeats_is_the_median_of_their_weakest(votes: list[tuple[float, float]]) -> None:
-    verdict = voted("statement_groundedness", *votes)
+    verdict = verdict_of_votes("statement_groundedness", *votes)
     assert verdict.weakest == median(min(vote) / 10 for vote in votes)
     assert sorted(vote.weakest or 0.0 for vote in verdict.votes) == sorted(min(vote) / 10 for vote in votes)
     assert verdict.spread == pytest.approx(pstdev(min(vote) / 10 for vote in votes))
@@ -221,8 +320,8 @@ def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
         return Reply(text, usage=Usage(prompt_tokens=10, completion_tokens=request.repeat), model="m-2024")
 
     verdict = load("groundedness", model=model, repeats=3).judge(CASE)
-    said = [(vote.score, vote.passed, vote.reply, vote.model) for vote in verdict.votes]
-    assert said == [(1, True, tag(5), "m-2024"), (0, False, tag(1), "m-2024"), (1, True, tag(5), "m-2024")]
+    votes = [(vote.score, vote.passed, vote.reply, vote.model) for vote in verdict.votes]
+    assert votes == [(1, True, tag(5), "m-2024"), (0, False, tag(1), "m-2024"), (1, True, tag(5), "m-2024")]
     assert [vote.prompt for vote in verdict.votes] == [verdict.prompt] * 3
     assert (verdict.usage, verdict.attempts) == (Usage(prompt_tokens=30, completion_tokens=3), 3)
     assert (verdict.model, verdict.reply, verdict.reason) == ("m-2024", tag(5), "reason 5")
@@ -231,7 +330,7 @@ def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
 
 def test_no_majority_is_an_error_with_the_counts_and_the_votes() -> None:
     with pytest.raises(PanelError, match=r"half of the 4 votes: 1 failed, 2 passed, 1 server") as raised:
-        of(5, 1, 5, E).judge(CASE)
+        panel_of(5, 1, 5, E).judge(CASE)
     verdict = raised.value.verdict
     assert verdict
     assert (verdict.status, verdict.score, len(verdict.votes)) == ("error", None, 4)
@@ -239,26 +338,26 @@ def test_no_majority_is_an_error_with_the_counts_and_the_votes() -> None:
 
 def test_case_that_no_judge_can_read_raises_the_judges_own_error() -> None:
     with pytest.raises(CaseError, match="missing_field") as raised:
-        of(5, 5).judge({"response": "r", "context": "c"})
+        panel_of(5, 5).judge({"response": "r", "context": "c"})
     verdict = raised.value.verdict
     assert verdict
     assert (verdict.attempts, verdict.agreement, len(verdict.votes)) == (0, None, 1)
 
 
 def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None:
-    seen: list[str] = []
+    names: list[str] = []
 
-    def traced(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
-        seen.append(step.name.removeprefix("groundjudge."))
+    def note_step(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
+        names.append(step.name.removeprefix("groundjudge."))
         return run_untraced(step)
 
-    of(5, 5).judge(CASE, traced)
-    assert seen == [*("vote 1", "ask", "call", "read"), *("vote 2", "ask", "call", "read")]
+    panel_of(5, 5).judge(CASE, note_step)
+    assert names == [*("vote 1", "ask", "call", "read"), *("vote 2", "ask", "call", "read")]
 
 
 @pytest.mark.parametrize("name", ["passage_quality", "statement_groundedness"])
 def test_panel_has_the_named_scores_of_its_judges(name: str) -> None:
-    verdict, judge = voted(name, (5, 4), (5, 3), (5, 5)), load(name, model="offline")
+    verdict, judge = verdict_of_votes(name, (5, 4), (5, 3), (5, 5)), load(name, model="offline")
     group = load(name, model="offline", repeats=3)
     assert (group.score_names, group.scores(verdict)) == (judge.score_names, judge.scores(verdict))
 
@@ -279,12 +378,30 @@ def test_repeats_ask_at_ones_own_temperature_or_above_0_and_with_other_seeds() -
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"repeats": 1}, "repeats must be 2 or more, not 1"),
-        ({"repeats": 2, "rule": "mode"}, "rule must be one of 'mean', 'median', 'min', not 'mode'"),
-        ({"repeats": 2, "stop": "early"}, "stop must be one of 'decided', 'never', not 'early'"),
-        ({"repeat": 3}, "unknown option 'repeat', did you mean 'repeats'"),
-        ({"rule": "mean"}, "rule: only a judge that votes has them: pass `repeats` too"),
-        ({"repeats": 2, "parameters": {"temperature": 0.0}}, "temperature: 0 would repeat one reply"),
+        pytest.param({"repeats": 1}, "repeats must be 2 or more, not 1", id="one repeat"),
+        pytest.param(
+            {"repeats": 2, "rule": "mode"},
+            "rule must be one of 'mean', 'median', 'min', not 'mode'",
+            id="unknown rule",
+        ),
+        pytest.param(
+            {"repeats": 2, "stop": "early"},
+            "stop must be one of 'decided', 'never', not 'early'",
+            id="unknown stop",
+        ),
+        pytest.param(
+            {"repeat": 3}, "unknown option 'repeat', did you mean 'repeats'", id="name with a typing error"
+        ),
+        pytest.param(
+            {"rule": "mean"},
+            "rule: only a judge that votes has them: pass `repeats` too",
+            id="rule without votes",
+        ),
+        pytest.param(
+            {"repeats": 2, "parameters": {"temperature": 0.0}},
+            "temperature: 0 would repeat one reply",
+            id="temperature 0",
+        ),
     ],
 )
 def test_bad_option_of_a_panel_is_refused(options: dict[str, Any], message: str) -> None:
@@ -298,10 +415,14 @@ OFTEN = voter(5, parameters={"temperature": 0})
 @pytest.mark.parametrize(
     ("judges", "message"),
     [
-        ([voter(5)], "two judges or more, not 1"),
-        ([voter(5), load("confidence_grounding", model="offline")], r"not on several: groundedness 1\.\.5"),
-        ([of(5, 5), voter(5)], "must be judges, not Panel"),
-        ([OFTEN, OFTEN], "listed twice at temperature 0"),
+        pytest.param([voter(5)], "two judges or more, not 1", id="one judge"),
+        pytest.param(
+            [voter(5), load("confidence_grounding", model="offline")],
+            r"not on several: groundedness 1\.\.5",
+            id="judges of different scales",
+        ),
+        pytest.param([panel_of(5, 5), voter(5)], "must be judges, not Panel", id="panel in a panel"),
+        pytest.param([OFTEN, OFTEN], "listed twice at temperature 0", id="the same judge at temperature 0"),
     ],
 )
 def test_judges_that_make_no_panel_are_refused(judges: list[Any], message: str) -> None:
@@ -311,7 +432,7 @@ def test_judges_that_make_no_panel_are_refused(judges: list[Any], message: str) 
 
 def test_judge_listed_twice_is_asked_twice() -> None:
     group = panel([voter(5, 1, 5, parameters={"temperature": 1})] * 3)
-    assert [each.repeat for each in group.judges] == [0, 1, 2]
+    assert [judge.repeat for judge in group.judges] == [0, 1, 2]
     assert outcome(group.judge(CASE)) is True
 
 
@@ -342,7 +463,8 @@ def test_identity_depends_on_all_that_decides() -> None:
 def test_cache_keeps_the_replies_of_repeats_apart(tmp_path: Path) -> None:
     model = NamedModel(tag(5), tag(1), tag(5))
     judges = [load("groundedness", model=CachedModel(model, tmp_path / "c"), repeats=3) for _ in "12"]
-    assert [[vote.score for vote in judge.judge(CASE).votes] for judge in judges] == [[1, 0, 1]] * 2
+    for judge in judges:
+        assert [vote.score for vote in judge.judge(CASE).votes] == [1, 0, 1]
     assert len(model.asked) == 3
 
 
@@ -351,13 +473,13 @@ def rows(n: int) -> list[Case]:
 
 
 def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:
-    verdicts = list(run(of(5, 1, 5), rows(4), concurrency=1))
+    verdicts = list(run(panel_of(5, 1, 5), rows(4), concurrency=1))
     assert [verdict.passed for verdict in verdicts] == [True] * 4
-    (found,) = summarise(verdicts)
-    assert (found.n_ok, found.calls_per_row, found.split_rate) == (4, 3, 1)
-    assert found.agreement == pytest.approx(2 / 3)
-    (found,) = summarise(run(voter(5), rows(2)))
-    assert (found.calls_per_row, found.split_rate, found.agreement) == (1, None, None)
+    (summary,) = summarise(verdicts)
+    assert (summary.n_ok, summary.calls_per_row, summary.split_rate) == (4, 3, 1)
+    assert summary.agreement == pytest.approx(2 / 3)
+    (summary,) = summarise(run(voter(5), rows(2)))
+    assert (summary.calls_per_row, summary.split_rate, summary.agreement) == (1, None, None)
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "budget"])
@@ -369,7 +491,7 @@ def test_error_that_ends_a_run_ends_it_through_a_panel(code: str) -> None:
 
 @pytest.mark.parametrize("max_calls", [40, 7])
 def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int) -> None:
-    group = of(*[5] * 5, stop="never")
+    group = panel_of(*[5] * 5, stop="never")
     verdicts: list[Verdict] = []
     with pytest.raises(ModelError, match="budget"):
         verdicts.extend(run(group, rows(40), concurrency=16, max_calls=max_calls))
@@ -377,9 +499,9 @@ def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int)
 
 
 def test_options_given_to_a_panel_reach_its_judges() -> None:
-    strict = as_judge(of(4, 4), threshold=0.9)
-    assert (of(4, 4).judge(CASE).passed, strict.judge(CASE).passed) == (True, False)
+    strict = as_judge(panel_of(4, 4), threshold=0.9)
+    assert (panel_of(4, 4).judge(CASE).passed, strict.judge(CASE).passed) == (True, False)
     assert isinstance(strict, Panel)
-    assert as_judge(of(4, 4), stop="never", rule="min").identity != of(4, 4).identity
+    assert as_judge(panel_of(4, 4), stop="never", rule="min").identity != panel_of(4, 4).identity
     with pytest.raises(PromptError, match="a panel's judges vote already"):
-        as_judge(of(4, 4), repeats=3)
+        as_judge(panel_of(4, 4), repeats=3)

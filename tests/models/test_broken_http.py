@@ -16,50 +16,73 @@ BODY = json.dumps(completion(GOOD)).encode()
 SOON = 0.05
 
 
-def asked(sent: bytes, timeout: float = 60.0, *, is_kept: bool = False) -> str:
+def outcome_of(raw: bytes, timeout: float = 60.0, *, is_kept: bool = False) -> str:
     """The status of the verdict, or the code of the error, at an endpoint that sends these bytes."""
     with RawEndpoint() as endpoint:
-        endpoint.answer_with([RawReply(sent, is_kept=is_kept)])
+        endpoint.answer_with([RawReply(raw, is_kept=is_kept)])
         model = OpenAIModel("m", base_url=endpoint.url, max_retries=0, timeout=timeout)
         verdict = load("groundedness", model=model).evaluate(CASE)
     return verdict.error.code if verdict.error else verdict.status
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "raw",
     [
-        *(b"abc\r\n\r\n", b"HTTP/1.1 20 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX\x00: a\r\n\r\n"),
-        b"HTTP/1.1 103 Early\r\nContent-Length: 3\r\n\r\nabc",
-        response(200, BODY, length=b"x"),
-        response(200, BODY, [(b"Content-Encoding", b"gzip")]),
-        response(200, b"zz\r\n" + BODY, [(b"Transfer-Encoding", b"chunked")], length=b""),
-        response(200, BODY, [(b"X-Odd", b"a" * 70_000)]),
-        response(500, BODY, [(b"Content-Encoding", b"gzip")]),
+        pytest.param(b"abc\r\n\r\n", id="no status line"),
+        pytest.param(b"HTTP/1.1 20 OK\r\n\r\n", id="status of two digits"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX\x00: a\r\n\r\n", id="NUL in a header's name"),
+        pytest.param(
+            b"HTTP/1.1 103 Early\r\nContent-Length: 3\r\n\r\nabc", id="interim response with a body"
+        ),
+        pytest.param(response(200, BODY, length=b"x"), id="length that is no number"),
+        pytest.param(response(200, BODY, [(b"Content-Encoding", b"gzip")]), id="called gzip, and is not"),
+        pytest.param(
+            response(200, b"zz\r\n" + BODY, [(b"Transfer-Encoding", b"chunked")], length=b""),
+            id="chunk without a length",
+        ),
+        pytest.param(response(200, BODY, [(b"X-Odd", b"a" * 70_000)]), id="header of 70,000 bytes"),
+        pytest.param(
+            response(500, BODY, [(b"Content-Encoding", b"gzip")]), id="error that is called gzip, and is not"
+        ),
     ],
 )
-def test_what_cannot_be_parsed_is_the_endpoints_fault(sent: bytes) -> None:
-    assert asked(sent) == "server"
+def test_what_cannot_be_parsed_is_the_endpoints_fault(raw: bytes) -> None:
+    assert outcome_of(raw) == "server"
 
 
-@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\n", response(200, BODY, length=b"9000")])
-def test_a_response_that_is_cut_off_is_a_lost_connection(sent: bytes) -> None:
-    assert asked(sent) == "connection"
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", id="status line alone"),
+        pytest.param(response(200, BODY, length=b"9000"), id="part of the body"),
+    ],
+)
+def test_a_response_that_is_cut_off_is_a_lost_connection(raw: bytes) -> None:
+    assert outcome_of(raw) == "connection"
 
 
-@pytest.mark.parametrize("sent", [b"", *(b"HTTP/1.1 %d Wait\r\n\r\n" % status for status in (100, 103))])
-def test_silence_is_a_timeout_also_after_an_interim_response(sent: bytes) -> None:
-    assert asked(sent, timeout=SOON, is_kept=True) == "timeout"
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"HTTP/1.1 100 Wait\r\n\r\n", id="interim response 100"),
+        pytest.param(b"HTTP/1.1 103 Wait\r\n\r\n", id="interim response 103"),
+    ],
+)
+def test_silence_is_a_timeout_also_after_an_interim_response(raw: bytes) -> None:
+    assert outcome_of(raw, timeout=SOON, is_kept=True) == "timeout"
 
 
 @pytest.mark.parametrize("status", [200, 299])
 def test_a_completion_is_read_after_success(status: int) -> None:
-    assert asked(response(status, BODY)) == "ok"
+    assert outcome_of(response(status, BODY)) == "ok"
 
 
 @pytest.mark.parametrize("status", [300, 302, 304, 399, 404, 599])
 def test_a_completion_is_not_read_after_any_other_status(status: int) -> None:
-    assert asked(response(status, BODY)) in {"bad_request", "not_found", "server"}
+    assert outcome_of(response(status, BODY)) in {"bad_request", "not_found", "server"}
 
 
 def test_a_reply_after_an_interim_response_is_read() -> None:
-    assert asked(b"HTTP/1.1 102 Processing\r\n\r\n" + good_reply(GOOD).sent) == "ok"
+    assert outcome_of(b"HTTP/1.1 102 Processing\r\n\r\n" + good_reply(GOOD).sent) == "ok"

@@ -105,23 +105,23 @@ async def test_equal_requests_in_flight_wait_for_the_first_reply(
     path: Path, first: Reply, calls: int
 ) -> None:
     """All others are sent at once if the first reply cannot be read."""
-    asked: list[Request] = []
-    answered = asyncio.Barrier(4)
+    requests: list[Request] = []
+    all_waiting = asyncio.Barrier(4)
 
     async def answer(request: Request) -> Reply:
-        asked.append(request)
-        if len(asked) == 1:
+        requests.append(request)
+        if len(requests) == 1:
             await asyncio.sleep(0.01)
             return first
         async with asyncio.timeout(10):
-            await answered.wait()
+            await all_waiting.wait()
         return GOOD
 
     vars(answer)["identity"] = "answers that are counted"
     judge: Judge = load_one("groundedness", model=CachedModel(answer, path), max_reasks=0)
     verdicts = await asyncio.gather(*(judge.aevaluate(ROW) for _ in range(5)))
     assert [verdict.score for verdict in verdicts][1:] == [1.0] * 4
-    assert len(asked) == calls
+    assert len(requests) == calls
 
 
 def test_stored_reply_that_the_rubric_cannot_read_makes_a_call(path: Path) -> None:
@@ -143,22 +143,31 @@ def test_file_contains_the_reply_as_json(path: Path) -> None:
     judge_on(NamedModel(GOOD), path).judge(ROW)
     ((_, text),) = entries(path)
     assert "größer" in text
-    rest = {"finish_reason": "stop", "model": "m-2024", "refusal": None, "tokens": None}
-    assert json.loads(text) == {"text": GOOD.text, **rest}
+    other_fields = {"finish_reason": "stop", "model": "m-2024", "refusal": None, "tokens": None}
+    assert json.loads(text) == {"text": GOOD.text, **other_fields}
 
 
 def entry_with_share(share: str) -> str:
     """An entry whose token has such a probability."""
     tokens = f'[{{"text": "YQ==", "candidates": [["YQ==", {share}]]}}]'
-    rest = '"finish_reason": null, "model": null, "refusal": null'
-    return f'{{"text": "<S2>1</S2>", {rest}, "tokens": {tokens}}}'
+    other_fields = '"finish_reason": null, "model": null, "refusal": null'
+    return f'{{"text": "<S2>1</S2>", {other_fields}, "tokens": {tokens}}}'
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        *("", "[]", '{"text": 1}', '{"text": "<S2>5</S2>"}', b"\xff", "[" * 100_000),
-        *(entry_with_share(share) for share in ("9" * 400, "NaN", "-1", "1.5", '"0.5"')),
+        pytest.param("", id="empty"),
+        pytest.param("[]", id="list"),
+        pytest.param('{"text": 1}', id="text that is a number"),
+        pytest.param('{"text": "<S2>5</S2>"}', id="fields missing"),
+        pytest.param(b"\xff", id="no UTF-8"),
+        pytest.param("[" * 100_000, id="too deep"),
+        pytest.param(entry_with_share("9" * 400), id="probability of 400 digits"),
+        pytest.param(entry_with_share("NaN"), id="probability that is no number"),
+        pytest.param(entry_with_share("-1"), id="negative probability"),
+        pytest.param(entry_with_share("1.5"), id="probability above 1"),
+        pytest.param(entry_with_share('"0.5"'), id="probability as a text"),
     ],
 )
 def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path, entry: str | bytes) -> None:
@@ -181,8 +190,12 @@ CRASH = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 def make_database(path: Path, *statements: str) -> None:
     """Make a database; Python code among the statements is run as it is, with `file`."""
     begin = f"import sqlite3; file = sqlite3.connect({str(path)!r}, isolation_level=None)"
-    lines = [f"file.execute({each!r})" if each.split()[0].isupper() else each for each in statements]
-    program = "\n".join([begin, *lines, "file.close()"])
+    lines = [begin]
+    for statement in statements:
+        is_sql = statement.split()[0].isupper()
+        lines.append(f"file.execute({statement!r})" if is_sql else statement)
+    lines.append("file.close()")
+    program = "\n".join(lines)
     subprocess.run([sys.executable, "-c", program], check=CRASH not in statements)  # noqa: S603  this very Python
 
 
@@ -202,7 +215,13 @@ def bytes_in(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 @pytest.mark.parametrize(
-    "content", [b"x", b"{}\n" * 2000, b"SQLite format 3\0", b"SQLite format 3\0" + b"\xff" * 5000]
+    "content",
+    [
+        pytest.param(b"x", id="one byte"),
+        pytest.param(b"{}\n" * 2000, id="lines of JSON"),
+        pytest.param(b"SQLite format 3\0", id="the beginning of a database"),
+        pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="a database's beginning before other bytes"),
+    ],
 )
 def test_a_file_that_is_no_database_is_refused_and_unchanged(path: Path, content: bytes) -> None:
     path.write_bytes(content)
@@ -245,16 +264,26 @@ def test_the_database_of_another_application_is_refused_and_unchanged(
 @pytest.mark.parametrize(
     "statements",
     [
-        *([], [OURS], [WAL], [WAL, OURS, CRASH], [WAL, OURS, KEPT, CRASH], [OURS, KEPT, "VACUUM"]),
-        *(["BEGIN", OURS, CRASH], [OURS, "BEGIN", "INSERT INTO replies VALUES ('lost', 'r')", CRASH]),
+        pytest.param([], id="empty file"),
+        pytest.param([OURS], id="cache without an entry"),
+        pytest.param([WAL], id="empty database with a log"),
+        pytest.param([WAL, OURS, CRASH], id="cache in a log that a crash left"),
+        pytest.param([WAL, OURS, KEPT, CRASH], id="entry in a log that a crash left"),
+        pytest.param([OURS, KEPT, "VACUUM"], id="entry in a compacted cache"),
+        pytest.param(["BEGIN", OURS, CRASH], id="crash before the cache was made"),
+        pytest.param(
+            [OURS, "BEGIN", "INSERT INTO replies VALUES ('lost', 'r')", CRASH],
+            id="crash before the first entry was written",
+        ),
     ],
 )
 def test_a_cache_and_an_empty_file_are_taken_and_keep_their_mode(path: Path, statements: list[str]) -> None:
     make_database(path, *statements)
     for file in path.parent.iterdir():
         file.chmod(0o640)
-    with closing(CachedModel(model := NamedModel(GOOD), path)) as cached:
-        for _ in "12":
+    model = NamedModel(GOOD)
+    with closing(CachedModel(model, path)) as cached:
+        for _ in range(2):
             assert load_one("groundedness", model=cached).judge(ROW).score == 1.0
         assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o640}
     assert (len(model.asked), len(entries(path))) == (1, (KEPT in statements) + 1)
@@ -270,9 +299,9 @@ def test_a_new_cache_is_for_its_owner_alone(
     try:
         with closing(CachedModel(NamedModel(GOOD), name)) as cached:
             assert load_one("groundedness", model=cached).judge(ROW).score == 1.0
-            made = [file for file in Path().iterdir() if not file.is_symlink()]
-            assert len(made) == 3
-            assert {file.stat().st_mode & 0o777 for file in made} == {0o600}
+            files = [file for file in Path().iterdir() if not file.is_symlink()]
+            assert len(files) == 3
+            assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     finally:
         os.umask(before)
     assert len(entries(Path(name).resolve())) == 1
@@ -291,17 +320,17 @@ def test_locked_file_is_logged_and_the_model_is_asked(
 
 def test_threads_share_a_cached_model(path: Path) -> None:
     judge = judge_on(NamedModel(GOOD), path)
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
 
     def work(n: int) -> None:
-        found.extend(run(judge, [{**ROW, "response": f"At {k}."} for k in range(n, n + 20)]))
+        verdicts.extend(run(judge, [{**ROW, "response": f"At {k}."} for k in range(n, n + 20)]))
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(0, 40, 10)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 80
+    assert len(verdicts) == 80
     assert len(entries(path)) == 50
 
 
@@ -322,7 +351,7 @@ while True:
 """
 
 
-def writer(path: Path, seed: int) -> subprocess.Popen[bytes]:
+def start_writer(path: Path, seed: int) -> subprocess.Popen[bytes]:
     with path.with_name(f"{seed}.log").open("ab") as out:
         return subprocess.Popen(  # noqa: S603  this very Python
             [sys.executable, "-c", WRITER, str(path), str(seed), GOOD.text, json.dumps(ROW)],
@@ -331,26 +360,30 @@ def writer(path: Path, seed: int) -> subprocess.Popen[bytes]:
         )
 
 
-def acknowledged(folder: Path) -> set[int]:
+def received_numbers(folder: Path) -> set[int]:
     """The numbers of the replies that the writers have received."""
-    lines = [line for log in folder.glob("*.log") for line in log.read_bytes().splitlines(keepends=True)]
-    received = [line.split() for line in lines if line.endswith(b"\n")]
-    assert {score for _, score in received} <= {b"1.0"}
-    return {int(number) for number, _ in received}
+    numbers: set[int] = set()
+    for log in folder.glob("*.log"):
+        for line in log.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                number, score = line.split()
+                assert score == b"1.0"
+                numbers.add(int(number))
+    return numbers
 
 
 @pytest.mark.soak
 def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(path: Path) -> None:
-    writers = [writer(path, seed) for seed in range(3)]
+    writers = [start_writer(path, seed) for seed in range(3)]
     try:
         for seed in range(100, 105):
-            victim, end = writer(path, seed), time.monotonic() + 30
+            victim, end = start_writer(path, seed), time.monotonic() + 30
             while not path.with_name(f"{seed}.log").stat().st_size and time.monotonic() < end:
                 time.sleep(0.02)
             time.sleep(seed % 100 / 20)
             victim.send_signal(signal.SIGKILL)
             victim.wait()
-        while len(acknowledged(path.parent)) <= 100:
+        while len(received_numbers(path.parent)) <= 100:
             assert [process.poll() for process in writers] == [None] * 3
             time.sleep(0.02)
     finally:
@@ -361,7 +394,7 @@ def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(path: Path)
     assert all(alive)
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    numbers = acknowledged(path.parent)
+    numbers = received_numbers(path.parent)
     model = NamedModel("none")
     judge = judge_on(model, path, max_reasks=0)
     assert {judge.judge({**ROW, "response": f"At {number}."}).score for number in numbers} == {1.0}

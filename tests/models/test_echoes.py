@@ -71,18 +71,18 @@ def echoes_of(key: str, *, forms_apart: bool) -> Iterator[tuple[str, Answer]]:
             yield f"{echo}, {form}", make_answer(text)
 
 
-def all_that_is_shown(judge: Any) -> str:
+def outputs_of(judge: Any) -> str:
     """The verdict on a row, and the error with its traceback, in all their forms."""
-    shown: list[object] = []
+    outputs: list[object] = []
     verdict: Verdict | None
     try:
         verdict = judge.judge(ROW)
     except GroundjudgeError as error:
         verdict = error.verdict
-        shown += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
+        outputs += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
     assert verdict
-    shown += [verdict.model_dump_json(), verdict, verdict.explanation]
-    return "\n".join(map(str, shown))
+    outputs += [verdict.model_dump_json(), verdict, verdict.explanation]
+    return "\n".join(map(str, outputs))
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,16 @@ def test_no_echo_of_a_key_is_shown(
         model = PLACES[place].make(server.url)
         judge = load("groundedness", model=model, max_reasks=0)
         for key in planted:
-            for name, answer in echoes_of(key, forms_apart=forms_apart):
+            for echo, answer in echoes_of(key, forms_apart=forms_apart):
                 answers.append(answer)
                 caplog.clear()
-                shown = [all_that_is_shown(judge)]
+                outputs = [outputs_of(judge)]
                 for record in caplog.records:
                     if record.name == "groundjudge":
-                        shown.append(record.getMessage())
-                leaks_of_echo = leaks_in("\n".join(shown), planted)
+                        outputs.append(record.getMessage())
+                leaks_of_echo = leaks_in("\n".join(outputs), planted)
                 if leaks_of_echo:
-                    leaks[name] = leaks_of_echo
+                    leaks[echo] = leaks_of_echo
         close(model)
     assert len(server.requests) >= len(answers)
     assert not leaks

@@ -106,28 +106,31 @@ def test_wrap_openai_traces_each_call_and_error_in_every_loop(kind: Any) -> None
         shared_loop().run(close, model_of_sync_callers)
         runs = langsmith.of_project("p")
     assert len(runs) == len(server.requests) == 13
-    assert ["bad key" in traced["error"] for traced in runs if traced.get("error")] == [True]
-    for traced in (each for each in runs if not each.get("error")):
-        assert (traced["name"], traced["run_type"]) == ("ChatOpenAI", "llm")
-        assert (traced["inputs"]["messages"], traced["inputs"]["model"]) == (MESSAGES, "m")
-        assert traced["outputs"]["choices"][0]["message"]["content"] == "fine"
-        assert traced["outputs"]["usage_metadata"]["input_tokens"] == 10
+    (failure,) = [run for run in runs if run.get("error")]
+    assert "bad key" in failure["error"]
+    for run in runs:
+        if run is failure:
+            continue
+        assert (run["name"], run["run_type"]) == ("ChatOpenAI", "llm")
+        assert (run["inputs"]["messages"], run["inputs"]["model"]) == (MESSAGES, "m")
+        assert run["outputs"]["choices"][0]["message"]["content"] == "fine"
+        assert run["outputs"]["usage_metadata"]["input_tokens"] == 10
 
 
 @pytest.mark.parametrize(("ask", "kind"), [(ask_sync, openai.OpenAI), (ask_async, openai.AsyncOpenAI)])
 def test_a_wrapper_of_the_class_sees_the_call(ask: Ask, kind: Any) -> None:
     """As OpenTelemetry's instrumentations and Langfuse wrap it."""
-    seen: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
     resource = Completions if kind is openai.OpenAI else AsyncCompletions
     inner: Any = resource.create
 
     def create(self: Any, *args: Any, **arguments: Any) -> Any:
-        seen.append(arguments)
+        calls.append(arguments)
         return inner(self, *args, **arguments)
 
     with StandIn() as server, patch.object(resource, "create", create):
         ask(OpenAIModel("m", client=kind(base_url=server.url, api_key="k")))
-    assert seen == [{"model": "m", "messages": MESSAGES, "temperature": 0, "extra_body": {"top_k": 3}}]
+    assert calls == [{"model": "m", "messages": MESSAGES, "temperature": 0, "extra_body": {"top_k": 3}}]
 
 
 # Objects that offer chat.completions.create
@@ -251,7 +254,7 @@ def test_other_objects_are_no_clients(client: Any) -> None:
         as_model((client, "m"))
 
 
-@pytest.mark.parametrize("more", [{"base_url": "http://here"}, {"api_key": "k"}])
+@pytest.mark.parametrize("more", [{"base_url": "http://here"}, {"api_key": "k"}], ids=["base_url", "api_key"])
 def test_a_client_has_its_own_endpoint_and_key(more: dict[str, Any]) -> None:
     with closing(openai.OpenAI(api_key="k")) as client, pytest.raises(ModelError, match="unknown_model"):
         OpenAIModel("m", client=client, **more)

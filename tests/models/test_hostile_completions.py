@@ -17,7 +17,7 @@ SURROGATES = st.text(st.one_of(st.characters(), st.sampled_from("\ud83d\udfff\x0
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), SURROGATES, st.just(10**5000))
 
 
-def judged(completion: Mapping[str, Any]) -> Verdict:
+def written_verdict(completion: Mapping[str, Any]) -> Verdict:
     """The verdict on a case, after it was written and read."""
     verdict = load("groundedness", model=lambda _: completion).evaluate(CASE)
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
@@ -37,18 +37,46 @@ def completion(usage: Any = None, **choice: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"model": "a\ud83d"}, {"model": "a\ufffd", "status": "ok"}),
-        ({"finish_reason": "\ud83d"}, {"status": "error"}),
-        ({"content": None, "refusal": "no\udfff"}, {"status": "error"}),
-        ({"content": GOOD.replace("all", "\ud83d")}, {"status": "ok", "reason": "\ufffd of it"}),
-        ({"usage": {"prompt_tokens": 10**5000, "completion_tokens": 1}}, {"status": "ok", "usage": None}),
-        ({"usage": {"prompt_tokens": 2**53 + 1, "completion_tokens": 1}}, {"status": "ok", "usage": None}),
-        ({"usage": {"prompt_tokens": -1, "completion_tokens": 1}}, {"status": "ok", "usage": None}),
-        ({"usage": {"prompt_tokens": float("nan")}}, {"status": "ok", "usage": None}),
+        pytest.param(
+            {"model": "a\ud83d"},
+            {"model": "a\ufffd", "status": "ok"},
+            id="half a character in the model's name",
+        ),
+        pytest.param(
+            {"finish_reason": "\ud83d"}, {"status": "error"}, id="half a character as the finish reason"
+        ),
+        pytest.param(
+            {"content": None, "refusal": "no\udfff"}, {"status": "error"}, id="half a character in a refusal"
+        ),
+        pytest.param(
+            {"content": GOOD.replace("all", "\ud83d")},
+            {"status": "ok", "reason": "\ufffd of it"},
+            id="half a character in the reason",
+        ),
+        pytest.param(
+            {"usage": {"prompt_tokens": 10**5000, "completion_tokens": 1}},
+            {"status": "ok", "usage": None},
+            id="number of tokens with 5,000 digits",
+        ),
+        pytest.param(
+            {"usage": {"prompt_tokens": 2**53 + 1, "completion_tokens": 1}},
+            {"status": "ok", "usage": None},
+            id="number of tokens that no float holds",
+        ),
+        pytest.param(
+            {"usage": {"prompt_tokens": -1, "completion_tokens": 1}},
+            {"status": "ok", "usage": None},
+            id="negative number of tokens",
+        ),
+        pytest.param(
+            {"usage": {"prompt_tokens": float("nan")}},
+            {"status": "ok", "usage": None},
+            id="tokens that are no number",
+        ),
     ],
 )
 def test_what_an_endpoint_must_not_send_harms_no_row(fields: Any, expected: Mapping[str, Any]) -> None:
-    verdict = judged(completion(**fields))
+    verdict = written_verdict(completion(**fields))
     assert {name: getattr(verdict, name) for name in expected} == expected
 
 
@@ -56,4 +84,4 @@ def test_what_an_endpoint_must_not_send_harms_no_row(fields: Any, expected: Mapp
     st.fixed_dictionaries(dict.fromkeys(("model", "finish_reason", "refusal", "content"), ANYTHING)), ANYTHING
 )
 def test_any_value_in_any_field_gives_a_verdict_that_can_be_written(fields: Any, tokens: Any) -> None:
-    judged(completion({"prompt_tokens": tokens, "completion_tokens": tokens}, **fields))
+    written_verdict(completion({"prompt_tokens": tokens, "completion_tokens": tokens}, **fields))

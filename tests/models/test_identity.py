@@ -118,7 +118,7 @@ def test_models_with_other_settings_are_told_apart(make: Make, table: list[dict[
 
 
 @pytest.mark.parametrize(
-    ("make", "one", "other"),
+    ("make", "settings", "other_settings"),
     [
         pytest.param(groq, {}, {"api_key": "k-654321"}, id="key of a chat model"),
         pytest.param(
@@ -168,10 +168,10 @@ def test_models_with_other_settings_are_told_apart(make: Make, table: list[dict[
     ],
 )
 def test_secrets_retries_and_tracing_tell_no_model_apart(
-    make: Make, one: dict[str, Any], other: dict[str, Any]
+    make: Make, settings: dict[str, Any], other_settings: dict[str, Any]
 ) -> None:
-    assert identity(make(**one)) == identity(make(**other)) != ""
-    assert not any(secret in identity(make(**one)) for secret in ("k-123456", "first", "one"))
+    assert identity(make(**settings)) == identity(make(**other_settings)) != ""
+    assert not any(secret in identity(make(**settings)) for secret in ("k-123456", "first", "one"))
 
 
 def test_headers_from_the_environment_and_settings_that_change_tell_models_apart(
@@ -267,7 +267,7 @@ WITHOUT_IDENTITY: dict[str, Callable[[int], Any]] = {
     "chat model": lambda score: OwnChat(responses=[f"<S2>{score}</S2>"]),
     "stream of replies": lambda score: GenericFakeChatModel(messages=iter([AIMessage(f"<S2>{score}</S2>")])),
     "chain": lambda score: (
-        RunnableLambda(lambda asked: asked) | FakeListChatModel(responses=[f"<S2>{score}</S2>"])
+        RunnableLambda(lambda messages: messages) | FakeListChatModel(responses=[f"<S2>{score}</S2>"])
     ),
     "client": lambda score: (Client(score), "m"),
 }
@@ -303,7 +303,7 @@ def test_settings_that_cannot_be_compared_tell_nothing(setting: object) -> None:
     [
         pytest.param(Answering, id="object"),
         pytest.param(OwnLLM, id="model of DeepEval's kind"),
-        pytest.param(lambda *own: Answering(*own).ask, id="bound method"),
+        pytest.param(lambda *options: Answering(*options).ask, id="bound method"),
     ],
 )
 def test_code_of_your_own_says_what_it_is(make: Make, tmp_path: Path) -> None:
@@ -327,5 +327,5 @@ def test_what_an_endpoint_refuses_is_learnt_once_for_all_its_models() -> None:
             load("groundedness", model=model).judge(ROW)
         load("groundedness", model=OpenAIModel("another", base_url=server.url)).judge(ROW)
         client.close()
-    sent = [(body["model"] == "m", "temperature" in body) for body in server.bodies]
-    assert sent == [(True, True), (True, False), (True, False), (False, True), (False, False)]
+    parameters_sent = [(body["model"] == "m", "temperature" in body) for body in server.bodies]
+    assert parameters_sent == [(True, True), (True, False), (True, False), (False, True), (False, False)]

@@ -66,12 +66,12 @@ def write_model(path: Path) -> None:
     writer.add_eos_token_id(2)
     writer.add_add_space_prefix(value=False)
     writer.add_chat_template("{% for message in messages %}{{ message.content }}\n{% endfor %}")
-    ones, square = numpy.ones(WIDTH, numpy.float32), numpy.zeros((WIDTH, WIDTH), numpy.float32)
+    unit_vector, square = numpy.ones(WIDTH, numpy.float32), numpy.zeros((WIDTH, WIDTH), numpy.float32)
     layer = dict.fromkeys("attn_q attn_k attn_v attn_output ffn_gate ffn_up ffn_down".split(), square)
-    for name, tensor in {**layer, "attn_norm": ones, "ffn_norm": ones}.items():
+    for name, tensor in {**layer, "attn_norm": unit_vector, "ffn_norm": unit_vector}.items():
         writer.add_tensor(f"blk.0.{name}.weight", tensor)
     writer.add_tensor("token_embd.weight", numpy.ones((len(tokens), WIDTH), numpy.float32))
-    writer.add_tensor("output_norm.weight", ones)
+    writer.add_tensor("output_norm.weight", unit_vector)
     writer.add_tensor("output.weight", output)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -116,6 +116,6 @@ def test_schema_is_honoured_when_text_could_not_be_read(url: str, tmp_path: Path
     verdict = judge_at(url, tmp_path, reply=Json(), scale=scale, weighted=weighted).judge(CASE)
     assert verdict.attempts == 2, "the first reply is free text, in which this model says Yes and No"
     assert verdict.label in scale.choices
-    found = json.loads(verdict.reply or "")
-    assert [*found] == ["reasoning", "score"]
+    reply = json.loads(verdict.reply or "")
+    assert [*reply] == ["reasoning", "score"]
     assert set(verdict.warnings) <= {"logprobs_unusable"}, "nothing in this model prefers a label"

@@ -85,7 +85,7 @@ def test_endpoint_with_fewer_candidates_leaves_the_plain_value_and_is_asked_agai
         assert_weighted(judge.judge(ROW))
 
 
-def left_out(port: int, what: str) -> str:
+def warning_of_refusal(port: int, what: str) -> str:
     return (
         f"m at 127.0.0.1:{port} {what} parameters: from now on logprobs is left out, top_logprobs is left out"
     )
@@ -117,7 +117,7 @@ def test_refused_probabilities_are_left_out_at_once_and_from_then_on(
             assert_plain(judge.judge(ROW))
     assert [names_sent(body) for body in server.bodies] == [BOTH, set(), set(), set()]
     assert server.bodies[-1]["temperature"] == 0
-    assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "refuses")]
+    assert [record.getMessage() for record in caplog.records] == [warning_of_refusal(server.port, "refuses")]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_ignored_probabilities_are_asked_for_once(logprobs: Any, caplog: pytest.
         for _ in range(3):
             assert_plain(judge.judge(ROW))
     assert [names_sent(body) for body in server.bodies] == [BOTH, set(), set()]
-    assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "ignores")]
+    assert [record.getMessage() for record in caplog.records] == [warning_of_refusal(server.port, "ignores")]
 
 
 def test_probabilities_that_the_user_asks_for_are_sent_though_ignored() -> None:
@@ -174,8 +174,8 @@ def test_cache_keeps_the_probabilities(tmp_path: Path) -> None:
         first, second = (judge_at(server, model=model).judge(ROW) for _ in "12")
         assert len(server.requests) == 1
     assert_weighted(first)
-    spent = {"usage": first.usage, "latency_s": first.latency_s}
-    assert second.model_copy(update=spent) == first
+    cost_of_first = {"usage": first.usage, "latency_s": first.latency_s}
+    assert second.model_copy(update=cost_of_first) == first
 
 
 class Settings(BaseChatModel):

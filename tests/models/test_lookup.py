@@ -15,7 +15,7 @@ from groundjudge.models.loop_thread import shared_loop
 
 
 @pytest.mark.parametrize(
-    ("name", "sent"),
+    ("name", "name_at_endpoint"),
     [
         ("gpt-6-luna", "gpt-6-luna"),
         ("ft:gpt-oss:org::id", "ft:gpt-oss:org::id"),
@@ -27,9 +27,9 @@ from groundjudge.models.loop_thread import shared_loop
         ("anthropic:", "anthropic:"),
     ],
 )
-def test_names_that_go_to_the_endpoint(name: str, sent: str) -> None:
+def test_names_that_go_to_the_endpoint(name: str, name_at_endpoint: str) -> None:
     model = as_model(name)
-    assert (type(model).__name__, model.name) == ("OpenAIModel", sent)
+    assert (type(model).__name__, model.name) == ("OpenAIModel", name_at_endpoint)
 
 
 @pytest.mark.parametrize(

@@ -40,17 +40,17 @@ class Seeing:
 
 
 def test_a_model_sees_the_callers_context_variables_in_the_loop_thread_or_in_a_thread_of_its_own() -> None:
-    model, seen = Seeing(), list[tuple[str, str]]()
+    model, calls = Seeing(), list[tuple[str, str]]()
 
     def function(_: Request) -> str:
-        seen.append((TRACE.get(), threading.current_thread().name))
+        calls.append((TRACE.get(), threading.current_thread().name))
         return GOOD
 
     TRACE.set("mine")
     assert load("groundedness", model=model).judge(ROW).score == 1.0
     assert model.seen == [("mine", "groundjudge loop")]
     load("groundedness", model=function).judge(ROW)
-    ((trace, thread),) = seen
+    ((trace, thread),) = calls
     assert trace == "mine"
     assert thread not in {"groundjudge loop", threading.current_thread().name}
 
@@ -59,15 +59,15 @@ async def test_what_is_set_around_a_step_is_seen_by_its_model_and_all_else_is_in
     model, before, threads = Seeing(), TRACE.get(), set[threading.Thread]()
 
     @contextmanager
-    def traced(step: Step) -> Generator[Callable[[Any], object]]:
+    def trace_step(step: Step) -> Generator[Callable[[Any], object]]:
         threads.add(threading.current_thread())
         token = TRACE.set(step.name)
         yield lambda _: None
         TRACE.reset(token)
 
     judge: Judge = load("groundedness", model=model)
-    judge.judge(ROW, traced)
-    await judge.ajudge(ROW, traced)
+    judge.judge(ROW, trace_step)
+    await judge.ajudge(ROW, trace_step)
     assert [trace for trace, _ in model.seen] == ["groundjudge.call"] * 2
     assert (TRACE.get(), threads) == (before, {threading.current_thread()})
 
@@ -105,11 +105,14 @@ def test_threads_share_one_loop_thread_and_wait_together() -> None:
 
     judge = load("groundedness", model=answer)
     with ThreadPoolExecutor(16) as threads:
-        assert [each.score for each in threads.map(judge.judge, [ROW] * 16)] == [1.0] * 16
-    assert [each.name for each in threading.enumerate()].count("groundjudge loop") == 1
+        verdicts = list(threads.map(judge.judge, [ROW] * 16))
+    assert [verdict.score for verdict in verdicts] == [1.0] * 16
+    assert [thread.name for thread in threading.enumerate()].count("groundjudge loop") == 1
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt()], ids=["SystemExit", "KeyboardInterrupt"]
+)
 def test_an_error_that_ends_a_loop_reaches_the_caller_and_the_loop_lives_on(error: BaseException) -> None:
     async def fails() -> None:
         raise error
@@ -158,5 +161,5 @@ from command_line import ROW
 print(load("groundedness", model=OpenAIModel("m", base_url=sys.argv[1])).judge(ROW).score)
 """
     with StandIn([GOOD]) as server:
-        done = run_program(program, server.url)
-    assert done == (0, "1.0\n", "")
+        result = run_program(program, server.url)
+    assert result == (0, "1.0\n", "")

@@ -30,7 +30,7 @@ KEY = "live-4f9a81c2d7"
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "redacted"),
     [
         pytest.param(
             "Incorrect API key provided: sk-proj-1234567890",
@@ -71,11 +71,11 @@ KEY = "live-4f9a81c2d7"
         ),
     ],
 )
-def test_what_looks_like_a_secret_is_replaced(text: str, shown: str) -> None:
-    assert redact(text) == shown
+def test_what_looks_like_a_secret_is_replaced(text: str, redacted: str) -> None:
+    assert redact(text) == redacted
 
 
-def own(url: str) -> Any:
+def library_model(url: str) -> Any:
     return OpenAIModel("m", base_url=url.replace("://", "://user:s3cret-pw@"), api_key=KEY)
 
 
@@ -91,14 +91,14 @@ def function(_: str) -> Any:
     return fails
 
 
-@pytest.mark.parametrize("make", [own, client_of_openai, function])
+@pytest.mark.parametrize("make", [library_model, client_of_openai, function])
 def test_an_error_repeats_no_key_and_no_password(make: Any) -> None:
     echo = Status(401, f"Unknown key {KEY}; you sent Authorization: Bearer {KEY} as user:s3cret-pw@host")
     with StandIn([echo]) as server, pytest.raises(ModelError) as raised:
         load("groundedness", model=make(server.url)).judge(ROW)
-    shown = f"{raised.value!r} {raised.value.verdict!r} {raised.value.verdict and raised.value.verdict.error}"
-    assert KEY not in shown
-    assert "s3cret-pw" not in shown
+    forms = f"{raised.value!r} {raised.value.verdict!r} {raised.value.verdict and raised.value.verdict.error}"
+    assert KEY not in forms
+    assert "s3cret-pw" not in forms
 
 
 SECRET = 'live/4f9a"81c2é+qx'  # noqa: S105  no real one
@@ -120,12 +120,12 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_known_secret_is_replaced_in_every_form(form: str) -> None:
-    shown = redact(f"you sent {form}, which is wrong", [SECRET])
-    assert REDACTED in shown
-    assert shown.startswith("you sent ")
-    assert shown.endswith("which is wrong")
+    redacted = redact(f"you sent {form}, which is wrong", [SECRET])
+    assert REDACTED in redacted
+    assert redacted.startswith("you sent ")
+    assert redacted.endswith("which is wrong")
     pieces = {form[at : at + 8] for at in range(3, max(len(form) - 10, 4))}
-    assert not [piece for piece in pieces if piece in shown]
+    assert not [piece for piece in pieces if piece in redacted]
 
 
 @pytest.mark.parametrize("text", ["the required field is missing", "wait...then", "a/b@c"])
@@ -140,24 +140,24 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(
     character: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = f"{KEY}{character}{KEY[::-1]}"
-    given: dict[str, Callable[[], object]] = {
+    makers: dict[str, Callable[[], object]] = {
         "the api_key that was passed": lambda: OpenAIModel("m", base_url="http://127.0.0.1:9", api_key=key),
         "OPENAI_API_KEY": lambda: OpenAIModel("m", base_url="http://127.0.0.1:9"),
         "the client's api_key": lambda: (openai.OpenAI(base_url="http://127.0.0.1:9", api_key=key), "m"),
         "ANTHROPIC_API_KEY": lambda: AnthropicBatches(anthropic.Anthropic(api_key=key)),
     }
     monkeypatch.setenv("OPENAI_API_KEY", key.replace("\x00", "\x01"))
-    for origin, make in given.items():
+    for origin, make in makers.items():
         with pytest.raises(ModelError) as raised:
             load("groundedness", model=cast("Any", make())).judge(ROW)
         assert str(raised.value).startswith(f"no_endpoint: {origin} cannot be the key for ")
         assert KEY not in "".join(format_exception(raised.value))
 
 
-@pytest.mark.parametrize("given", [f"{KEY}\n", f" {KEY}\r\n"])
-def test_a_line_break_around_a_key_is_dropped(given: str) -> None:
+@pytest.mark.parametrize("key", [f"{KEY}\n", f" {KEY}\r\n"])
+def test_a_line_break_around_a_key_is_dropped(key: str) -> None:
     with StandIn([GOOD]) as server:
-        load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=given)).judge(ROW)
+        load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=key)).judge(ROW)
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
@@ -170,8 +170,8 @@ def test_user_and_password_of_a_url_are_sent_as_such_by_both_clients(password: s
         assert load("groundedness", model=model).judge(ROW).score == 1
         with model.client() as client:
             client.chat.completions.create(model="m", messages=[])
-    sent = f"Basic {base64.b64encode(f'me:{password}'.encode()).decode()}"
-    assert [seen.headers["Authorization"] for seen in server.requests] == [sent, sent]
+    authorization = f"Basic {base64.b64encode(f'me:{password}'.encode()).decode()}"
+    assert [request.headers["Authorization"] for request in server.requests] == [authorization, authorization]
     assert model.endpoint == redact(url)
     assert not {part for part in (password, quote(password)) if part in model.identity}
 
@@ -214,8 +214,8 @@ def test_an_error_of_a_models_own_is_copied_without_the_key(monkeypatch: pytest.
 
 
 def test_a_reply_keeps_what_the_case_itself_shows() -> None:
-    said = f"<S0>t</S0><S1>It says {KEY}</S1><S2>5</S2>"
-    with StandIn([said]) as server:
+    reply = f"<S0>t</S0><S1>It says {KEY}</S1><S2>5</S2>"
+    with StandIn([reply]) as server:
         judge = load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=KEY))
         assert judge.judge({**ROW, "context": f"The key is {KEY}."}).reason == f"It says {KEY}"
         assert judge.judge(ROW).reason == "It says [redacted]"
@@ -225,5 +225,7 @@ def test_no_other_file_makes_a_model_error() -> None:
     """What an endpoint says would not be cleaned there; the lexical baseline asks none."""
     source = Path(groundjudge.__file__).parent
     files = [*source.rglob("*.py"), *(source / "adapters").glob("*.py")]
-    made = {path.name for path in files if re.search(r"(?<!class )\bModelError\(", path.read_text())}
-    assert made == {"answer.py", "model.py"}
+    files_that_raise = {
+        path.name for path in files if re.search(r"(?<!class )\bModelError\(", path.read_text())
+    }
+    assert files_that_raise == {"answer.py", "model.py"}

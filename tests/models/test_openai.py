@@ -38,14 +38,14 @@ def request(text: str = "grüße", **parameters: Any) -> Request:
     return Request(({"role": "user", "content": text},), parameters, rubric, Case())
 
 
-def ask(model: OpenAIModel, asked: Request | None = None) -> Reply:
+def ask(model: OpenAIModel, question: Request | None = None) -> Reply:
     """The reply, in an event loop of its own."""
-    return asyncio.run(model.acomplete(asked or request()))
+    return asyncio.run(model.acomplete(question or request()))
 
 
-def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
+def ask_sync(model: OpenAIModel, question: Request | None = None) -> Reply:
     """The reply, as synchronous callers get it."""
-    return shared_loop().run(model.acomplete, asked or request())
+    return shared_loop().run(model.acomplete, question or request())
 
 
 def model_at(server: StandIn, **options: Any) -> OpenAIModel:
@@ -246,7 +246,7 @@ TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("retry_after", "seconds"),
     [
         pytest.param(300, 300, id="seconds"),
         pytest.param(TOMORROW, 86_400, id="date"),
@@ -255,8 +255,8 @@ TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
         pytest.param("soon", None, id="word"),
     ],
 )
-def test_retry_after_is_seconds_or_a_date_and_ignored_if_meaningless(said: Any, seconds: Any) -> None:
-    with StandIn([Status(429, retry_after=said)]) as server:
+def test_retry_after_is_seconds_or_a_date_and_ignored_if_meaningless(retry_after: Any, seconds: Any) -> None:
+    with StandIn([Status(429, retry_after=retry_after)]) as server:
         error = error_of(model_at(server, max_retries=0))
     assert error.retry_after == (pytest.approx(seconds, rel=0.05) if seconds else seconds)
 
@@ -285,7 +285,7 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
 
 
 @pytest.mark.parametrize(
-    ("refusals", "sent"),
+    ("refusals", "sent_parameters"),
     [
         pytest.param([refuses("temperature")], {"top_p": 1, "max_tokens": 100}, id="temperature"),
         pytest.param(
@@ -317,20 +317,20 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
         pytest.param([NO_FORMAT], PARAMETERS, id="type of response_format"),
     ],
 )
-def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[str, Any]) -> None:
+def test_refused_parameter_is_learned_once(refusals: list[Answer], sent_parameters: dict[str, Any]) -> None:
     parameters = dict(PARAMETERS)
-    if sent is PARAMETERS:  # what is refused is none of these
+    if sent_parameters is PARAMETERS:  # what is refused is none of these
         parameters["response_format"] = {"type": "json_object"}
-    asked = request(**parameters)
+    request_with_all = request(**parameters)
     for number in range(3):
         with StandIn([*refusals, "fine"]) as server, each_model(server) as models:
-            ask_sync(models[number], asked)
+            ask_sync(models[number], request_with_all)
             assert len(server.requests) == len(refusals) + 1
-            ask_sync(models[number], asked)
+            ask_sync(models[number], request_with_all)
             assert len(server.requests) == len(refusals) + 2
         first, *_, last = server.bodies
-        assert first == {"model": "m", "messages": MESSAGES, **asked.parameters}
-        assert last == {"model": "m", "messages": MESSAGES, **sent}
+        assert first == {"model": "m", "messages": MESSAGES, **request_with_all.parameters}
+        assert last == {"model": "m", "messages": MESSAGES, **sent_parameters}
 
 
 @pytest.mark.parametrize(
@@ -450,18 +450,20 @@ def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> N
             shared_loop().run(model._callers_client.close)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     assert [reply.text for reply in replies] == ["fine"] * 4
     assert len(server.requests) == 5
-    for seen in server.requests:
-        assert seen.path == ("/openai/deployments/m/chat/completions" if azure else "/v1/chat/completions")
-        assert seen.query == ({"api-version": "2025-01-01"} if azure else {})
-        assert seen.headers["api-key" if azure else "Authorization"] == ("k" if azure else "Bearer k")
+    for received in server.requests:
+        assert received.path == (
+            "/openai/deployments/m/chat/completions" if azure else "/v1/chat/completions"
+        )
+        assert received.query == ({"api-version": "2025-01-01"} if azure else {})
+        assert received.headers["api-key" if azure else "Authorization"] == ("k" if azure else "Bearer k")
 
 
 async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
     with StandIn() as server:
         hooked: list[object] = []
 
-        async def hook(sent: object) -> None:
-            hooked.append(sent)
+        async def hook(http_request: object) -> None:
+            hooked.append(http_request)
 
         transport = openai.DefaultAsyncHttpxClient(event_hooks={"request": [hook]})
         async with openai.AsyncOpenAI(base_url=server.url, api_key="k", http_client=transport) as client:
@@ -563,8 +565,8 @@ def test_many_loops_in_many_threads_get_their_own_replies() -> None:
         model = model_at(server)
 
         def work(number: int) -> tuple[str, str]:
-            asked = request(str(number))
-            return ask_sync(model, asked).text, ask(model, asked).text
+            own_request = request(str(number))
+            return ask_sync(model, own_request).text, ask(model, own_request).text
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]

@@ -21,12 +21,15 @@ def request(query: str = "q") -> Request:
 
 async def test_reply_is_shared_once() -> None:
     model = ScriptedModel("a", "b", "c")
-    one, other = share_calls(model)
-    order = [(one, "q"), (other, "q"), (other, "q"), (one, "q"), (one, "x"), (one, "y")]
-    replies = [(await each.acomplete(request(query))).text for each, query in order]
+    first, second = share_calls(model)
+    order = [(first, "q"), (second, "q"), (second, "q"), (first, "q"), (first, "x"), (first, "y")]
+    replies: list[str] = []
+    for shared, query in order:
+        reply = await shared.acomplete(request(query))
+        replies.append(reply.text)
     assert replies == ["a", "a", "b", "b", "c", "c"]
     assert len(model.asked) == 4
-    assert one.name == other.name == "scripted"
+    assert first.name == second.name == "scripted"
 
 
 class Gated(ScriptedModel):
@@ -43,37 +46,37 @@ class Gated(ScriptedModel):
 
 async def test_a_call_goes_on_when_one_of_those_who_wait_for_it_is_cancelled() -> None:
     model = Gated("a")
-    one, other = share_calls(model)
-    asking = [asyncio.create_task(each.acomplete(request())) for each in (one, other, one, other)]
+    first, second = share_calls(model)
+    tasks = [asyncio.create_task(shared.acomplete(request())) for shared in (first, second, first, second)]
     await asyncio.sleep(0)
-    asking[0].cancel()
-    asking[3].cancel()
+    tasks[0].cancel()
+    tasks[3].cancel()
     await asyncio.sleep(0)
     model.gate.set()
-    cancelled, waiter, answered, cancelled_waiter = await asyncio.gather(*asking, return_exceptions=True)
-    assert isinstance(cancelled, asyncio.CancelledError)
-    assert isinstance(cancelled_waiter, asyncio.CancelledError)
-    assert waiter == answered == Reply("a")
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(outcomes[0], asyncio.CancelledError)
+    assert isinstance(outcomes[3], asyncio.CancelledError)
+    assert outcomes[1] == outcomes[2] == Reply("a")
     assert len(model.asked) == 2
 
 
 async def test_a_call_in_another_loop_is_not_waited_for() -> None:
     """A synchronous call blocks this loop, and so the call that it would wait for."""
     model = Gated("a")
-    one, other = share_calls(model)
-    first = asyncio.create_task(one.acomplete(request()))
+    first, second = share_calls(model)
+    task = asyncio.create_task(first.acomplete(request()))
     await asyncio.sleep(0)
     model.gate.set()
-    assert not first.done()
-    assert shared_loop().run(other.acomplete, request()).text == (await first).text == "a"
+    assert not task.done()
+    assert shared_loop().run(second.acomplete, request()).text == (await task).text == "a"
     assert len(model.asked) == 2
 
 
 async def test_oldest_unshared_call_is_dropped() -> None:
     model = ScriptedModel("a")
-    one, other = share_calls(model)
+    first, second = share_calls(model)
     for number in range(MOST_CALLS + 1):
-        await one.acomplete(request(str(number)))
-    assert len(one.calls) == MOST_CALLS
-    await other.acomplete(request("0"))
+        await first.acomplete(request(str(number)))
+    assert len(first.calls) == MOST_CALLS
+    await second.acomplete(request("0"))
     assert len(model.asked) == MOST_CALLS + 2

@@ -81,18 +81,22 @@ def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expecte
 
 @pytest.mark.parametrize("structured", ["reask", "always", "never"])
 @pytest.mark.parametrize(
-    "own",
+    "response_format",
     [
         pytest.param({"type": "json_object"}, id="any JSON"),
         pytest.param({"type": "json_schema", "json_schema": {"name": "o"}}, id="schema"),
     ],
 )
-def test_response_format_of_the_users_own_is_not_touched(structured: Any, own: dict[str, Any]) -> None:
+def test_response_format_of_the_users_own_is_not_touched(
+    structured: Any, response_format: dict[str, Any]
+) -> None:
     with StandIn([PROSE]) as server:
-        judge = judge_at(server, parameters={"response_format": own}, structured=structured, max_reasks=3)
+        judge = judge_at(
+            server, parameters={"response_format": response_format}, structured=structured, max_reasks=3
+        )
         with pytest.raises(ReplyError):
             judge.judge(ROW)
-    assert [body["response_format"] for body in server.bodies] == [own] * 4
+    assert [body["response_format"] for body in server.bodies] == [response_format] * 4
 
 
 def test_unknown_way_is_refused() -> None:
@@ -120,7 +124,7 @@ REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
 
 
 @pytest.mark.parametrize(
-    ("refusals", "expected", "told"),
+    ("refusals", "expected", "change"),
     [
         pytest.param({SCHEMA: NO_SCHEMA}, REFUSED_SCHEMA, "sent as json_object", id="schema refused"),
         pytest.param(
@@ -147,15 +151,15 @@ REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
     ],
 )
 def test_refused_response_format_is_loosened_in_the_same_reask(
-    refusals: Mapping[str, Status], expected: list[str | None], told: str, caplog: pytest.LogCaptureFixture
+    refusals: Mapping[str, Status], expected: list[str | None], change: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with StandIn(refusing_after_prose(refusals)) as server, caplog.at_level(logging.WARNING, "groundjudge"):
         judge = judge_at(server)
         verdicts = [judge.judge(ROW) for _ in range(2)]
     assert kinds(server.bodies) == expected, "what the endpoint refuses is remembered"
-    spent = Usage(prompt_tokens=20, completion_tokens=10)
-    assert [(verdict.score, verdict.attempts, verdict.usage) for verdict in verdicts] == [(0.5, 2, spent)] * 2
-    assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [told]
+    usage = Usage(prompt_tokens=20, completion_tokens=10)
+    assert [(verdict.score, verdict.attempts, verdict.usage) for verdict in verdicts] == [(0.5, 2, usage)] * 2
+    assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [change]
 
 
 def test_refused_parameter_beside_the_schema_is_left_out_alone() -> None:
@@ -217,25 +221,25 @@ def test_reply_that_can_be_read_is_a_success_whatever_its_shape() -> None:
 
 
 async def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
-    asked = load_rubric("confidence_grounding", structured="always").ask(ROW)
-    known: dict[str, str] = {}
-    sent: list[Mapping[str, Any]] = []
+    request = load_rubric("confidence_grounding", structured="always").ask(ROW)
+    changes: dict[str, str] = {}
+    parameters_sent: list[Mapping[str, Any]] = []
     may_answer = asyncio.Event()
 
     async def send(parameters: Mapping[str, Any]) -> Reply:
-        sent.append(parameters)
-        if len(sent) == 1:
+        parameters_sent.append(parameters)
+        if len(parameters_sent) == 1:
             await may_answer.wait()
         return Reply(PROSE)
 
-    late = asyncio.create_task(negotiate(asked, known, "m", send))
+    late = asyncio.create_task(negotiate(request, changes, "m", send))
     await asyncio.sleep(0)
     for _ in range(2):
-        await negotiate(asked, known, "m", send)
+        await negotiate(request, changes, "m", send)
     may_answer.set()
     await late
-    await negotiate(asked, known, "m", send)
-    assert kinds(sent) == [SCHEMA, SCHEMA, OBJECT, None]
+    await negotiate(request, changes, "m", send)
+    assert kinds(parameters_sent) == [SCHEMA, SCHEMA, OBJECT, None]
 
 
 @pytest.mark.parametrize(
@@ -251,11 +255,11 @@ async def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
 def test_function_gets_no_response_format_that_only_a_reask_would_add(
     options: dict[str, Any], expected: list[str | None]
 ) -> None:
-    sent: list[Mapping[str, Any]] = []
+    parameters_sent: list[Mapping[str, Any]] = []
 
     def model(request: Request) -> str:
-        sent.append(request.parameters)
-        return PROSE if len(sent) == 1 else GOOD
+        parameters_sent.append(request.parameters)
+        return PROSE if len(parameters_sent) == 1 else GOOD
 
     assert load_one("confidence_grounding", model=model, **options).judge(ROW).attempts == 2
-    assert kinds(sent) == expected
+    assert kinds(parameters_sent) == expected
