@@ -199,7 +199,7 @@ def judge_of(name: str) -> AnyJudge:
 
 
 @cache
-def expected(name: str) -> list[Fields]:
+def expected_verdicts(name: str) -> list[Fields]:
     """The verdicts of the judge itself."""
     judge = judge_of(name)
     return [fields_of(verdict_of(judge, case)) for case in CASES[name]]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from adapters_table import ROWS, Fields, case_of, expected
+from adapters_table import ROWS, Fields, case_of, expected_verdicts
 
 from groundjudge import ModelError
 
@@ -34,7 +34,7 @@ def cases_in_runs(name: str) -> list[dict[str, Any]]:
 
 def expected_of_runs(name: str) -> list[Fields]:
     """Their verdicts."""
-    listed = expected(name)
+    listed = expected_verdicts(name)
     return [listed[place] for place in numbers(name)]
 
 

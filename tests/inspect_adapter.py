@@ -85,7 +85,7 @@ class Scripted(ModelAPI):
         return output
 
 
-def evaluated(samples: Sequence[Sample], *scorers: Scorer, **options: Any) -> EvalLog:
+def evaluate(samples: Sequence[Sample], *scorers: Scorer, **options: Any) -> EvalLog:
     """The log of an evaluation, which ended well."""
     task = Task(dataset=[*samples], solver=answers(), scorer=[*scorers])
     options = {"model": "none/none", "display": "none", "log_level": "error"} | options
@@ -120,7 +120,7 @@ def verdict_in(score: Score, judge: AnyJudge) -> Verdict:
 
 
 def by_eval(judge: AnyJudge, rows: Sequence[Exchange], **options: Any) -> list[Verdict]:
-    log = evaluated([sample_of(row) for row in rows], scorer(judge, **options))
+    log = evaluate([sample_of(row) for row in rows], scorer(judge, **options))
     verdicts: dict[str, Verdict] = {}
     for sample in log.samples or []:
         verdicts[str(sample.id)] = verdict_in((sample.scores or {})["judge"], judge)

@@ -115,7 +115,7 @@ def last_prompt(model: ScriptedModel) -> str:
     return without_codes(model.asked[-1].messages[-1]["content"])
 
 
-@pytest.fixture(params=[True, False])
+@pytest.fixture(params=[True, False], ids=["asynchronously", "synchronously"])
 def run_async(request: pytest.FixtureRequest) -> bool:
     """How DeepEval's `evaluate` and `assert_test` measure; each test with this fixture runs for both."""
     return bool(request.param)
@@ -136,7 +136,7 @@ def test_assert_test_fails_with_score_and_reason_and_passes_what_is_not_applicab
         assert_passes(row(), GroundednessMetric(model=ScriptedModel(INCORRECT)), run_async=run_async)
 
 
-@pytest.mark.parametrize("verbose", [True, False])
+@pytest.mark.parametrize("verbose", [True, False], ids=["verbose", "quiet"])
 def test_only_verbose_mode_prints(verbose: Any, capsys: pytest.CaptureFixture[str]) -> None:
     GroundednessMetric(model=ScriptedModel(GROUNDED), verbose_mode=verbose).measure(row())
     assert ("It stands in the source." in capsys.readouterr().out) is verbose
@@ -152,7 +152,12 @@ def test_without_include_reason_only_errors_and_what_is_not_applicable_have_a_re
 
 
 @pytest.mark.parametrize(
-    ("options", "success"), [({}, False), ({"threshold": 0.5}, True), ({"passes": "score"}, True)]
+    ("options", "success"),
+    [
+        pytest.param({}, False, id="the judge's threshold fails a sentence of 0.5"),
+        pytest.param({"threshold": 0.5}, True, id="a lower threshold passes it"),
+        pytest.param({"passes": "score"}, True, id="the mean decides instead"),
+    ],
 )
 def test_weakest_sentence_decides_by_the_threshold_of_the_metric(options: Any, success: Any) -> None:
     blocks = formatter.scorecard([("It opens at 9:00.", SOURCE, 10), ("It has a garden.", SOURCE, 5)])
@@ -164,30 +169,30 @@ def test_weakest_sentence_decides_by_the_threshold_of_the_metric(options: Any, s
 # --- arguments and copies -------------------------------------------------------------------------
 
 
-OWN = load("groundedness", model="offline", threshold=0.8)
+JUDGE_OF_0_8 = load("groundedness", model="offline", threshold=0.8)
 
 
 @pytest.mark.parametrize(
     ("options", "threshold", "success"),
     [
-        ({}, 0.5, True),
-        ({"threshold": 0.75}, 0.75, True),
-        ({"threshold": 0}, 0, True),
-        ({"threshold": None}, None, None),
-        ({"strict_mode": True, "threshold": None}, 1, False),
-        ({"judge": OWN}, 0.8, False),
-        ({"judge": OWN, "threshold": 0.6}, 0.6, True),
+        pytest.param({}, 0.5, True, id="that of the named judge"),
+        pytest.param({"threshold": 0.75}, 0.75, True, id="a number"),
+        pytest.param({"threshold": 0}, 0, True, id="zero is a threshold too"),
+        pytest.param({"threshold": None}, None, None, id="None: neither passes nor fails"),
+        pytest.param({"strict_mode": True, "threshold": None}, 1, False, id="strict mode passes only 1"),
+        pytest.param({"judge": JUDGE_OF_0_8}, 0.8, False, id="that of a loaded judge"),
+        pytest.param({"judge": JUDGE_OF_0_8, "threshold": 0.6}, 0.6, True, id="a number, to a loaded judge"),
     ],
 )
 def test_threshold_is_that_of_the_judge_unless_another_is_given(
     options: Any, threshold: Any, success: Any
 ) -> None:
-    metric = GroundednessMetric(model=ScriptedModel(INCOMPLETE), **options)
-    for each in [metric, *copies(metric)]:
-        assert each.threshold == threshold
-        each.measure(row())
-        assert each.score == 0.75
-        assert each.success is each.is_successful() is success
+    first = GroundednessMetric(model=ScriptedModel(INCOMPLETE), **options)
+    for metric in [first, *copies(first)]:
+        assert metric.threshold == threshold
+        metric.measure(row())
+        assert metric.score == 0.75
+        assert metric.success is metric.is_successful() is success
 
 
 def test_missing_model_or_judge_raises() -> None:
@@ -207,16 +212,23 @@ def test_judge_without_the_part_that_the_metric_shows_is_refused(build: Any, opt
 
 @pytest.mark.parametrize("build", CLASSES)
 def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
-    first: dict[str, Any] = {"threshold": 0.7, "model": ScriptedModel(GROUNDED)}
-    switches = {"include_reason": False, "async_mode": False, "strict_mode": False, "verbose_mode": True}
-    named = {"prices": PRICES, "name": "mine"}
-    given = {**first, **switches, "flaky": True}
-    metric = build(*given.values(), **named, repeats=3, rule="min")
+    positional: dict[str, Any] = {
+        "threshold": 0.7,
+        "model": ScriptedModel(GROUNDED),
+        "include_reason": False,
+        "async_mode": False,
+        "strict_mode": False,
+        "verbose_mode": True,
+        "flaky": True,
+    }
+    keywords = {"prices": PRICES, "name": "mine"}
+    metric = build(*positional.values(), **keywords, repeats=3, rule="min")
     [copy] = copies(*copies(metric))
     assert type(copy) is type(metric)
     assert copy is not metric
-    del given["model"]  # which is the judge's
-    assert {name: vars(copy)[name] for name in (*given, *named)} == {**given, **named}
+    arguments = positional | keywords
+    del arguments["model"]  # which is the judge's
+    assert {name: vars(copy)[name] for name in arguments} == arguments
     assert (copy.judge, copy.criteria, copy.__name__) == (metric.judge, metric.criteria, metric.__name__)
     assert copy.__name__ == (f"mine_{build.part}" if build.part else "mine")
 
@@ -227,8 +239,8 @@ def test_prompt_file_is_read_once(tmp_path: Path) -> None:
     path.unlink()
     assert metric.threshold == 0.7
     for result in results([metric], row(), row(input="?"), run_async=True):
-        shown = result["Kindness Of Tone"]
-        assert (shown.score, shown.success) == (0.8, True)
+        data = result["Kindness Of Tone"]
+        assert (data.score, data.success) == (0.8, True)
 
 
 KINDNESS = """\
@@ -248,7 +260,13 @@ How kind is this? Answer with <score> and <why>.
 # --- required fields ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("output", "code"), [(None, "no_response"), (" \n", "empty_response")])
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [
+        pytest.param(None, "no_response", id="missing"),
+        pytest.param(" \n", "empty_response", id="blank"),
+    ],
+)
 def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(output: str | None, code: str) -> None:
     metric = GroundednessMetric(model=ScriptedModel(GROUNDED))
     with pytest.raises(CaseError, match=code):
@@ -268,13 +286,13 @@ def test_missing_field_is_an_error_of_its_row_or_skipped(run_async: Any, name: s
     build, fields, message = MISSING[name]
     model = ScriptedModel(GROUNDED)
     case = row(**{"retrieval_context": None, **fields})
-    measured = partial(results, [build(model=model)], case, run_async=run_async)
-    [data] = measured(ignore_errors=True)[0].values()
+    measure = partial(results, [build(model=model)], case, run_async=run_async)
+    [data] = measure(ignore_errors=True)[0].values()
     assert re.search(f"missing_field: .* {message}", data.error)
     assert (data.score, data.success) == (None, False)
-    assert measured(skip_on_missing_params=True) == [{}]
+    assert measure(skip_on_missing_params=True) == [{}]
     with pytest.raises(MissingTestCaseParamsError, match=message):
-        measured()
+        measure()
     assert model.asked == []
 
 
@@ -288,7 +306,11 @@ def test_test_case_with_images_raises(tmp_path: Path) -> None:
 # --- fields of the case ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("retrieved", [None, ["Opening hours are on the website."]])
+@pytest.mark.parametrize(
+    "retrieved",
+    [None, ["Opening hours are on the website."]],
+    ids=["without a retrieval context", "beside a retrieval context"],
+)
 def test_outputs_of_tools_become_tool_result_documents(retrieved: list[str] | None) -> None:
     model = ScriptedModel(GROUNDED)
     tools = [tool("get_hours", {"café": True}), tool("get_weather", "sunny"), tool("forgotten")]
@@ -314,8 +336,8 @@ def test_last_turn_of_the_assistant_is_judged() -> None:
     assert "<data-response>\nI keep the light.\n" in prompt
     assert "<data-profile>\nMira keeps the lighthouse.\n" in prompt
     assert "<data-agent_name>\nassistant\n" in prompt
-    shown = ['"arguments": {"a": 1}', "ships", "Good evening.", "Who are you?"]
-    assert sorted(shown, key=prompt.index) == shown
+    texts_in_order = ['"arguments": {"a": 1}', "ships", "Good evening.", "Who are you?"]
+    assert sorted(texts_in_order, key=prompt.index) == texts_in_order
     assert "Thanks!" not in prompt
 
 
@@ -326,11 +348,12 @@ def test_metadata_of_a_conversation_provides_fields_and_inputs_of_a_prompts_own(
         ({}, IN_ROLE, ["<data-agent_name>\nMira\n", "I am Mira."]),
         ({"judge": tmp_path / "on_topic.prompty"}, GROUNDED, ["<data-topic>\ndogs\n"]),
     ]
-    for options, reply, shown in rows:
+    for options, reply, texts in rows:
         model = ScriptedModel(reply)
         metric = adapter.ConversationalKnowledgeHallucinationMetric(model=model, **options)
         metric.measure(conversation("Who?", "Mira.", metadata=metadata))
-        assert all(each in last_prompt(model) for each in shown)
+        for text in texts:
+            assert text in last_prompt(model)
 
 
 SOURCED: Mapping[str, Any] = {"retrieval_context": [SOURCE]}
@@ -338,12 +361,12 @@ BARE: Mapping[str, Any] = {}
 
 
 def dialogue(*answers: Mapping[str, Any]) -> ConversationalTestCase:
-    """A question before each answer, which has what is given beside its text."""
+    """A question before each answer, whose turn has these fields beside its text."""
     turns: list[Turn] = []
     for number, fields in enumerate(answers, 1):
         turns.append(Turn(role="user", content=f"Question {number}?"))
-        given: dict[str, Any] = {"role": "assistant", "content": "At 9.", **fields}
-        turns.append(Turn(**given))
+        answer: dict[str, Any] = {"role": "assistant", "content": "At 9.", **fields}
+        turns.append(Turn(**answer))
     return ConversationalTestCase(turns=turns)
 
 
@@ -383,13 +406,13 @@ def test_turns_are_judged_by_their_own_context(name: str) -> None:
     model = ScriptedModel(*replies)
     metric = TurnGroundednessMetric(model=model, threshold=0.7)
     assert metric.measure(dialogue(*answers)) == score
-    assert metric.score_breakdown == {f"turn {place}": each for place, each in scores.items()}
+    assert metric.score_breakdown == {f"turn {place}": turn_score for place, turn_score in scores.items()}
     assert metric.success == (score is None or score >= 0.7)
     assert reason in str(metric.reason)
     assert metric.verdict
     assert metric.verdict.attempts == len(replies)
-    judged = [place for place in scores if isinstance(place, int)]
-    for request, place in zip(model.asked, judged, strict=True):
+    judged_places = [place for place in scores if isinstance(place, int)]
+    for request, place in zip(model.asked, judged_places, strict=True):
         prompt = str(request.messages[-1]["content"])
         assert f"Question {place // 2}?" in prompt
         assert f"Question {place // 2 + 1}?" not in prompt
@@ -419,25 +442,35 @@ def test_turn_that_cannot_be_judged_is_the_error_of_its_row(message: str, run_as
     case, replies = UNJUDGED[message]
     metric = TurnGroundednessMetric(model=ScriptedModel(*replies), max_reasks=0)
     (data,) = results([metric], case, run_async=run_async, ignore_errors=True)
-    found = data["Turn Groundedness"]
-    assert message in found.error
-    assert (found.score, found.success) == (None, False)
+    metric_data = data["Turn Groundedness"]
+    assert message in metric_data.error
+    assert (metric_data.score, metric_data.success) == (None, False)
 
 
 @pytest.mark.parametrize(
     ("optional", "replies", "reason"),
     [
-        ([], [INCORRECT], "Not passed: turn 3. 1 turn without a query was not judged: turn 1."),
-        (["query"], [GROUNDED, INCORRECT], "Not passed: turn 3.\n"),
+        pytest.param(
+            [],
+            [INCORRECT],
+            "Not passed: turn 3. 1 turn without a query was not judged: turn 1.",
+            id="it is not judged",
+        ),
+        pytest.param(
+            ["query"],
+            [GROUNDED, INCORRECT],
+            "Not passed: turn 3.\n",
+            id="it is judged where the query is optional",
+        ),
     ],
 )
 def test_turn_without_a_question_does_not_hide_a_false_one(optional: Any, replies: Any, reason: str) -> None:
     metric = TurnGroundednessMetric(model=ScriptedModel(*replies), optional=optional)
     (data,) = results([metric], OPENING, run_async=False, skip_on_missing_params=True)
-    found = data["Turn Groundedness"]
-    assert (found.score, found.success) == (0.25, False)
-    assert found.reason.startswith(reason)
-    assert ("turn 1 (not judged)" in found.reason) == (not optional)
+    metric_data = data["Turn Groundedness"]
+    assert (metric_data.score, metric_data.success) == (0.25, False)
+    assert metric_data.reason.startswith(reason)
+    assert ("turn 1 (not judged)" in metric_data.reason) == (not optional)
 
 
 def test_turns_pass_and_fail_in_assert_test(run_async: Any) -> None:
@@ -460,9 +493,17 @@ def test_turns_may_be_judged_by_any_judge_and_by_a_panel() -> None:
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        (conversation("Hello?"), "no_response: .* no response was given"),
-        (conversation("Hello?", "Hello.", chatbot_role=None), "needs profile, which is not given"),
-        (conversation(turns=[Turn(role="assistant", content="Hi")]), "needs conversation"),
+        pytest.param(conversation("Hello?"), "no_response: .* no response was given", id="without an answer"),
+        pytest.param(
+            conversation("Hello?", "Hello.", chatbot_role=None),
+            "needs profile, which is not given",
+            id="without the role of the chatbot",
+        ),
+        pytest.param(
+            conversation(turns=[Turn(role="assistant", content="Hi")]),
+            "needs conversation",
+            id="without a turn of the user",
+        ),
     ],
 )
 def test_incomplete_conversation_is_an_error_of_its_row(case: Any, message: str) -> None:
@@ -474,17 +515,32 @@ def test_incomplete_conversation_is_an_error_of_its_row(case: Any, message: str)
 
 
 @pytest.mark.parametrize(
-    ("build", "given", "kinds"),
+    ("build", "case", "kinds"),
     [
-        (GroundednessMetric, conversation("Who?"), "'ConversationalTestCase', not 'LLMTestCase', which Gr"),
-        (GroundednessMetric, {"input": "Who?"}, "'dict', not 'LLMTestCase', which Groundedness"),
-        (TurnGroundednessMetric, row(), "'LLMTestCase', not 'ConversationalTestCase', which Turn Gr"),
+        pytest.param(
+            GroundednessMetric,
+            conversation("Who?"),
+            "'ConversationalTestCase', not 'LLMTestCase', which Gr",
+            id="a conversation, to a metric of answers",
+        ),
+        pytest.param(
+            GroundednessMetric,
+            {"input": "Who?"},
+            "'dict', not 'LLMTestCase', which Groundedness",
+            id="a mapping",
+        ),
+        pytest.param(
+            TurnGroundednessMetric,
+            row(),
+            "'LLMTestCase', not 'ConversationalTestCase', which Turn Gr",
+            id="an answer, to a metric of turns",
+        ),
     ],
 )
-def test_metric_refuses_another_kind_of_test_case(build: Any, given: Any, kinds: str) -> None:
+def test_metric_refuses_another_kind_of_test_case(build: Any, case: Any, kinds: str) -> None:
     metric = build(model="offline")
     with pytest.raises(ValueError, match=kinds):
-        metric.measure(given)
+        metric.measure(case)
     assert kinds in metric.error
     assert (metric.score, metric.is_successful()) == (None, False)
 
@@ -497,8 +553,8 @@ def test_error_ends_evaluate_unless_errors_are_ignored(run_async: Any) -> None:
         return UNREADABLE if request.case.query == "unreadable" else GROUNDED
 
     cases = row(), row(input="unreadable"), row(input="again")
-    found = results([GroundednessMetric(model=model)], *cases, run_async=run_async, ignore_errors=True)
-    assert [result["Groundedness"].success for result in found] == [True, False, True]
+    rows = results([GroundednessMetric(model=model)], *cases, run_async=run_async, ignore_errors=True)
+    assert [result["Groundedness"].success for result in rows] == [True, False, True]
     with pytest.raises(ReplyError):
         results([GroundednessMetric(model=model)], *cases, run_async=run_async)
     with pytest.raises(ReplyError):
@@ -575,32 +631,38 @@ async def test_deepeval_model_is_called_by_its_asynchronous_method() -> None:
 
 # --- costs ----------------------------------------------------------------------------------------
 
-counted = partial(Reply, usage=Usage(prompt_tokens=100, completion_tokens=10))
+reply_with_usage = partial(Reply, usage=Usage(prompt_tokens=100, completion_tokens=10))
 
-COSTS: Sequence[tuple[Any, Sequence[Any], Prices | None, float | None]] = [
+SERVER_ERROR = ModelError("server", "unavailable")
+COSTS: Mapping[str, tuple[Any, Sequence[Any], Prices | None, float | None]] = {
     # the model, its replies, the prices, and the cost
-    (ScriptedModel, [counted(UNREADABLE), counted(GROUNDED)], PRICES, 400),
-    (ScriptedModel, [counted(UNREADABLE), ModelError("server", "unavailable")], PRICES, 200),
-    (ScriptedModel, [counted(UNREADABLE), GROUNDED], PRICES, None),
-    (ScriptedModel, [ModelError("server", "unavailable")], PRICES, None),
-    (ScriptedModel, [counted(GROUNDED)], None, None),
-    (CustomLLM, [(UNREADABLE, Cost(0.25)), (GROUNDED, 0.5)], None, 0.75),
-    (CustomLLM, [(UNREADABLE, 0.25), GROUNDED], None, None),
-    (CustomLLM, [(GROUNDED, 0)], None, 0),
-    (CustomLLM, [(GROUNDED, Cost(0.25))], PRICES, 80),
-    (CustomLLM, [(GROUNDED, 0.25)], PRICES, 0.25),
-]
+    "both of two replies": (
+        ScriptedModel,
+        [reply_with_usage(UNREADABLE), reply_with_usage(GROUNDED)],
+        PRICES,
+        400,
+    ),
+    "a reply before an error": (ScriptedModel, [reply_with_usage(UNREADABLE), SERVER_ERROR], PRICES, 200),
+    "a reply without usage": (ScriptedModel, [reply_with_usage(UNREADABLE), GROUNDED], PRICES, None),
+    "no reply": (ScriptedModel, [SERVER_ERROR], PRICES, None),
+    "no prices": (ScriptedModel, [reply_with_usage(GROUNDED)], None, None),
+    "costs of the model add up": (CustomLLM, [(UNREADABLE, Cost(0.25)), (GROUNDED, 0.5)], None, 0.75),
+    "the model tells one of two costs": (CustomLLM, [(UNREADABLE, 0.25), GROUNDED], None, None),
+    "a model that costs nothing": (CustomLLM, [(GROUNDED, 0)], None, 0),
+    "prices go before the cost of the model": (CustomLLM, [(GROUNDED, Cost(0.25))], PRICES, 80),
+    "prices, and a cost without tokens": (CustomLLM, [(GROUNDED, 0.25)], PRICES, 0.25),
+}
 
 
 def test_cost_is_told_by_the_prices_or_the_model(run_async: Any) -> None:
-    for number, (kind, replies, prices, cost) in enumerate(COSTS):
+    for name, (kind, replies, prices, cost) in COSTS.items():
         metric = GroundednessMetric(model=kind(*replies), prices=prices)
         [result] = results([metric], row(), run_async=run_async, ignore_errors=True)
-        assert result["Groundedness"].evaluation_cost == cost, number
+        assert result["Groundedness"].evaluation_cost == cost, name
 
 
 def test_cost_is_that_of_the_last_test_case() -> None:
-    model = ScriptedModel(counted(GROUNDED), GROUNDED)
+    model = ScriptedModel(reply_with_usage(GROUNDED), GROUNDED)
     metric = GroundednessMetric(model=model, prices=PRICES, empty_response="worst")
     for case, cost in ((row(), 200), (row(), None), (row(actual_output=""), None)):
         metric.measure(case)
@@ -608,7 +670,9 @@ def test_cost_is_that_of_the_last_test_case() -> None:
 
 
 def test_reply_from_a_cache_costs_nothing(tmp_path: Path) -> None:
-    for prices, llm in ((PRICES, NamedModel(counted(GROUNDED))), (None, CustomLLM((GROUNDED, 200.0)))):
+    paid_by_prices = NamedModel(reply_with_usage(GROUNDED))
+    paid_by_the_model = CustomLLM((GROUNDED, 200.0))
+    for prices, llm in ((PRICES, paid_by_prices), (None, paid_by_the_model)):
         model = CachedModel(llm, tmp_path / f"{type(llm).__name__}.db")
         metric = GroundednessMetric(model=model, prices=prices)
         for cost in (200, 0):
@@ -620,18 +684,19 @@ def test_reply_from_a_cache_costs_nothing(tmp_path: Path) -> None:
 # --- metrics that share a call --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prices", [PRICES, None])
+@pytest.mark.parametrize("prices", [PRICES, None], ids=["cost by prices", "cost by the model"])
 def test_passage_metrics_share_and_pay_one_call_per_case(run_async: Any, prices: Any) -> None:
-    model: Any = ScriptedModel(counted(PASSAGE)) if prices else CustomLLM((PASSAGE, 200.0))
+    model: Any = CustomLLM((PASSAGE, 200.0))
+    if prices:
+        model = ScriptedModel(reply_with_usage(PASSAGE))
     metrics = adapter.passage_metrics(model=model, threshold=0.2, flaky=True, prices=prices)
     metrics_of_two_judges = [*metrics, adapter.PassageQualityMetric(model=ScriptedModel(PASSAGE))]
     cases = [row(input=f"question {number}") for number in range(5)]
     for result in results(metrics_of_two_judges, *cases, run_async=run_async):
         recall, precision = result["Passage Recall"], result["Passage Precision"]
-        assert [(each.score, each.reason, each.threshold, each.flaky) for each in (recall, precision)] == [
-            (1, "r", 0.2, True),
-            (0.25, "p", 0.2, True),
-        ]
+        assert (recall.score, recall.reason, recall.threshold, recall.flaky) == (1, "r", 0.2, True)
+        assert (precision.score, precision.reason) == (0.25, "p")
+        assert (precision.threshold, precision.flaky) == (0.2, True)
         assert result["Passage Quality"].score == 0.4
         assert sorted([recall.evaluation_cost, precision.evaluation_cost]) == [0, 200]
         if prices:
@@ -650,18 +715,22 @@ def test_deepevals_cache_judges_a_changed_prompt_again_and_the_rest_at_no_cost(
     run_async: Any,
 ) -> None:
     prompt = tmp_path / "kindness.prompty"
-    kind, grounded = ScriptedModel("<score>8</score><why>kind</why>"), ScriptedModel(counted(GROUNDED))
+    kind = ScriptedModel("<score>8</score><why>kind</why>")
+    grounded = ScriptedModel(reply_with_usage(GROUNDED))
     cases = [row(input=f"{tmp_path} {number}") for number in range(2)]  # the process has one cache
 
     def calls_and_cost_of_another_run() -> tuple[int, int, float]:
-        evaluated = DEEPEVAL.evaluate(
-            cases,
-            [JudgeMetric(judge=prompt, model=kind), GroundednessMetric(model=grounded, prices=PRICES)],
-            async_config=AsyncConfig(run_async=run_async),
-            **{**QUIET, "cache_config": CacheConfig(write_cache=True, use_cache=True)},
-        )
-        shown = {data.name: data for data in evaluated.test_results[0].metrics_data}
-        return len(kind.asked), len(grounded.asked), shown["Groundedness"].evaluation_cost
+        configs = dict(QUIET)
+        configs["async_config"] = AsyncConfig(run_async=run_async)
+        configs["cache_config"] = CacheConfig(write_cache=True, use_cache=True)
+        metrics = [JudgeMetric(judge=prompt, model=kind), GroundednessMetric(model=grounded, prices=PRICES)]
+        evaluation = DEEPEVAL.evaluate(cases, metrics, **configs)
+        [cost] = [
+            data.evaluation_cost
+            for data in evaluation.test_results[0].metrics_data
+            if data.name == "Groundedness"
+        ]
+        return len(kind.asked), len(grounded.asked), cost
 
     prompt.write_text(KINDNESS, encoding="utf-8")
     assert [calls_and_cost_of_another_run() for _ in range(2)] == [(2, 2, 200), (2, 2, 0)]
@@ -672,10 +741,18 @@ def test_deepevals_cache_judges_a_changed_prompt_again_and_the_rest_at_no_cost(
 @pytest.mark.parametrize(
     ("name", "reply", "tools", "is_reused"),
     [
-        ("groundedness", GROUNDED, [], True),
-        ("groundedness", GROUNDED, [tool("get_hours", "9:00")], False),
-        ("passage_quality", PASSAGE, [tool("get_hours", "9:00")], True),
-        ("knowledge_hallucination", IN_ROLE, [], False),
+        pytest.param("groundedness", GROUNDED, [], True, id="nothing ignored: reused"),
+        pytest.param(
+            "groundedness", GROUNDED, [tool("get_hours", "9:00")], False, id="a tool's output: not reused"
+        ),
+        pytest.param(
+            "passage_quality",
+            PASSAGE,
+            [tool("get_hours", "9:00")],
+            True,
+            id="a tool's output, of which the judge asks nothing: reused",
+        ),
+        pytest.param("knowledge_hallucination", IN_ROLE, [], False, id="metadata: not reused"),
     ],
 )
 def test_verdict_on_what_deepevals_cache_ignores(name: str, reply: str, tools: Any, is_reused: Any) -> None:
@@ -691,26 +768,26 @@ def test_metric_of_a_component_judges_each_call_if_run_async_is_false(tmp_path: 
     def model(request: Request) -> str:
         return f"<S1>{request.case.query}</S1><S2>{request.case.query}</S2>"
 
-    def judged(level: str) -> None:
+    def record_span(level: str) -> None:
         TRACING.update_current_span(input=level, output="It opens at 9:00.", retrieval_context=["c"])
 
-    component = TRACING.observe(metrics=[GroundednessMetric(model=model)])(judged)
+    component = TRACING.observe(metrics=[GroundednessMetric(model=model)])(record_span)
 
     def application(levels: str) -> None:
         for level in levels.split():
             component(level)
 
-    goldens = EvaluationDataset(goldens=[Golden(input=each, multimodal=False) for each in ("1 2 4", "5 1")])
-    for golden in goldens.evals_iterator(async_config=AsyncConfig(run_async=False), **QUIET):
+    goldens = [Golden(input=levels, multimodal=False) for levels in ("1 2 4", "5 1")]
+    dataset = EvaluationDataset(goldens=goldens)
+    for golden in dataset.evals_iterator(async_config=AsyncConfig(run_async=False), **QUIET):
         TRACING.observe()(application)(golden.input)
     run = json.loads((tmp_path / ".deepeval" / ".latest_run_full.json").read_text(encoding="utf-8"))
-    spans = [span for case in run["testCases"] for span in case["trace"]["baseSpans"]]
-    found = {
-        (span["input"], data["reason"], data["score"])
-        for span in spans
-        for data in span.get("metricsData", [])
-    }
-    assert found == {("1", "1", 0), ("2", "2", 0.25), ("4", "4", 0.75), ("5", "5", 1)}
+    judged_spans: set[tuple[str, str, float]] = set()
+    for case in run["testCases"]:
+        for span in case["trace"]["baseSpans"]:
+            for data in span.get("metricsData", []):
+                judged_spans.add((span["input"], data["reason"], data["score"]))
+    assert judged_spans == {("1", "1", 0), ("2", "2", 0.25), ("4", "4", 0.75), ("5", "5", 1)}
 
 
 # --- deepeval test run ----------------------------------------------------------------------------
@@ -723,8 +800,8 @@ def test_example_passes_also_by_deepevals_cache() -> None:
     command += ["--color", "no", "-p", "no:cacheprovider", "--disable-socket", "--allow-unix-socket"]
     env = {**os.environ, "DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_NO_INSPECT_PROMPT": "1"}
     for _ in range(2):
-        done = subprocess.run(command, env=env, check=False, capture_output=True, text=True)  # noqa: S603
-        assert (done.returncode, "6 passed" in done.stdout) == (0, True), done.stdout
+        process = subprocess.run(command, env=env, check=False, capture_output=True, text=True)  # noqa: S603
+        assert (process.returncode, "6 passed" in process.stdout) == (0, True), process.stdout
 
 
 # --- votes, and one object at a time --------------------------------------------------------------
@@ -748,7 +825,7 @@ async def test_metric_in_use_says_so_and_loses_no_result() -> None:
         return f"<S1>{request.case.response_text}</S1><S2>5</S2>"
 
     metric = GroundednessMetric(model=answer)
-    cases = [row(actual_output=each) for each in ("one", "two", "")]
+    cases = [row(actual_output=output) for output in ("one", "two", "")]
     first = asyncio.create_task(metric.a_measure(cases[0]))
     await waiting.wait()
     for measure in (metric.a_measure(cases[1]), asyncio.to_thread(metric.measure, cases[1])):

@@ -44,8 +44,8 @@ def reply(request: Request) -> str:
 
 async def by_a_chat_model(request: Request) -> Reply:
     """A function that asks a chat model of LangChain."""
-    said = await chat(reply(request)).with_config(run_name="model").ainvoke("judge it")
-    return Reply(str(said.content))
+    message = await chat(reply(request)).with_config(run_name="model").ainvoke("judge it")
+    return Reply(str(message.content))
 
 
 class JudgesChat(GenericFakeChatModel):
@@ -66,9 +66,9 @@ def function(drafts: tuple[str, ...]) -> Any:
     model = chat(*drafts)
 
     def answer(state: Any) -> Any:
-        said = model.invoke(state["messages"])
-        get_stream_writer()(f"custom: {said.content}")
-        return {"messages": [said]}
+        message = model.invoke(state["messages"])
+        get_stream_writer()(f"custom: {message.content}")
+        return {"messages": [message]}
 
     return answer
 
@@ -87,13 +87,13 @@ class WritesToTheStream(AgentMiddleware):
     """A middleware inside the guard that shows each answer of the model at once."""
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        return self.shown(request, handler(request))
+        return self.write_to_stream(request, handler(request))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        return self.shown(request, await handler(request))
+        return self.write_to_stream(request, await handler(request))
 
     @staticmethod
-    def shown(request: Any, response: Any) -> Any:
+    def write_to_stream(request: Any, response: Any) -> Any:
         for write in (get_stream_writer(), request.runtime.stream_writer):
             write(f"custom: {response.result[-1].content}")
         return response
@@ -101,7 +101,7 @@ class WritesToTheStream(AgentMiddleware):
 
 CHAINS = [function, lcel, whole_graph]
 NAMES = "model prompt guarded RunnableSequence GenericFakeChatModel".split()
-DRAFTS = [("bad one", "good two"), ("bad one", "bad two")]
+DRAFTS = {"bad then good": ("bad one", "good two"), "bad twice": ("bad one", "bad two")}
 
 
 def node(name: str, step: Runnable[Any, Any], saver: InMemorySaver) -> Any:
@@ -113,49 +113,49 @@ def node(name: str, step: Runnable[Any, Any], saver: InMemorySaver) -> Any:
 
 
 def chunks(graph: Any, how: str) -> list[Any]:
-    given, config = {"messages": [("user", QUERY)]}, {"configurable": {"thread_id": "1"}}
+    question = {"messages": [("user", QUERY)]}
+    config = {"configurable": {"thread_id": "1"}}
     options = {"stream_mode": MODES, "subgraphs": True}
     if how == "sync":
-        return [*graph.stream(given, config, **options)]
+        return list(graph.stream(question, config, **options))
 
-    async def collected() -> list[Any]:
-        return [chunk async for chunk in graph.astream(given, config, **options)]
+    async def collect_chunks() -> list[Any]:
+        return [chunk async for chunk in graph.astream(question, config, **options)]
 
-    return asyncio.run(collected())
+    return asyncio.run(collect_chunks())
 
 
 def check(graph: Any, saver: InMemorySaver, drafts: tuple[str, ...], how: str) -> None:
-    found = chunks(graph, how)
+    streamed_chunks = chunks(graph, how)
     state = graph.get_state({"configurable": {"thread_id": "1"}})
-    assert [each.type for each in state.values["messages"]] == ["human", "ai"]
+    assert [message.type for message in state.values["messages"]] == ["human", "ai"]
     assert state.values["messages"][-1].content == ("good two" if drafts[-1] == "good two" else FALLBACK)
-    assert "messages" in {mode for _, mode, _ in found}
-    for shown in (found, [*graph.get_state_history(state.config)], saver.storage, saver.writes, saver.blobs):
-        assert not REJECTED.findall(str(shown))
+    assert "messages" in {mode for _, mode, _ in streamed_chunks}
+    history = list(graph.get_state_history(state.config))
+    for place in (streamed_chunks, history, saver.storage, saver.writes, saver.blobs):
+        assert not REJECTED.findall(str(place))
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-@pytest.mark.parametrize("drafts", DRAFTS)
+@pytest.mark.parametrize("drafts", DRAFTS.values(), ids=DRAFTS)
 @pytest.mark.parametrize("model", MODELS)
 def test_agent_shows_nothing_rejected(model: str, drafts: tuple[str, ...], how: str) -> None:
-    saver, guard = (
-        InMemorySaver(),
-        GroundingMiddleware("groundedness", model=MODELS[model](), fallback=FALLBACK),
-    )
+    saver = InMemorySaver()
+    guard = GroundingMiddleware("groundedness", model=MODELS[model](), fallback=FALLBACK)
     middleware: Any = [guard, WritesToTheStream()]
     check(create_agent(chat(*drafts), middleware=middleware, checkpointer=saver), saver, drafts, how)
 
 
 # Every seventh row of the product has each name, chain, model and way; all rows are in soak.
 NODES = [
-    pytest.param(*row, marks=[pytest.mark.soak] if number % 7 else [])
-    for number, row in enumerate(product(MODELS, CHAINS, NAMES, ["sync", "async"]))
+    pytest.param(model, chain, name, how, marks=[pytest.mark.soak] if number % 7 else [])
+    for number, (model, chain, name, how) in enumerate(product(MODELS, CHAINS, NAMES, ["sync", "async"]))
 ]
 
 
 @pytest.mark.parametrize(("model", "chain", "name", "how"), NODES)
 def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str) -> None:
-    for drafts in DRAFTS:
+    for drafts in DRAFTS.values():
         saver = InMemorySaver()
         step = add_guard(chain(drafts), "groundedness", model=MODELS[model](), fallback=FALLBACK)
         check(node(name, step, saver), saver, drafts, how)
@@ -163,10 +163,11 @@ def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str
 
 def test_tokens_of_what_is_only_observed_are_streamed_and_those_of_the_judge_are_not() -> None:
     guard = GroundingMiddleware("groundedness", model=JudgesChat(), mode="observe")
-    found = chunks(create_agent(chat("bad one"), middleware=[guard], checkpointer=InMemorySaver()), "sync")
-    texts = [data[0].content for _, mode, data in found if mode == "messages"]
+    agent = create_agent(chat("bad one"), middleware=[guard], checkpointer=InMemorySaver())
+    streamed_chunks = chunks(agent, "sync")
+    texts = [data[0].content for _, mode, data in streamed_chunks if mode == "messages"]
     assert texts[:3] == ["bad", " ", "one"]
-    assert WORD not in str(found)
+    assert WORD not in str(streamed_chunks)
 
 
 def test_blocked_answer_leaves_nothing_in_the_checkpoints() -> None:
@@ -182,5 +183,5 @@ def test_what_a_stream_shows_without_a_guard_would_be_found() -> None:
     with pytest.raises(AssertionError):
         check(node("answer", lcel(("bad one",)), saver), saver, ("bad one",), "sync")
     for middleware, mode in ([], "messages"), ([WritesToTheStream()], "custom"):
-        found = chunks(create_agent(chat("bad one"), middleware=middleware), "sync")
-        assert REJECTED.findall(str([data for _, kind, data in found if kind == mode]))
+        streamed_chunks = chunks(create_agent(chat("bad one"), middleware=middleware), "sync")
+        assert REJECTED.findall(str([data for _, kind, data in streamed_chunks if kind == mode]))

@@ -39,14 +39,14 @@ def sample(**metadata: Any) -> Any:
     return Sample(input="When?", target="At 9.", id="one", metadata=metadata)
 
 
-def scored(given: Any, **options: Any) -> Any:
+def score_of(test_sample: Any, **options: Any) -> Any:
     """The only score of a sample, by `groundedness`."""
-    from inspect_adapter import evaluated, scores_in
+    from inspect_adapter import evaluate, scores_in
 
     from groundjudge.adapters.inspect import groundedness
 
     options.setdefault("model", ScriptedModel(GOOD))
-    return scores_in(evaluated([given], groundedness(**options)), "groundedness")[0]
+    return scores_in(evaluate([test_sample], groundedness(**options)), "groundedness")[0]
 
 
 def key_in(score: Any) -> str:
@@ -59,22 +59,22 @@ def key_of(**fields: Any) -> str:
 
 @pytest.mark.parametrize("name", ["passage_quality", "labels"])
 def test_metrics_are_means_of_the_samples_that_have_a_score(name: str) -> None:
-    from inspect_adapter import evaluated, figures, sample_of
+    from inspect_adapter import evaluate, figures, sample_of
 
     from groundjudge.adapters.inspect import judge
 
-    made = judge_of(name)
-    log = evaluated([sample_of(row) for row in exchanges(name)], judge(made), epochs=2)
-    scores = [made.scores(verdict_of(made, case)) for case in CASES[name]]
-    for listed in zip(*scores, strict=True):
-        known = [one.score for one in listed if one.score is not None]
-        mean, n_scored, n_unscored = figures(log)[listed[0].name]
-        assert (n_scored, n_unscored) == (len(known), len(listed) - len(known))
-        assert mean == pytest.approx(sum(known) / len(known))
+    loaded_judge = judge_of(name)
+    log = evaluate([sample_of(row) for row in exchanges(name)], judge(loaded_judge), epochs=2)
+    scores = [loaded_judge.scores(verdict_of(loaded_judge, case)) for case in CASES[name]]
+    for scores_of_samples in zip(*scores, strict=True):
+        numbers = [score.score for score in scores_of_samples if score.score is not None]
+        mean, n_scored, n_unscored = figures(log)[scores_of_samples[0].name]
+        assert (n_scored, n_unscored) == (len(numbers), len(scores_of_samples) - len(numbers))
+        assert mean == pytest.approx(sum(numbers) / len(numbers))
 
 
 def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name() -> None:
-    from inspect_adapter import evaluated, figures, scores_in
+    from inspect_adapter import evaluate, figures, scores_in
     from inspect_ai.scorer import Scorer, mean, scorer
 
     from groundjudge.adapters.inspect import groundedness, passage_quality
@@ -84,7 +84,7 @@ def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name() -> None
         return groundedness(model=ScriptedModel("<S1>nearly</S1><S2>4</S2>"), threshold=0.9)
 
     passages = passage_quality(model=ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)"))
-    log = evaluated([sample(response="At 9.", context=["c"])], strict(), passages)
+    log = evaluate([sample(response="At 9.", context=["c"])], strict(), passages)
     (score,) = scores_in(log, "strict")
     metadata = score.metadata or {}
     assert (score.value, score.answer, score.explanation) == (0.75, "At 9.", "nearly")
@@ -116,7 +116,7 @@ BASE = {"query": "When?", "response": "At 9.", "reference": "At 9.", "id": "one"
     ids=["other fields in metadata are not read", "usual name of the context", "paths to all sides"],
 )
 def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any) -> None:
-    score = scored(sample(**metadata), **options)
+    score = score_of(sample(**metadata), **options)
     assert (score.value, key_in(score)) == (1.0, key_of(**BASE, **fields))
 
 
@@ -124,7 +124,7 @@ def test_agent_that_was_cut_off_while_it_called_a_tool_did_not_answer() -> None:
     from inspect_ai.tool import ToolCall
 
     calls = [ToolCall(id="1", function="get_hours", arguments={})]
-    score = scored(sample(response="At 9. I will check.", context=["c"], calls=calls))
+    score = score_of(sample(response="At 9. I will check.", context=["c"], calls=calls))
     assert (score.reason, score.metadata["groundjudge"]["attempts"]) == ("no_response", 0)
 
 
@@ -132,10 +132,10 @@ def test_images_of_questions_and_answers_are_not_dropped_silently() -> None:
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 
-    shown: Any = [ContentText(text="Where?"), ContentImage(image="data:image/png;base64,AAAA")]
-    asked = Sample(input=[ChatMessageUser(content=shown)], id="one")
-    for given, answer in ((asked, "There."), (sample(), shown)):
-        score = scored(given.model_copy(update={"metadata": {"context": ["c"], "response": answer}}))
+    text_and_image: Any = [ContentText(text="Where?"), ContentImage(image="data:image/png;base64,AAAA")]
+    question_with_image = Sample(input=[ChatMessageUser(content=text_and_image)], id="one")
+    for test_sample, answer in ((question_with_image, "There."), (sample(), text_and_image)):
+        score = score_of(test_sample.model_copy(update={"metadata": {"context": ["c"], "response": answer}}))
         assert score.metadata["warnings"] == ["content_not_shown"]
 
 
@@ -156,19 +156,21 @@ def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conver
             {**result, "content": "", "function": "get_hours", "error": failed},
         ]
     )
-    given = Sample(input=messages[:2], target="", metadata={"messages": messages[2:], "response": "At 9."})
+    test_sample = Sample(
+        input=messages[:2], target="", metadata={"messages": messages[2:], "response": "At 9."}
+    )
     results = [
         {**result, "content": "It opens at 9.", "name": "get_hours"},
         {**result, "content": "It took too long.", "name": "get_hours"},
     ]
-    said: list[dict[str, Any]] = [
+    conversation: list[dict[str, Any]] = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "When?"},
         {"role": "assistant", "content": "", "tool_calls": [{"name": "get_hours", "args": day}]},
         *results,
     ]
-    assert key_in(scored(given)) == key_of(
-        query="When?", response="At 9.", context=results, conversation=said, id=1
+    assert key_in(score_of(test_sample)) == key_of(
+        query="When?", response="At 9.", context=results, conversation=conversation, id=1
     )
 
 
@@ -201,8 +203,8 @@ async def test_only_an_agents_transcript_has_an_empty_context(name: str) -> None
     tool = ToolDef(look, description="Looks.", parameters={"where": "A place."})
     state.tools = [tool.as_tool()] * has_tools
     model = ScriptedModel(GOOD)
-    made: Any = judge("groundedness", model=model)
-    score = await made(state, Target(""))
+    score_state: Any = judge("groundedness", model=model)
+    score = await score_state(state, Target(""))
     if isinstance(context, str):
         assert (score.reason, model.asked) == (context, [])
     else:
@@ -217,10 +219,10 @@ def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge
     from inspect_ai.model import GenerateConfig, get_model
 
     SEEN.clear()
-    given = sample(response="At 9.", context=["c"])
-    scored(given, model="scripted/a", parameters={"max_completion_tokens": 77, "stop": ["x"]})
+    test_sample = sample(response="At 9.", context=["c"])
+    score_of(test_sample, model="scripted/a", parameters={"max_completion_tokens": 77, "stop": ["x"]})
     llm = get_model("scripted/b", config=GenerateConfig(temperature=0.3))
-    score = scored(given, model=llm, repeats=2)
+    score = score_of(test_sample, model=llm, repeats=2)
     (first, messages), (second, _), (third, _) = SEEN
     assert (first.max_tokens, first.stop_seqs, second.temperature, third.temperature) == (77, ["x"], 0.3, 0.3)
     assert [message.role for message in messages] == ["system", "user"]
@@ -230,36 +232,36 @@ def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge
 
 
 def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation() -> None:
-    from inspect_adapter import evaluated, scores_in
+    from inspect_adapter import evaluate, scores_in
 
     from groundjudge.adapters.inspect import groundedness, judge
 
-    own = load("groundedness", model=ScriptedModel(GOOD))
-    scorers = [groundedness(), judge("groundedness", model_role="critic"), judge(own)]
-    log = evaluated(
+    loaded_judge = load("groundedness", model=ScriptedModel(GOOD))
+    scorers = [groundedness(), judge("groundedness", model_role="critic"), judge(loaded_judge)]
+    log = evaluate(
         [sample(response="At 9.", context=["c"])],
         *scorers,
         model="scripted/evaluated",
         model_roles={"critic": "scripted/critic"},
     )
-    used = [
-        (score.metadata or {})["groundjudge"]["model"]
-        for name in ("groundedness", "judge", "judge1")
-        for score in scores_in(log, name)
-    ]
-    assert used == ["evaluated", "critic", "scripted"]
+    models: list[str] = []
+    for name in ("groundedness", "judge", "judge1"):
+        (score,) = scores_in(log, name)
+        models.append((score.metadata or {})["groundjudge"]["model"])
+    assert models == ["evaluated", "critic", "scripted"]
 
 
 @pytest.mark.parametrize(
-    ("model", "code"), [("cut", "truncated"), ("filtered", "refused"), ("unreadable", "no_verdict")]
+    ("model", "code"),
+    [("cut", "truncated"), ("filtered", "refused"), ("unreadable", "no_verdict")],
 )
 def test_how_the_model_stopped_is_known(model: str, code: str) -> None:
-    given = sample(response="At 9.", context=["c"])
-    assert scored(given, model=f"scripted/{model}").reason == code
+    test_sample = sample(response="At 9.", context=["c"])
+    assert score_of(test_sample, model=f"scripted/{model}").reason == code
 
 
 def test_model_that_raises_leaves_the_sample_unscored() -> None:
-    score = scored(sample(response="At 9.", context=["c"]), model="none/none")
+    score = score_of(sample(response="At 9.", context=["c"]), model="none/none")
     assert score.reason == "failed"
     assert "the model none/none raised PrerequisiteError" in score.explanation
 
@@ -268,20 +270,20 @@ def test_model_that_raises_leaves_the_sample_unscored() -> None:
 
 
 def test_scorers_are_found_by_their_names_on_the_command_line(tmp_path: Path) -> None:
-    from inspect_adapter import evaluated
+    from inspect_adapter import evaluate
     from inspect_ai.log import read_eval_log
 
     from groundjudge.adapters.inspect import passage_quality
 
-    given = sample(response="It opens at 9.", context=["It opens at 9."])
-    log = evaluated([given], passage_quality(model="offline"))
+    test_sample = sample(response="It opens at 9.", context=["It opens at 9."])
+    log = evaluate([test_sample], passage_quality(model="offline"))
     site = _with_entry_point(tmp_path)
     for scorer in (["groundedness"], ["judge", "-S", "judge=groundedness"]):
         command = [sys.executable, "-m", "inspect_ai", "score", log.location, "--action", "append"]
         command += ["--overwrite", "--scorer", f"groundjudge/{scorer[0]}", *scorer[1:], "-S", "model=offline"]
         env = os.environ | {"PYTHONPATH": site}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)  # noqa: S603
-        assert done.returncode == 0, done.stdout + done.stderr
+        process = subprocess.run(command, capture_output=True, text=True, check=False, env=env)  # noqa: S603
+        assert process.returncode == 0, process.stdout + process.stderr
     scores: Any = (read_eval_log(log.location).samples or [])[0].scores
     assert scores["groundedness"].value == 1.0
     assert scores["judge"].value == {"groundedness": 1.0}
@@ -301,12 +303,12 @@ def _with_entry_point(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "calls"),
+    ("settings", "calls"),
     [({}, 12), ({"max_retries": 1}, 12), ({"timeout": 1}, None)],
     ids=["no limit", "the model's retries", "the model's time"],
 )
 def test_an_endpoint_that_always_fails_ends_the_scoring(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], calls: int | None
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], calls: int | None
 ) -> None:
     import inspect_adapter
     from inspect_ai.model import GenerateConfig, get_model
@@ -315,12 +317,12 @@ def test_an_endpoint_that_always_fails_ends_the_scoring(
 
     monkeypatch.setattr(adapter, "PATIENCE", 1)
     inspect_adapter.SEEN.clear()
-    down = get_model("scripted/down", config=GenerateConfig(**given), memoize=False)
+    down = get_model("scripted/down", config=GenerateConfig(**settings), memoize=False)
     samples = [
         inspect_adapter.sample_of(Exchange(str(n), {"query": "q"}, {"response": "r", "context": ["c"]}))
         for n in range(6)
     ]
-    log = inspect_adapter.evaluated(samples, adapter.groundedness(model=down))
+    log = inspect_adapter.evaluate(samples, adapter.groundedness(model=down))
     scores = inspect_adapter.scores_in(log, "groundedness")
     assert {(score.reason, isnan(score.as_float())) for score in scores} == {("failed", True)}
     assert calls is None or len(inspect_adapter.SEEN) <= calls

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, product, repeat, takewhile
+from itertools import chain, product, repeat
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -83,13 +83,17 @@ class Together:
     name = "together"
 
     def __init__(self, number: int) -> None:
-        self.number, self.peak, self.now = number, 0, 0
+        self.number = number
+        self.peak = 0
+        self.now = 0
 
     async def acomplete(self, request: object) -> Reply:  # noqa: ARG002  as a model is called
         self.now += 1
         self.peak = max(self.peak, self.now)
-        for _millisecond in takewhile(lambda _: self.peak < self.number, range(5000)):
+        milliseconds = 0
+        while self.peak < self.number and milliseconds < 5000:
             await asyncio.sleep(0.001)
+            milliseconds += 1
         await asyncio.sleep(GRACE)
         self.now -= 1
         return Reply(GOOD)
@@ -104,16 +108,16 @@ class Answers(BaseChatModel):
     def _llm_type(self) -> str:
         return "answers"
 
-    def _generate(self, *_: Any, **bound: Any) -> ChatResult:
-        assert not {*bound} - {"run_manager", "stop"}
+    def _generate(self, *_: Any, **call_options: Any) -> ChatResult:
+        assert not {*call_options} - {"run_manager", "stop"}
         reply = self.reply()
         if isinstance(reply, Exception):
             raise reply
         message = AIMessage(reply) if isinstance(reply, str) else reply
         return ChatResult(generations=[ChatGeneration(message=message)])
 
-    async def _agenerate(self, *given: Any, **bound: Any) -> ChatResult:
-        return self._generate(*given, **bound)
+    async def _agenerate(self, *arguments: Any, **call_options: Any) -> ChatResult:
+        return self._generate(*arguments, **call_options)
 
     def reply(self) -> Any:
         return next(self.replies)
@@ -213,8 +217,8 @@ async def run_of(judging: Judging, method: Method) -> Any:
     traces = RunCollectorCallbackHandler()
     with suppress(GroundjudgeError):
         await method(judging, ROW, {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}})
-    (found,) = traces.traced_runs
-    return found
+    (root_run,) = traces.traced_runs
+    return root_run
 
 
 STEPS = ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
@@ -226,36 +230,37 @@ READ, NOT_READ = "ask call read", "ask call read!"
 @pytest.mark.parametrize(
     ("replies", "children"),
     [
-        ([GOOD], READ),
-        ([UNREADABLE, GOOD], f"{NOT_READ} {READ}"),
-        ([UNREADABLE], f"{NOT_READ} {NOT_READ}"),
-        ([TimeoutError()], "ask call!"),
+        pytest.param([GOOD], READ, id="a reply"),
+        pytest.param([UNREADABLE, GOOD], f"{NOT_READ} {READ}", id="a reply that is asked for again"),
+        pytest.param([UNREADABLE], f"{NOT_READ} {NOT_READ}", id="no reply can be read"),
+        pytest.param([TimeoutError()], "ask call!", id="no reply"),
     ],
 )
 async def test_trace_shows_each_step_of_each_attempt(
     method: Method, replies: list[Any], children: str
 ) -> None:
-    judged = await run_of(runnable("groundedness", llm=answers(*replies)), method)
-    assert judged.name == "groundedness"
-    steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
+    root_run = await run_of(runnable("groundedness", llm=answers(*replies)), method)
+    assert root_run.name == "groundedness"
+    steps = [f"{child.name}{'!' if child.error else ''}" for child in root_run.child_runs]
     assert steps == [f"groundjudge.{step}" for step in children.split()]
-    assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
-    models = [child for child in judged.child_runs if child.name == "groundjudge.call"]
+    assert {child.parent_run_id for child in root_run.child_runs} == {root_run.id}
+    models = [child for child in root_run.child_runs if child.name == "groundjudge.call"]
     assert [[run.run_type for run in child.child_runs] for child in models] == [["llm"]] * len(models)
-    for each in (judged, *judged.child_runs):
-        assert "mine" in (each.tags or [])
-        assert each.metadata["team"] == "search"
+    for run_or_step in (root_run, *root_run.child_runs):
+        assert "mine" in (run_or_step.tags or [])
+        assert run_or_step.metadata["team"] == "search"
 
 
 @sync_and_async
 async def test_groundjudge_model_is_traced(method: Method) -> None:
     reply = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
-    judged = await run_of(runnable("groundedness", llm=ScriptedModel(reply)), method)
-    assert [child.name for child in judged.child_runs] == STEPS
-    asked, called, read = judged.child_runs
-    assert [type(child.outputs["output"]) for child in (asked, read)] == [ChatPromptValue, Verdict]
-    assert (called.run_type, called.extra["metadata"]["ls_model_name"]) == ("llm", "scripted")
-    ((generation,),) = called.outputs["generations"]
+    root_run = await run_of(runnable("groundedness", llm=ScriptedModel(reply)), method)
+    assert [child.name for child in root_run.child_runs] == STEPS
+    ask_step, call, read_step = root_run.child_runs
+    assert isinstance(ask_step.outputs["output"], ChatPromptValue)
+    assert isinstance(read_step.outputs["output"], Verdict)
+    assert (call.run_type, call.extra["metadata"]["ls_model_name"]) == ("llm", "scripted")
+    ((generation,),) = call.outputs["generations"]
     assert generation["text"] == GOOD
     assert generation["message"]["kwargs"]["usage_metadata"]["total_tokens"] == 5
 
@@ -263,12 +268,18 @@ async def test_groundjudge_model_is_traced(method: Method) -> None:
 @sync_and_async
 async def test_each_vote_is_a_child_run_with_its_steps_inside(method: Method) -> None:
     llm = answers(GOOD, TimeoutError(), GOOD)
-    judged = await run_of(runnable("groundedness", llm=llm, repeats=3, stop="never"), method)
-    votes = {vote.name: [step.name for step in vote.child_runs] for vote in judged.child_runs}
-    assert votes == {f"groundjudge.vote {place}": STEPS[: 2 if place == 2 else 3] for place in (1, 2, 3)}
-    assert [bool(vote.error) for vote in judged.child_runs] == [False, True, False]
-    assert judged.error is None
-    calls = [vote.child_runs[1].child_runs for vote in judged.child_runs]
+    root_run = await run_of(runnable("groundedness", llm=llm, repeats=3, stop="never"), method)
+    steps_of_votes: dict[str, list[str]] = {}
+    for vote in root_run.child_runs:
+        steps_of_votes[vote.name] = [step.name for step in vote.child_runs]
+    assert steps_of_votes == {
+        "groundjudge.vote 1": STEPS,
+        "groundjudge.vote 2": STEPS[:2],
+        "groundjudge.vote 3": STEPS,
+    }
+    assert [bool(vote.error) for vote in root_run.child_runs] == [False, True, False]
+    assert root_run.error is None
+    calls = [vote.child_runs[1].child_runs for vote in root_run.child_runs]
     assert [[run.run_type for run in inside] for inside in calls] == [["llm"]] * 3
 
 
@@ -295,19 +306,19 @@ NODES = ("gate", "model", "prompt", "groundedness", "RunnableLambda")
 
 
 def graph(name: str, node: Any) -> Any:
-    built = StateGraph(State)
-    built.add_node(name, node)  # pyright: ignore[reportUnknownMemberType]
-    built.add_edge(START, name)
-    built.add_edge(name, END)
-    return built.compile()  # pyright: ignore[reportUnknownMemberType]
+    builder = StateGraph(State)
+    builder.add_node(name, node)  # pyright: ignore[reportUnknownMemberType]
+    builder.add_edge(START, name)
+    builder.add_edge(name, END)
+    return builder.compile()  # pyright: ignore[reportUnknownMemberType]
 
 
 # Every fourth row of the product has each model and each name; all rows are in soak.
 @pytest.mark.parametrize(
     ("model", "node"),
     [
-        pytest.param(*row, marks=[pytest.mark.soak] if number % 4 else [])
-        for number, row in enumerate(product(JUDGES, NODES))
+        pytest.param(model, node, marks=[pytest.mark.soak] if number % 4 else [])
+        for number, (model, node) in enumerate(product(JUDGES, NODES))
     ],
 )
 async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str, node: str) -> None:
@@ -315,7 +326,7 @@ async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str
         return graph(node, runnable("groundedness", model=JUDGES[model](), output="verdict"))
 
     assert list(gate().stream(STATE, stream_mode="messages")) == []
-    assert [each async for each in gate().astream(STATE, stream_mode="messages")] == []
+    assert [chunk async for chunk in gate().astream(STATE, stream_mode="messages")] == []
     (update,) = gate().stream(STATE, stream_mode="updates")
     assert [*update[node]] == ["verdict"]
     after = await gate().ainvoke(STATE)
@@ -325,14 +336,14 @@ async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str
 
 @pytest.mark.parametrize("on_error", ["raise", "verdict"])
 def test_output_is_the_key_of_the_verdict(on_error: Any) -> None:
-    made = runnable("groundedness", model=ScriptedModel(GOOD), output="gate", on_error=on_error)
-    assert made.invoke(ROW)["gate"].score == 1
-    assert [one["gate"].score for one in made.batch([ROW, ROW])] == [1, 1]
+    judging = runnable("groundedness", model=ScriptedModel(GOOD), output="gate", on_error=on_error)
+    assert judging.invoke(ROW)["gate"].score == 1
+    assert [state["gate"].score for state in judging.batch([ROW, ROW])] == [1, 1]
     if on_error == "verdict":
-        assert made.invoke({**ROW, "context": None})["gate"].error.code == "missing_field"
+        assert judging.invoke({**ROW, "context": None})["gate"].error.code == "missing_field"
     else:
         with pytest.raises(CaseError):
-            made.invoke({**ROW, "context": None})
+            judging.invoke({**ROW, "context": None})
 
 
 def test_prompt_of_a_chain_is_not_streamed_from_a_node_of_any_name() -> None:
@@ -397,7 +408,12 @@ ROWS: list[Row] = [{**ROW, "id": f"row {number}", "query": f"row {number}"} for 
 
 
 @pytest.mark.parametrize(
-    ("config", "concurrency"), [(None, 16), ({"max_concurrency": 5}, 5), ([{"max_concurrency": 3}] * 40, 3)]
+    ("config", "concurrency"),
+    [
+        pytest.param(None, 16, id="default"),
+        pytest.param({"max_concurrency": 5}, 5, id="one config"),
+        pytest.param([{"max_concurrency": 3}] * 40, 3, id="a config for each row"),
+    ],
 )
 async def test_batch_reaches_but_does_not_exceed_max_concurrency(config: Any, concurrency: int) -> None:
     for in_threads in (True, False):
@@ -423,13 +439,14 @@ async def test_default_concurrency_applies_within_a_chain() -> None:
 def test_schemas_have_the_inputs_and_the_verdict(name: str) -> None:
     judge = load(name, model=ScriptedModel(GOOD))
     for step in (runnable(judge), prompt(judge)):
-        taken: Any = step.get_input_schema()
-        schema = taken.model_json_schema()
-        assert [*schema["properties"]] == [each.field for each in judge.rubric.prompt.inputs]
-        assert schema["required"] == [each.field for each in judge.rubric.prompt.inputs if each.required]
-        taken.model_validate({**dict.fromkeys(schema["required"], "text"), "id": 4})
+        input_schema: Any = step.get_input_schema()
+        schema = input_schema.model_json_schema()
+        inputs = judge.rubric.prompt.inputs
+        assert [*schema["properties"]] == [prompt_input.field for prompt_input in inputs]
+        assert schema["required"] == [prompt_input.field for prompt_input in inputs if prompt_input.required]
+        input_schema.model_validate({**dict.fromkeys(schema["required"], "text"), "id": 4})
         with pytest.raises(ValueError, match="required"):
-            taken.model_validate({})
+            input_schema.model_validate({})
     assert runnable(judge).get_output_schema() is Verdict
     assert runnable(judge).get_output_jsonschema()["properties"]["score"]
     assert prompt(judge).get_output_schema() is ChatPromptValue
@@ -461,24 +478,32 @@ async def test_rag_chain_is_judged(method: Method) -> None:
 @each_method
 async def test_prompt_and_parser_make_a_custom_chain(method: Method) -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
-    own = prompt(judge) | answers(COUNTED) | parser(judge)
-    verdict = await method(own, ROW)
+    judging = prompt(judge) | answers(COUNTED) | parser(judge)
+    verdict = await method(judging, ROW)
     assert (verdict.score, verdict.usage) == (1, Usage(prompt_tokens=900, completion_tokens=40))
-    assert own.get_output_schema() is Verdict
+    assert judging.get_output_schema() is Verdict
 
 
 def test_prompt_has_the_messages_of_the_rubric() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
-    shown = prompt(judge).invoke(ROW)
-    assert isinstance(shown, ChatPromptValue)
+    prompt_value = prompt(judge).invoke(ROW)
+    assert isinstance(prompt_value, ChatPromptValue)
     roles = {"system": "system", "human": "user"}
-    found = [{"role": roles[each.type], "content": each.content} for each in shown.messages]
-    assert found == [*judge.rubric.ask(ROW).messages]
+    messages = [
+        {"role": roles[message.type], "content": message.content} for message in prompt_value.messages
+    ]
+    assert messages == [*judge.rubric.ask(ROW).messages]
     with pytest.raises(CaseError, match="missing_field"):
         prompt(judge).invoke({"question": "When?", "answer": "At 9."})
 
 
-@pytest.mark.parametrize(("reply", "code"), [(UNREADABLE, "no_verdict"), (CUT_OFF, "truncated")])
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        pytest.param(UNREADABLE, "no_verdict", id="a text"),
+        pytest.param(CUT_OFF, "truncated", id="a message that was cut off"),
+    ],
+)
 def test_parser_raises_output_parser_exception(reply: str | AIMessage, code: str) -> None:
     with pytest.raises(OutputParserException) as raised:
         parser(load_rubric("groundedness")).invoke(reply)
@@ -489,13 +514,13 @@ def test_parser_raises_output_parser_exception(reply: str | AIMessage, code: str
 
 def test_parser_with_a_case_checks_quotes() -> None:
     judge = load("statement_groundedness", model=ScriptedModel(QUOTING))
-    checked = parser(judge, ROW).invoke(QUOTING)
-    assert checked.parts[0].evidence[0].quote == "opens at 9:00"
-    assert (checked.warnings, checked.case_id) == ((), "opening")
-    unchecked = parser(judge).parse(QUOTING)
-    assert (unchecked.parts[0].evidence, unchecked.warnings) == ((), ("evidence_unchecked",))
-    assert unchecked.score == checked.score
-    assert runnable(judge).invoke(ROW).parts == checked.parts
+    verdict = parser(judge, ROW).invoke(QUOTING)
+    assert verdict.parts[0].evidence[0].quote == "opens at 9:00"
+    assert (verdict.warnings, verdict.case_id) == ((), "opening")
+    unchecked_verdict = parser(judge).parse(QUOTING)
+    assert (unchecked_verdict.parts[0].evidence, unchecked_verdict.warnings) == ((), ("evidence_unchecked",))
+    assert unchecked_verdict.score == verdict.score
+    assert runnable(judge).invoke(ROW).parts == verdict.parts
 
 
 # --- chat models --------------------------------------------------------------------------------
@@ -509,23 +534,29 @@ async def test_chat_model_works_as_the_model_of_a_judge() -> None:
 
 
 def test_chat_model_has_the_name_of_its_llms_model() -> None:
-    bound = answers(GOOD, kind=WithSettings).bind(stop=["x"])
-    assert (LibraryModel(answers(GOOD)).name, LibraryModel(bound).name) == ("Answers", "settings-1")
+    bound_llm = answers(GOOD, kind=WithSettings).bind(stop=["x"])
+    assert (LibraryModel(answers(GOOD)).name, LibraryModel(bound_llm).name) == ("Answers", "settings-1")
 
 
 @sync_and_async
 @pytest.mark.parametrize(
-    ("settings", "made_with"),
+    ("settings", "settings_of_calls"),
     [
-        ({}, [(0, 1, 2000), (0, 1, 4000)]),
-        ({"temperature": 0.7}, [(0.7, 1, 2000), (0.7, 1, 4000)]),
-        ({"temperature": None, "top_p": 0.5, "max_tokens": 99}, [(None, 0.5, 99)] * 2),
+        pytest.param({}, [(0, 1, 2000), (0, 1, 4000)], id="none is set"),
+        pytest.param({"temperature": 0.7}, [(0.7, 1, 2000), (0.7, 1, 4000)], id="a temperature is set"),
+        pytest.param(
+            {"temperature": None, "top_p": 0.5, "max_tokens": 99},
+            [(None, 0.5, 99)] * 2,
+            id="all are set, the temperature to None",
+        ),
     ],
 )
-async def test_parameters_apply_to_settings_not_set(method: Method, settings: Any, made_with: Any) -> None:
+async def test_parameters_apply_to_settings_not_set(
+    method: Method, settings: Any, settings_of_calls: Any
+) -> None:
     llm = answers(CUT_OFF, GOOD, kind=WithSettings, **settings)
     assert (await method(runnable("groundedness", llm=llm), ROW)).attempts == 2
-    assert llm.made_with == made_with
+    assert llm.made_with == settings_of_calls
     assert (llm.temperature, llm.max_tokens) == (settings.get("temperature"), settings.get("max_tokens"))
 
 
@@ -557,7 +588,8 @@ def test_wrapped_llm_is_called_without_parameters() -> None:
     retried, replaced = llm.with_retry(wait_exponential_jitter=False), llm.with_fallbacks([spare])
     for wrapped in (retried, replaced, spare.with_config(tags=["t"])):
         assert runnable("groundedness", llm=wrapped).invoke(ROW).score == 1
-    assert ([*llm.made_with], [*spare.made_with]) == ([(None, None, None)] * 3, [(None, None, None)] * 2)
+    assert llm.made_with == [(None, None, None)] * 3
+    assert spare.made_with == [(None, None, None)] * 2
 
 
 # --- what a runnable takes, and what becomes of errors ----------------------------------------------
@@ -589,13 +621,13 @@ async def test_exception_before_any_verdict_is_raised_as_it_is_or_a_verdict(meth
         (ROW, ValueError("what?"), None, "unexpected", ValueError),
         (ROW, GOOD, fails, "unexpected", KeyError),
     ]
-    for given, reply, fields, code, error in rows:
-        made = partial(judging, "groundedness", ScriptedModel(reply), fields=fields)
-        verdict = await method(made(on_error="verdict"), given)
+    for row_value, reply, fields, code, error in rows:
+        make_judging = partial(judging, "groundedness", ScriptedModel(reply), fields=fields)
+        verdict = await method(make_judging(on_error="verdict"), row_value)
         assert verdict.error
         assert (verdict.judge, verdict.status, verdict.error.code) == ("groundedness", "error", code)
         with pytest.raises(error):
-            await method(made(), given)
+            await method(make_judging(), row_value)
 
 
 async def test_runnable_is_retried_and_replaced_like_any_other() -> None:
@@ -607,17 +639,17 @@ async def test_runnable_is_retried_and_replaced_like_any_other() -> None:
     assert (await failing_once().with_fallbacks([spare]).ainvoke(ROW)).score == 0.25
 
 
-@pytest.mark.parametrize(("reply", "times"), [(GOOD, 1), ("fine", 2)])
+@pytest.mark.parametrize(("reply", "times"), [(GOOD, 1), ("fine", 2)], ids=["a verdict", "an error"])
 def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: str, times: int) -> None:
     traces, state = RunCollectorCallbackHandler(), {"messages": LANGCHAIN}
     step = judging("groundedness", ScriptedModel(reply), on_error="verdict")
     verdict = step.invoke(state, {"callbacks": [traces]})
-    judged: Any = traces.traced_runs[0]
-    assert (judged.name, judged.inputs, judged.error) == ("groundedness", state, None)
-    assert judged.outputs == {"output": verdict}
-    assert [child.name for child in judged.child_runs] == STEPS * times
-    shown = judged.child_runs[0].inputs["input"]
-    assert (shown.query, shown.response) == ("Where is it?", "In Köln.")
+    root_run: Any = traces.traced_runs[0]
+    assert (root_run.name, root_run.inputs, root_run.error) == ("groundedness", state, None)
+    assert root_run.outputs == {"output": verdict}
+    assert [child.name for child in root_run.child_runs] == STEPS * times
+    case = root_run.child_runs[0].inputs["input"]
+    assert (case.query, case.response) == ("Where is it?", "In Köln.")
 
 
 def test_misspelt_on_error_is_refused() -> None:
@@ -636,15 +668,16 @@ CRASHED = {"id": "opening", "messages": [("user", "q")]}
 @pytest.mark.parametrize("empty_response", ["error", "not_applicable", "worst"])
 @pytest.mark.parametrize("name", ["groundedness", "passage_quality"])
 def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(name: str, empty_response: Any) -> None:
-    model, unlike = ScriptedModel(REPLIES[name]), {"latency_s", "key", "model", "signature"}
+    model = ScriptedModel(REPLIES[name])
     judge = load(name, model=model, empty_response=empty_response)
-    own = prompt(judge) | answers(AssertionError("the model is asked")) | parser(judge)
-    for given in ({**row, "reference": "g"} for row in (BLANK, MISSING, CRASHED)):
-        verdicts = [outcome(partial(step.invoke, given)) for step in (own, runnable(judge))]
-        found, expected = (verdict.model_dump(exclude=unlike) for verdict in verdicts)
-        assert found == expected
-        code = "empty_response" if given.get("response") else "no_response"
-        assert raised_by(prompt(judge), given).code == code
+    chain_judging = prompt(judge) | answers(AssertionError("the model is asked")) | parser(judge)
+    for row, code in ((BLANK, "empty_response"), (MISSING, "no_response"), (CRASHED, "no_response")):
+        row_with_reference = {**row, "reference": "g"}
+        verdict_of_chain = outcome(partial(chain_judging.invoke, row_with_reference))
+        expected = outcome(partial(runnable(judge).invoke, row_with_reference))
+        excluded = {"latency_s", "key", "model", "signature"}
+        assert verdict_of_chain.model_dump(exclude=excluded) == expected.model_dump(exclude=excluded)
+        assert raised_by(prompt(judge), row_with_reference).code == code
     assert model.asked == []
 
 
@@ -667,13 +700,13 @@ def documented_saver() -> BaseCheckpointSaver[Any]:
     """The checkpointer that the lines of the documentation make."""
     page = (Path(__file__).parents[2] / "docs" / "adapters" / "langchain.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"```python\n([^`]*JsonPlusSerializer\([^`]*)```", page)
-    made: dict[str, Any] = {}
-    exec(lines, made)  # noqa: S102  the page's own code
-    saver: BaseCheckpointSaver[Any] = made["checkpointer"]
+    names_of_page: dict[str, Any] = {}
+    exec(lines, names_of_page)  # noqa: S102  the page's own code
+    saver: BaseCheckpointSaver[Any] = names_of_page["checkpointer"]
     return saver
 
 
-def restored(serde: SerializerProtocol, verdict: Verdict) -> Any:
+def save_and_load(serde: SerializerProtocol, verdict: Verdict) -> Any:
     """The verdict as a checkpointer saves and loads it."""
     return serde.loads_typed(serde.dumps_typed(verdict))
 
@@ -681,10 +714,12 @@ def restored(serde: SerializerProtocol, verdict: Verdict) -> Any:
 @pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
 def test_verdict_survives_a_checkpoint(verdict: Verdict) -> None:
     for saver in (InMemorySaver(), documented_saver()):
-        found = restored(saver.serde, verdict)
-        assert (type(found), found) == (Verdict, verdict)
-    data = restored(JsonPlusSerializer(allowed_msgpack_modules=None), verdict)  # strict, and not registered
-    assert (type(data), Verdict.model_validate(data)) == (dict, verdict)
+        loaded_verdict = save_and_load(saver.serde, verdict)
+        assert (type(loaded_verdict), loaded_verdict) == (Verdict, verdict)
+    loaded_data = save_and_load(
+        JsonPlusSerializer(allowed_msgpack_modules=None), verdict
+    )  # strict, and not registered
+    assert (type(loaded_data), Verdict.model_validate(loaded_data)) == (dict, verdict)
 
 
 # --- the package --------------------------------------------------------------------------------
@@ -697,9 +732,10 @@ def test_example_runs_offline() -> None:
         f"import runpy; runpy.run_path({str(example)!r}, run_name='__main__')"
     )
     assert (status, errors) == (0, "")
-    shown = [line.removeprefix("app: ").strip() for line in printed.splitlines() if line.startswith("app:")]
-    begin = ("The library opens at 9:00", "I am not sure. This is", "You are welcome!")
-    assert [text.startswith(own) for text, own in zip(shown, begin, strict=True)] == [True] * 3
+    texts = [line.removeprefix("app: ").strip() for line in printed.splitlines() if line.startswith("app:")]
+    beginnings = ("The library opens at 9:00", "I am not sure. This is", "You are welcome!")
+    for text, beginning in zip(texts, beginnings, strict=True):
+        assert text.startswith(beginning)
 
 
 # Inputs of a prompt's own
