@@ -13,19 +13,20 @@ from standin_langfuse import StandIn
 from groundjudge.adapters.langfuse import evaluator, summary
 
 BAD = "no verdict"
-ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
+QUESTION: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
 
 
 def experiment(*outputs: Any, **more: Any) -> tuple[ExperimentResult, StandIn]:
     """An experiment whose task returns, or raises, one of the outputs for each item."""
 
-    def task(*, item: Any, **_: object) -> Any:
+    def task(*, item: Any, **_: object) -> Any:  # named by Langfuse
         output = outputs[item.input["n"]]
         if isinstance(output, Exception):
             raise output
         return output
 
-    with StandIn([{"input": {**ASKED, "n": number}} for number, _ in enumerate(outputs)]) as server:
+    items = [{"input": {**QUESTION, "n": number}} for number in range(len(outputs))]
+    with StandIn(items) as server:
         dataset = server.client().get_dataset(server.dataset)
         result = dataset.run_experiment(name="run", task=task, max_concurrency=1, **more)
     return result, server
@@ -41,16 +42,21 @@ def test_summary_has_mean_and_coverage_of_the_items_with_a_verdict() -> None:
     )
     comment = "4 rows: 2 with a score, 1 not applicable, 1 errors (no_verdict 1)"
     run = [("mine_mean", 0.625, comment), ("mine_coverage", pytest.approx(2 / 3), comment)]
-    assert [(one.name, one.value, one.comment) for one in result.run_evaluations] == run
-    sent = [one for one in server.scores if "datasetRunId" in one]
-    assert [(one["name"], one["value"], one["comment"]) for one in sent] == run
-    names = [one["name"] for one in server.scores if "traceId" in one]
+    evaluations = result.run_evaluations
+    assert [(evaluation.name, evaluation.value, evaluation.comment) for evaluation in evaluations] == run
+    scores_of_run = [score for score in server.scores if "datasetRunId" in score]
+    assert [(score["name"], score["value"], score["comment"]) for score in scores_of_run] == run
+    names = [score["name"] for score in server.scores if "traceId" in score]
     assert sorted(names) == ["mine", "mine", "mine_status", "mine_status"]
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("reply", "figures"), [(BAD, ["groundedness_coverage"]), (None, [])])
+@pytest.mark.parametrize(
+    ("reply", "figures"),
+    [(BAD, ["groundedness_coverage"]), (None, [])],
+    ids=["no verdict", "no evaluator"],
+)
 def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str]) -> None:
     evaluators = [evaluator("groundedness", model=ScriptedModel(reply))] if reply else []
     result, _ = experiment("At 9.", evaluators=evaluators, run_evaluators=[summary("groundedness")])
-    assert [one.name for one in result.run_evaluations] == figures
+    assert [evaluation.name for evaluation in result.run_evaluations] == figures

@@ -56,8 +56,8 @@ PRECISION_Reasoning: A third is noise.
 PRECISION_Formula: (3 * 0.5) + (4 * 0.5)
 PRECISION_Weighted_Summed_Score: 3.5
 """
-ASKED: Body = {"question": "How long does it last?"}
-ANSWERED: Body = {"answer": "Eleven hours.", "context": ["It lasts eleven hours."]}
+QUESTION: Body = {"question": "How long does it last?"}
+ANSWER: Body = {"answer": "Eleven hours.", "context": ["It lasts eleven hours."]}
 EXPECTED: Body = {"answer": "11 hours"}
 
 
@@ -68,9 +68,11 @@ def by_evaluate_existing(target: Target, data: Any, client: Client, **options: A
     """The rows of an experiment whose runs are loaded again and judged then."""
     experiment = evaluate(target, data=data, client=client)
     client.flush()
-    found: Any = evaluate_existing(experiment.experiment_name, client=client, load_nested=True, **options)
+    experiment_results: Any = evaluate_existing(
+        experiment.experiment_name, client=client, load_nested=True, **options
+    )
     client.flush()
-    return [*found]
+    return list(experiment_results)
 
 
 def local_rows(by: Any, target: Target, *examples: tuple[Body, Body | None], **options: Any) -> Any:
@@ -82,7 +84,7 @@ def local_rows(by: Any, target: Target, *examples: tuple[Body, Body | None], **o
 local, alocal = partial(local_rows, by_evaluate), partial(local_rows, by_aevaluate)
 
 
-@pytest.fixture(params=[local, alocal])
+@pytest.fixture(params=[local, alocal], ids=["evaluate", "aevaluate"])
 def run(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
     """`local` or `alocal`; each test with this fixture runs for both."""
     return cast("Callable[..., list[dict[str, Any]]]", request.param)
@@ -121,7 +123,7 @@ def inside_out(question: str) -> list[str]:
 
 
 @traceable
-def chained(question: str) -> None:
+def call_tool_and_retriever(question: str) -> None:
     texts(question)
     weather(question)
 
@@ -137,7 +139,7 @@ class Shelf(BaseRetriever):
         return [LangChainDocument(page_content=f"about {query}", metadata={"title": "Shelf"})]
 
 
-STEPS = (nothing, fails, inside_out, chained, Shelf().invoke)
+STEPS = (nothing, fails, inside_out, call_tool_and_retriever, Shelf().invoke)
 RETURNED = [
     ("two", "", "knowledge"),
     ("one", "", "knowledge"),
@@ -161,7 +163,7 @@ def application(*steps: Callable[[str], Any]) -> Target:
     return target
 
 
-def described(case: Case) -> list[tuple[str, str, str]]:
+def documents_in(case: Case) -> list[tuple[str, str, str]]:
     assert case.context is not None
     return [(document.content, document.title, document.kind) for document in case.context]
 
@@ -172,13 +174,18 @@ def relocal(target: Target, *examples: tuple[Body, Body | None], **options: Any)
         return by_evaluate_existing(target, server.dataset, server.client(), **options)
 
 
-@pytest.mark.parametrize("run", [local, alocal, relocal])
+three_ways = pytest.mark.parametrize(
+    "run", [local, alocal, relocal], ids=["evaluate", "aevaluate", "evaluate_existing"]
+)
+
+
+@three_ways
 def test_context_is_what_child_runs_returned_before_that_of_the_inputs(run: Any) -> None:
-    asked = {**ASKED, "context": ["of the inputs"]}
+    inputs = {**QUESTION, "context": ["of the inputs"]}
     for steps, expected in ((STEPS, RETURNED), ([nothing], []), ([fails], [])):
         model = ScriptedModel(TAGS.format(5))
-        run(application(*steps), (asked, None), evaluators=[evaluator("groundedness", model=model)])
-        assert described(model.asked[0].case) == expected
+        run(application(*steps), (inputs, None), evaluators=[evaluator("groundedness", model=model)])
+        assert documents_in(model.asked[0].case) == expected
 
 
 PATHS: Mapping[str, str] = {
@@ -194,9 +201,9 @@ def test_path_leads_to_each_side_of_an_experiment(run: Any) -> None:
     for path, content in PATHS.items():
         model = ScriptedModel(TAGS.format(5))
         judge = evaluator("groundedness", model=model, fields={"context": path})
-        target, example = returning({**ANSWERED, "c": "output"}), ({**ASKED, "c": "input"}, {"c": "ideal"})
+        target, example = returning({**ANSWER, "c": "output"}), ({**QUESTION, "c": "input"}, {"c": "ideal"})
         run(target, example, evaluators=[judge])
-        assert described(model.asked[0].case) == [(content, "", "knowledge")]
+        assert documents_in(model.asked[0].case) == [(content, "", "knowledge")]
 
 
 def test_missing_field_error_lists_the_keys(run: Any) -> None:
@@ -222,28 +229,28 @@ def from_the_answer(run: Run, example: Example | None) -> Body:
     return {"query": "q", "context": ["c"], "response": outputs["answer"].strip()}
 
 
-CRASHES: Sequence[tuple[str, Body, Any]] = [
-    ("passage_quality", ASKED, None),  # the reference is missing too
-    ("groundedness", {"x": 1}, None),
-    ("groundedness", {**ASKED, **ANSWERED}, None),
-    ("groundedness", ASKED, {"query": "outputs.q", "response": "outputs.a"}),
-    ("groundedness", ASKED, from_the_answer),
-]
+CRASHES: Mapping[str, tuple[str, Body, Any]] = {
+    "the reference is missing too": ("passage_quality", QUESTION, None),
+    "the question is missing too": ("groundedness", {"x": 1}, None),
+    "an answer among the inputs": ("groundedness", {**QUESTION, **ANSWER}, None),
+    "paths to the outputs": ("groundedness", QUESTION, {"query": "outputs.q", "response": "outputs.a"}),
+    "a function of the outputs": ("groundedness", QUESTION, from_the_answer),
+}
 
 
-@pytest.mark.parametrize("run", [local, alocal, relocal])
-@pytest.mark.parametrize(("name", "inputs", "fields"), CRASHES)
+@three_ways
+@pytest.mark.parametrize(("name", "inputs", "fields"), CRASHES.values(), ids=CRASHES)
 def test_crashed_run_is_an_error_and_lowers_the_coverage(
     run: Any, name: str, inputs: Body, fields: Any
 ) -> None:
     model = ScriptedModel(TAGS.format(5))
     rows = run(crash, (inputs, None), evaluators=[evaluator(name, model=model, fields=fields)])
-    for one in results(rows[0]):
-        assert one.comment.startswith("no_response: ")
-        assert "the run failed: RuntimeError('the database is down')" in one.comment
-        assert (one.score, one.value, one.extra["error"]) == (None, None, True)
-    assert [one.key for one in results(rows[0])] == [*load(name, model=model).score_names]
-    totals = summarised(name, rows)
+    for feedback in results(rows[0]):
+        assert feedback.comment.startswith("no_response: ")
+        assert "the run failed: RuntimeError('the database is down')" in feedback.comment
+        assert (feedback.score, feedback.value, feedback.extra["error"]) == (None, None, True)
+    assert [feedback.key for feedback in results(rows[0])] == [*load(name, model=model).score_names]
+    totals = figures_of(name, rows)
     assert (totals["coverage"].score, totals["upper_bound"].score) == (0, 1)
     assert "0 not applicable, 1 errors (no_response 1)" in totals["coverage"].comment
     assert model.asked == []
@@ -251,19 +258,30 @@ def test_crashed_run_is_an_error_and_lowers_the_coverage(
 
 def test_crashed_run_follows_empty_response(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)), empty_response="worst")
-    (row,) = run(crash, ({**ASKED, "context": ["c"]}, None), evaluators=[judge])
+    (row,) = run(crash, ({**QUESTION, "context": ["c"]}, None), evaluators=[judge])
     assert results(row)[0].score == 0
     assert "error" not in results(row)[0].extra
 
 
 def test_what_a_run_had_said_when_it_failed_is_no_response() -> None:
     now = datetime.now(UTC)
-    said: dict[str, Any] = {"inputs": {**ASKED, "context": ["c"]}, "outputs": {"answer": "At "}}
-    run = Run(id=uuid4(), name="app", run_type="chain", start_time=now, trace_id=uuid4(), error="Cut", **said)
+    inputs_and_outputs: dict[str, Any] = {
+        "inputs": {**QUESTION, "context": ["c"]},
+        "outputs": {"answer": "At "},
+    }
+    run = Run(
+        id=uuid4(),
+        name="app",
+        run_type="chain",
+        start_time=now,
+        trace_id=uuid4(),
+        error="Cut",
+        **inputs_and_outputs,
+    )
     judge: Any = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)))
-    found = judge.evaluate_run(run, None)["results"][0]
-    assert (found.score, found.comment.startswith("no_response: ")) == (None, True)
-    assert "the run failed: Cut" in found.comment
+    feedback = judge.evaluate_run(run, None)["results"][0]
+    assert (feedback.score, feedback.comment.startswith("no_response: ")) == (None, True)
+    assert "the run failed: Cut" in feedback.comment
 
 
 @pytest.mark.parametrize(("code", "n_logged"), [("auth", 1), ("timeout", 0)])
@@ -271,126 +289,144 @@ def test_error_that_every_row_meets_is_logged_once(
     run: Any, caplog: pytest.LogCaptureFixture, code: str, n_logged: int
 ) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(ModelError(code, "set a key")))
-    rows = run(returning(ANSWERED), *[(ASKED, None)] * 3, evaluators=[judge])
-    assert all(results(row)[0].comment.startswith(f"{code}: ") for row in rows)
-    logged = [one.getMessage() for one in caplog.records if one.name == "groundjudge"]
-    assert logged == [f"groundedness: {code}: set a key"] * n_logged
+    rows = run(returning(ANSWER), *[(QUESTION, None)] * 3, evaluators=[judge])
+    for row in rows:
+        assert results(row)[0].comment.startswith(f"{code}: ")
+    log_messages = [record.getMessage() for record in caplog.records if record.name == "groundjudge"]
+    assert log_messages == [f"groundedness: {code}: set a key"] * n_logged
 
 
 # Feedback keys
 
 
-@pytest.mark.parametrize("answer", ["Eleven hours.", ""])
+@pytest.mark.parametrize("answer", ["Eleven hours.", ""], ids=["an answer", "no answer"])
 def test_key_names_the_feedback(run: Any, answer: str) -> None:
     judge = evaluator("passage_quality", model=ScriptedModel(ADJACENT), key="text_quality")
     assert judge.feedback_keys == ["text_quality", "text_recall", "text_precision"]
-    (row,) = run(returning({**ANSWERED, "answer": answer}), (ASKED, EXPECTED), evaluators=[judge])
-    assert [one.key for one in results(row)] == judge.feedback_keys
+    (row,) = run(returning({**ANSWER, "answer": answer}), (QUESTION, EXPECTED), evaluators=[judge])
+    assert [feedback.key for feedback in results(row)] == judge.feedback_keys
 
 
-SAME_KEYS: Sequence[tuple[tuple[str, str | None], tuple[str, str | None], str]] = [
-    (("groundedness", "mine"), ("passage_quality", "mine"), "mine"),
-    (("passage_quality", None), ("groundedness", "passage_recall"), "passage_recall"),
-    (("groundedness", "passage_precision"), ("passage_quality", None), "passage_precision"),
-]
+SAME_KEYS: Mapping[str, tuple[tuple[str, str | None], tuple[str, str | None], str]] = {
+    # the judges and keys of two evaluators, and the key of both
+    "both keys are chosen": (("groundedness", "mine"), ("passage_quality", "mine"), "mine"),
+    "the second is that of a part": (
+        ("passage_quality", None),
+        ("groundedness", "passage_recall"),
+        "passage_recall",
+    ),
+    "a part has the first": (
+        ("groundedness", "passage_precision"),
+        ("passage_quality", None),
+        "passage_precision",
+    ),
+}
 
 
-@pytest.mark.parametrize(("first", "second", "taken"), SAME_KEYS)
+@pytest.mark.parametrize(("first", "second", "shared_key"), SAME_KEYS.values(), ids=SAME_KEYS)
 def test_second_evaluator_with_the_same_key_is_an_error(
-    run: Any, first: Any, second: Any, taken: str
+    run: Any, first: Any, second: Any, shared_key: str
 ) -> None:
-    models = [ScriptedModel(REPLIES[name]) for name, _ in (first, second)]
-    one, other = (
-        evaluator(name, model=model, key=key)
-        for (name, key), model in zip((first, second), models, strict=True)
-    )
-    (row,) = run(returning(ANSWERED), (ASKED, EXPECTED), evaluators=[one, other])
-    found, n_given = results(row), len(one.feedback_keys)
-    assert all(each.score is not None for each in found[:n_given])
-    assert [each.key for each in found[n_given:]] == other.feedback_keys
-    for each in found[n_given:]:
-        assert each.comment.startswith(f"duplicate_key: two evaluators have the feedback key '{taken}'")
-        assert (each.score, each.extra["error"]) == (None, True)
-    assert [len(model.asked) for model in models] == [1, 0]
-    assert summarised(one.feedback_keys[0], [row])["coverage"].score == 1
+    first_name, first_key = first
+    second_name, second_key = second
+    first_model = ScriptedModel(REPLIES[first_name])
+    second_model = ScriptedModel(REPLIES[second_name])
+    first_evaluator = evaluator(first_name, model=first_model, key=first_key)
+    second_evaluator = evaluator(second_name, model=second_model, key=second_key)
+    evaluators = [first_evaluator, second_evaluator]
+    (row,) = run(returning(ANSWER), (QUESTION, EXPECTED), evaluators=evaluators)
+    n_of_first = len(first_evaluator.feedback_keys)
+    feedback_of_first = results(row)[:n_of_first]
+    feedback_of_second = results(row)[n_of_first:]
+    assert all(feedback.score is not None for feedback in feedback_of_first)
+    assert [feedback.key for feedback in feedback_of_second] == second_evaluator.feedback_keys
+    message = f"duplicate_key: two evaluators have the feedback key '{shared_key}'"
+    for feedback in feedback_of_second:
+        assert feedback.comment.startswith(message)
+        assert (feedback.score, feedback.extra["error"]) == (None, True)
+    assert (len(first_model.asked), len(second_model.asked)) == (1, 0)
+    assert figures_of(first_evaluator.feedback_keys[0], [row])["coverage"].score == 1
 
 
 def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: Any) -> None:
     replies = {"by_2": TAGS.format(2), "by_5": TAGS.format(5)}
     judges = [evaluator("groundedness", model=ScriptedModel(replies[key]), key=key) for key in replies]
-    rows = run(returning(ANSWERED), (ASKED, None), evaluators=judges)
-    assert [(one.key, one.score) for one in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
-    assert [summarised(key, rows)["mean"].score for key in ("by_2", "by_5")] == [0.25, 1]
+    rows = run(returning(ANSWER), (QUESTION, None), evaluators=judges)
+    assert [(feedback.key, feedback.score) for feedback in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
+    assert [figures_of(key, rows)["mean"].score for key in ("by_2", "by_5")] == [0.25, 1]
     with pytest.raises(ValueError, match=r"under the key 'groundedness'.*; there are those of by_2, by_5"):
-        summarised("groundedness", rows)
+        figures_of("groundedness", rows)
 
 
 def test_one_evaluator_can_judge_a_run_twice(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(2), TAGS.format(5)))
-    rows = run(returning(ANSWERED), (ASKED, None), evaluators=[judge])
+    rows = run(returning(ANSWER), (QUESTION, None), evaluators=[judge])
     again: Any = judge.evaluate_run(rows[0]["run"], rows[0]["example"])
     assert again["results"][0].score == 1
-    assert summarised("groundedness", rows)["mean"].score == 1
+    assert figures_of("groundedness", rows)["mean"].score == 1
 
 
 # Summary
 
 
-def summarised(key: str, rows: Sequence[dict[str, Any]], judge: Any = None) -> dict[str, Any]:
+def figures_of(key: str, rows: Sequence[dict[str, Any]], judge: Any = None) -> dict[str, Any]:
     """The figures of the summary under a key; the summary is of that key unless a judge is given."""
-    found = summary(judge or key)([row["run"] for row in rows], [row["example"] for row in rows])
-    return {one.key.removeprefix(f"{key}_"): one for one in found.get("results", [])}
+    summarise = summary(judge or key)
+    figures = summarise([row["run"] for row in rows], [row["example"] for row in rows])
+    return {figure.key.removeprefix(f"{key}_"): figure for figure in figures.get("results", [])}
 
 
 def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
     replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
-    outputs: Iterator[Body] = iter([*[ANSWERED] * 4, {}])
+    outputs: Iterator[Body] = iter([*[ANSWER] * 4, {}])
 
     def target(_: object) -> Body:
         return next(outputs)
 
     judge = evaluator("groundedness", model=model)
-    rows = run(target, *[(ASKED, None)] * 5, evaluators=[judge], max_concurrency=0)
-    found = summarised("groundedness", rows)
-    assert {figure: one.score for figure, one in found.items()} == {
+    rows = run(target, *[(QUESTION, None)] * 5, evaluators=[judge], max_concurrency=0)
+    figures = figures_of("groundedness", rows)
+    assert {name: figure.score for name, figure in figures.items()} == {
         "mean": 0.625,
         "lower_bound": 1.25 / 4,
         "upper_bound": 3.25 / 4,
         "coverage": 0.5,
         "pass_rate": 0.5,
     }
-    assert found["mean"].comment == (
+    assert figures["mean"].comment == (
         "5 rows: 2 with a score, 1 not applicable, 2 errors (no_response 1, no_verdict 1)"
     )
     assert len(model.asked) == 5  # the unreadable reply caused a reask; the summary made no call
-    (signature,) = found["mean"].evaluator_info["signatures"]
+    (signature,) = figures["mean"].evaluator_info["signatures"]
     assert signature.startswith("groundedness@")
 
 
 def test_summary_takes_whatever_evaluator_takes() -> None:
-    path, model = ROOT / "prompts" / "groundedness.prompty", ScriptedModel(TAGS.format(5))
+    path = ROOT / "prompts" / "groundedness.prompty"
+    model = ScriptedModel(TAGS.format(5))
     judges: list[Any] = [path, str(path), load(path, model=model), load_rubric(path), "groundedness"]
-    for each in judges:
-        rows = local(returning(ANSWERED), (ASKED, None), evaluators=[evaluator(each, model=model)])
-        assert summarised("groundedness", rows, each)["mean"].score == 1
-        assert summary(each).__name__ == "groundedness_summary"
+    for judge in judges:
+        rows = local(returning(ANSWER), (QUESTION, None), evaluators=[evaluator(judge, model=model)])
+        assert figures_of("groundedness", rows, judge)["mean"].score == 1
+        assert summary(judge).__name__ == "groundedness_summary"
     with pytest.raises(PromptError, match=r"no judge '.*nowhere\.prompty', and no file"):
         summary(ROOT / "nowhere.prompty")
 
 
 def test_summary_has_only_the_chosen_metrics() -> None:
     judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(4)), key="mine")
-    rows = local(returning(ANSWERED), (ASKED, None), evaluators=[judge])
-    found = summary("mine", metrics=["pass_rate", "lower_bound"])([row["run"] for row in rows], [])
-    assert [one.key for one in found.get("results", [])] == ["mine_pass_rate", "mine_lower_bound"]
+    rows = local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
+    figures = summary("mine", metrics=["pass_rate", "lower_bound"])([row["run"] for row in rows], [])
+    keys = [figure.key for figure in figures.get("results", [])]
+    assert keys == ["mine_pass_rate", "mine_lower_bound"]
 
 
 def test_unknown_metric_raises_and_names_the_known_ones() -> None:
-    given: Any = ["mean", "median"]
-    known = "mean, lower_bound, upper_bound, coverage, pass_rate"
-    with pytest.raises(ValueError, match=f"unknown metric 'median': .* some of {known}"):
-        summary("groundedness", metrics=given)
+    metrics: Any = ["mean", "median"]
+    known_metrics = "mean, lower_bound, upper_bound, coverage, pass_rate"
+    with pytest.raises(ValueError, match=f"unknown metric 'median': .* some of {known_metrics}"):
+        summary("groundedness", metrics=metrics)
 
 
 def test_summary_without_its_evaluator_raises() -> None:
@@ -401,25 +437,27 @@ def test_summary_without_its_evaluator_raises() -> None:
 # Uploads
 
 
-def uploaded_by(
+def upload_by(
     by: Any, *evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any
 ) -> StandIn:
     """The stand-in after an experiment of one row was uploaded to it."""
-    with StandIn([(ASKED, EXPECTED)]) as server:
+    with StandIn([(QUESTION, EXPECTED)]) as server:
         client = server.client()
         by(application(*steps), server.dataset, client=client, evaluators=evaluators, **options)
         client.flush()
     return server
 
 
-uploaded, auploaded, reuploaded = (
-    partial(uploaded_by, by) for by in (by_evaluate, by_aevaluate, by_evaluate_existing)
+@pytest.fixture(
+    params=[
+        pytest.param(by_evaluate, id="evaluate"),
+        pytest.param(by_aevaluate, id="aevaluate", marks=pytest.mark.soak),
+        pytest.param(by_evaluate_existing, id="evaluate_existing"),
+    ]
 )
-
-
-@pytest.fixture(params=[uploaded, pytest.param(auploaded, marks=pytest.mark.soak), reuploaded])
 def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
-    return cast("Callable[..., StandIn]", request.param)
+    """`upload_by` each of LangSmith's functions; each test with this fixture runs for all of them."""
+    return partial(upload_by, request.param)
 
 
 BLOCKS = formatter.scorecard([("Eleven", "NOTHING FOUND", 10), ("hours.", "one", 5)])
@@ -430,12 +468,12 @@ def test_uploaded_feedback_has_comment_source_and_parts_and_the_summary_is_the_e
 ) -> None:
     judge = evaluator("statement_groundedness", model=ScriptedModel(BLOCKS))
     server = upload(judge, summary_evaluators=[summary("statement_groundedness", metrics=["mean"])])
-    (total,) = (one for one in server.feedback if "run_id" not in one)
+    (total,) = (feedback for feedback in server.feedback if "run_id" not in feedback)
     (session,) = server.sessions.values()
     assert total["session_id"] == session["id"]
     assert (total["key"], total["score"]) == ("statement_groundedness_mean", 0.75)
-    of_the_run = (one for one in server.feedback if "run_id" in one)
-    weakest, feedback = sorted(of_the_run, key=lambda one: one["score"])
+    of_the_run = [feedback for feedback in server.feedback if "run_id" in feedback]
+    weakest, feedback = sorted(of_the_run, key=lambda feedback: feedback["score"])
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
     assert feedback["comment"] == "hours. (5): one\nEleven (10): NOTHING FOUND"
     assert (weakest["key"], weakest["score"]) == ("statement_groundedness_weakest", 0.5)
@@ -446,10 +484,9 @@ def test_uploaded_feedback_has_comment_source_and_parts_and_the_summary_is_the_e
 
 
 def test_uploaded_runs_of_two_judges_are_nested_and_named_in_their_feedback(upload: Any) -> None:
-    replies = {"fine": ADJACENT, "failed": NO_VERDICT}
-    server = upload(
-        *(evaluator("passage_quality", model=ScriptedModel(reply), key=key) for key, reply in replies.items())
-    )
+    fine = evaluator("passage_quality", model=ScriptedModel(ADJACENT), key="fine")
+    failed = evaluator("passage_quality", model=ScriptedModel(NO_VERDICT), key="failed")
+    server = upload(fine, failed)
     runs = server.of_project("evaluators")
     for key, n_calls in (("fine", 1), ("failed", 2)):
         (outer,) = (run for run in runs if run["name"] == key)
@@ -459,13 +496,14 @@ def test_uploaded_runs_of_two_judges_are_nested_and_named_in_their_feedback(uplo
         assert [call.get("error") for call in calls] == [None] * n_calls
         assert inner["inputs"]["case"]["reference"] == "11 hours"
         assert ("no_verdict" in (inner.get("error") or "")) is (key == "failed")
-        sent = [one for one in server.feedback if one["key"].startswith(key)]
-        assert len(sent) == 3
-        assert {one["feedback_source"]["metadata"]["__run"]["run_id"] for one in sent} == {outer["id"]}
-        assert {one.get("error", False) for one in sent} == {key == "failed"}
+        feedback_of_judge = [feedback for feedback in server.feedback if feedback["key"].startswith(key)]
+        assert len(feedback_of_judge) == 3
+        for feedback in feedback_of_judge:
+            assert feedback["feedback_source"]["metadata"]["__run"]["run_id"] == outer["id"]
+            assert feedback.get("error", False) == (key == "failed")
     (session,) = server.sessions.values()
     target = server.of_project(session["name"])[0]
-    assert {one["run_id"] for one in server.feedback} == {target["id"]}
+    assert {feedback["run_id"] for feedback in server.feedback} == {target["id"]}
     for run in server.runs.values():  # the verdicts stored for the summary are not among them
         assert {*run.get("extra", {})} <= {"metadata", "runtime"}
         assert "groundjudge" not in str(run.get("inputs"))
@@ -491,8 +529,8 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
 ) -> None:
     server = upload(evaluator("groundedness", model="openai:gpt-6-luna"))
     (call,) = llm_runs(server)
-    (sent,) = endpoint.bodies
-    assert call["inputs"] == sent
+    (body,) = endpoint.bodies
+    assert call["inputs"] == body
     assert [message["role"] for message in call["inputs"]["messages"]] == ["system", "user"]
     tokens = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
     assert call["outputs"] == {
@@ -544,16 +582,21 @@ def by_a_function_around_a_client(server: Endpoint) -> Any:
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (by_a_sync_client, "ChatOpenAI"),
-        pytest.param(by_langchain, "FakeListChatModel", marks=pytest.mark.soak),
-        pytest.param(by_a_function_around_a_client, "ChatOpenAI", marks=pytest.mark.soak),
+        pytest.param(by_a_sync_client, "ChatOpenAI", id="a wrapped client"),
+        pytest.param(by_langchain, "FakeListChatModel", id="LangChain", marks=pytest.mark.soak),
+        pytest.param(
+            by_a_function_around_a_client,
+            "ChatOpenAI",
+            id="a function around a wrapped client",
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_call_that_traces_itself_is_shown_once(
     upload: Any, endpoint: Endpoint, model: Any, name: str
 ) -> None:
     server = upload(evaluator("groundedness", model=model(endpoint)))
-    assert [one["score"] for one in server.feedback] == [0.75]
+    assert [feedback["score"] for feedback in server.feedback] == [0.75]
     assert [call["name"] for call in llm_runs(server)] == [name]
 
 
@@ -571,7 +614,7 @@ def test_function_that_traces_something_else_is_still_an_llm_run(upload: Any) ->
 def test_reply_from_a_cache_has_no_tokens(endpoint: Endpoint, tmp_path: Path) -> None:
     client = OpenAI(base_url=endpoint.url, api_key="k")
     judge = evaluator("groundedness", model=CachedModel((client, "gpt-6-luna"), tmp_path / "replies.db"))
-    calls = [call for _ in range(2) for call in llm_runs(uploaded(judge))]
+    calls = llm_runs(upload_by(by_evaluate, judge)) + llm_runs(upload_by(by_evaluate, judge))
     assert [call["outputs"]["usage_metadata"]["total_tokens"] for call in calls] == [120, 0]
     assert [call["extra"]["metadata"]["ls_provider"] for call in calls] == ["openai", "openai"]
 
@@ -600,10 +643,10 @@ def test_answer(name, reply):
 
 def plugin(tmp_path: Path, *arguments: str, **env: str) -> None:
     """Run the tests, which pass, with nothing of LangSmith or pytest in the environment but this."""
-    own = ("LANGSMITH_", "LANGCHAIN_", "PYTEST_")
-    bare = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    prefixes = ("LANGSMITH_", "LANGCHAIN_", "PYTEST_")
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     (tmp_path / "test_it.py").write_text(TESTED)
-    done = subprocess.run(  # noqa: S603  runs this Python
+    process = subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, "-m", "pytest", "-p", "langsmith.pytest_plugin", *arguments, "test_it.py"],
         cwd=tmp_path,
         env={**bare, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **env},
@@ -611,26 +654,33 @@ def plugin(tmp_path: Path, *arguments: str, **env: str) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("arguments", [(), ("--langsmith-output",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("--langsmith-output",)], ids=["without options", "--langsmith-output"]
+)
 def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with StandIn() as server:
         api = {"LANGSMITH_ENDPOINT": server.url, "LANGSMITH_API_KEY": "a-key"}
         suite = {"LANGSMITH_TRACING": "true", "LANGSMITH_TEST_SUITE": server.dataset}
         plugin(tmp_path, *arguments, **api, **suite)
-    logged = [one for one in server.feedback if one["key"] != "pass"]
-    shown = {(one["key"], one.get("score"), one.get("value"), bool(one.get("error"))) for one in logged}
-    assert shown == {
+    feedback_of_verdicts = [feedback for feedback in server.feedback if feedback["key"] != "pass"]
+    scores: set[tuple[str, Any, Any, bool]] = set()
+    for feedback in feedback_of_verdicts:
+        score, value = feedback.get("score"), feedback.get("value")
+        scores.add((feedback["key"], score, value, bool(feedback.get("error"))))
+    assert scores == {
         ("passage_quality", 0.7203, None, False),  # LangSmith sends four digits
         ("passage_recall", 0.85, 4.4, False),
         ("passage_precision", 0.625, 3.5, False),
-        *((key, None, "error", True) for key in ("passage_quality", "passage_recall", "passage_precision")),
+        ("passage_quality", None, "error", True),
+        ("passage_recall", None, "error", True),
+        ("passage_precision", None, "error", True),
         ("groundedness", None, "nothing_to_ground", False),
     }
-    (answer,) = (one for one in logged if one["key"] == "groundedness")
+    (answer,) = (feedback for feedback in feedback_of_verdicts if feedback["key"] == "groundedness")
     assert answer["comment"] == "Not applicable (nothing_to_ground). All of it is there."
     assert answer["feedback_source"]["metadata"]["signature"].startswith("groundedness@")
     assert answer["extra"]["status"] == "not_applicable"
@@ -657,9 +707,9 @@ sys.addaudithook(lambda event, _: os._exit(3) if event in REACHED else None)
 def test_example_runs_without_a_network() -> None:
     path = ROOT / "examples" / "evaluate_a_langsmith_experiment.py"
     code = f"{WITHOUT_SOCKETS}\nrunpy.run_path({str(path)!r}, run_name='__main__')"
-    status, shown, errors = run_program(code)
+    status, printed, errors = run_program(code)
     assert status == 0, errors
-    assert "groundedness_coverage     1.00" in shown
+    assert "groundedness_coverage     1.00" in printed
 
 
 # Labels and votes

@@ -25,7 +25,9 @@ def server() -> Iterator[StandIn]:
         yield standin
 
 
-def given(run: str, score: float | None, person: str | None = "Ann", source: str = "app") -> dict[str, Any]:
+def app_feedback(
+    run: str, score: float | None, person: str | None = "Ann", source: str = "app"
+) -> dict[str, Any]:
     """Feedback as the API returns it."""
     return {
         "id": str(uuid4()),
@@ -40,39 +42,48 @@ def given(run: str, score: float | None, person: str | None = "Ann", source: str
 
 
 def test_the_drawn_runs_are_in_the_queue_with_the_question_of_the_judge(server: StandIn) -> None:
-    sample, rubric = draw(VERDICTS, 60), load_rubric("groundedness")
+    sample = draw(VERDICTS, 60)
+    rubric = load_rubric("groundedness")
     queue = queue_sample(sample, "October", rubric, client=server.client())
-    made, filled = (seen for seen in server.requests if seen.path.startswith("/annotation-queues"))
-    assert (made.body["name"], made.body["description"]) == ("October", rubric.prompt.description)
-    assert [item["feedback_key"] for item in made.body["rubric_items"]] == ["grounded"]
-    assert filled.path == f"/annotation-queues/{queue}/runs"
-    assert tuple(filled.body) == sample.ids
+    queue_request, runs_request = (
+        request for request in server.requests if request.path.startswith("/annotation-queues")
+    )
+    assert (queue_request.body["name"], queue_request.body["description"]) == (
+        "October",
+        rubric.prompt.description,
+    )
+    (question,) = queue_request.body["rubric_items"]
+    assert question["feedback_key"] == "grounded"
+    assert runs_request.path == f"/annotation-queues/{queue}/runs"
+    assert tuple(runs_request.body) == sample.ids
 
 
 def test_what_people_say_there_becomes_labels_and_a_rate(server: StandIn) -> None:
     sample = draw(VERDICTS, 120)
-    first, second, third, *others = sample.ids
+    first, second, third, *other_runs = sample.ids
     server.earlier_feedback = [
-        given(first, 0.0),
-        given(first, 1.0),  # Ann changed her mind
-        given(second, None),
-        given(third, 1.0),
-        given(third, 1.0, "Bob"),
-        given(third, 0.0, source="auto_eval"),
-        *(given(each, 1.0) for each in others),
+        app_feedback(first, 0.0),
+        app_feedback(first, 1.0),  # Ann changed her mind
+        app_feedback(second, None),
+        app_feedback(third, 1.0),
+        app_feedback(third, 1.0, "Bob"),
+        app_feedback(third, 0.0, source="auto_eval"),
+        *(app_feedback(run, 1.0) for run in other_runs),
     ]
     labels = queue_labels(sample, client=server.client())
     assert (labels.by_case[first], second in labels.by_case, labels.by_case[third]) == (1.0, False, 1.0)
     assert labels.annotators["Bob"] == {third: 1.0}
-    found = rate(VERDICTS, labels, sample)
-    assert (found.rate.n, found.n_unlabelled, found.people and found.people.n) == (119, 0, 1)
+    measured_rate = rate(VERDICTS, labels, sample)
+    assert (measured_rate.rate.n, measured_rate.n_unlabelled) == (119, 0)
+    assert measured_rate.people
+    assert measured_rate.people.n == 1
 
 
 def test_a_row_that_is_no_run_is_refused_before_anything_is_made(server: StandIn) -> None:
     sample = draw([verdict(f"c{place}", 0.9) for place in range(30)], 10)
     with pytest.raises(LabelError, match="is not the id of a run in LangSmith"):
         queue_sample(sample, "October", load_rubric("groundedness"), client=server.client())
-    assert not [seen for seen in server.requests if seen.method == "POST"]
+    assert not [request for request in server.requests if request.method == "POST"]
 
 
 def test_a_queue_without_labels_says_so(server: StandIn) -> None:

@@ -46,12 +46,12 @@ def store(database: str) -> None:
     use(database)
 
 
-def feedback_on(row: Any, **given: Any) -> Any:
+def feedback_on(row: Any, **options: Any) -> Any:
     """What a scorer returns for a row."""
     from groundjudge.adapters.mlflow import scorer
 
-    made: Any = scorer("groundedness", model=ScriptedModel(GOOD), **given)
-    return made(**{"inputs": INPUTS, "outputs": "At 9."} | row)
+    score_row: Any = scorer("groundedness", model=ScriptedModel(GOOD), **options)
+    return score_row(**{"inputs": INPUTS, "outputs": "At 9."} | row)
 
 
 def case_in(feedback: Any) -> str:
@@ -71,12 +71,13 @@ def test_metrics_are_means_of_the_rows_that_have_a_score(name: str) -> None:
     from groundjudge.adapters.mlflow import scorer
 
     judge = judge_of(name)
-    metrics = evaluate(data=[*map(row_of, exchanges(name))], scorers=[scorer(judge)]).metrics
+    rows = [row_of(exchange) for exchange in exchanges(name)]
+    metrics = evaluate(data=rows, scorers=[scorer(judge)]).metrics
     scores = [judge.scores(verdict_of(judge, case)) for case in CASES[name]]
-    for listed in zip(*scores, strict=True):
-        known = [one.score for one in listed if one.score is not None]
-        assert 0 < len(known) < len(listed)
-        assert metrics[f"{listed[0].name}/mean"] == pytest.approx(sum(known) / len(known))
+    for scores_of_rows in zip(*scores, strict=True):
+        numbers = [score.score for score in scores_of_rows if score.score is not None]
+        assert 0 < len(numbers) < len(scores_of_rows)
+        assert metrics[f"{scores_of_rows[0].name}/mean"] == pytest.approx(sum(numbers) / len(numbers))
 
 
 @pytest.mark.usefixtures("store")
@@ -91,12 +92,15 @@ def test_crashed_application_has_no_response_whatever_its_inputs_hold() -> None:
             raise RuntimeError(answer + context[0])
         return answer
 
-    rows = [{"inputs": {**INPUTS, "answer": "At 9.", "question": each}} for each in ("When?", "Crash?")]
+    inputs = {**INPUTS, "answer": "At 9."}
+    rows = [{"inputs": {**inputs, "question": question}} for question in ("When?", "Crash?")]
     judge = scorer("groundedness", model=ScriptedModel(GOOD))
-    feedback = [one for (one,) in feedback_of(evaluate(data=rows, predict_fn=predict, scorers=[judge]))]
+    evaluation = evaluate(data=rows, predict_fn=predict, scorers=[judge])
+    outcomes: set[tuple[str, Any, Any]] = set()
+    for (feedback,) in feedback_of(evaluation):
+        outcomes.add((feedback.name, feedback.error_code, feedback.error_message))
     message = "the application failed: RuntimeError: At 9.It opens at 9."
-    shown = {(one.name, one.error_code, one.error_message) for one in feedback}
-    assert shown == {("groundedness", None, None), ("groundedness", "no_response", message)}
+    assert outcomes == {("groundedness", None, None), ("groundedness", "no_response", message)}
 
 
 @pytest.mark.usefixtures("store")
@@ -124,12 +128,12 @@ def test_passed_asks_for_the_threshold_of_a_single_judge_and_never_decides_for_a
 
     from groundjudge.adapters.mlflow import scorer
 
-    def passed(reply: str, **options: Any) -> bool:
+    def passes(reply: str, **options: Any) -> bool:
         judge = scorer("groundedness", model=ScriptedModel(reply), **options)
         return evaluate(data=[{"inputs": INPUTS, "outputs": "At 9."}], scorers=[judge]).passed
 
-    assert (passed(GOOD), passed(POOR), passed(POOR, threshold=0.25)) == (True, False, True)
-    assert not passed(GOOD, repeats=3)
+    assert (passes(GOOD), passes(POOR), passes(POOR, threshold=0.25)) == (True, False, True)
+    assert not passes(GOOD, repeats=3)
 
 
 @pytest.mark.usefixtures("store")
@@ -138,10 +142,10 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
 
     from groundjudge.adapters.mlflow import documents
 
-    found = {"documents": [{"page_content": "a", "metadata": {"title": "A"}}]}
+    outputs_of_search = {"documents": [{"page_content": "a", "metadata": {"title": "A"}}]}
     with mlflow.start_span("app", span_type="TOOL") as root:
         with mlflow.start_span("chain"), mlflow.start_span("search", span_type="RETRIEVER") as span:
-            span.set_outputs(found)
+            span.set_outputs(outputs_of_search)
             with mlflow.start_span("inside", span_type="RETRIEVER") as inner:
                 inner.set_outputs(["not seen"])
         with mlflow.start_span("weather", span_type="TOOL") as span:
@@ -151,7 +155,8 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
     mlflow.flush_trace_async_logging()
     trace: Any = mlflow.get_trace(root.trace_id)
     returned = documents(trace)
-    assert [(each.content, each.title, each.kind) for each in returned or ()] == [
+    assert returned
+    assert [(document.content, document.title, document.kind) for document in returned] == [
         ("a", "A", "knowledge"),
         ("sunny", "Tool Result: weather", "tool"),
         ("b", "Tool Result: x", "knowledge"),
@@ -176,11 +181,12 @@ def test_name_is_that_of_all_feedback_and_a_server_is_sent_all_of_it() -> None:
     model = ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)")
     mine = scorer("passage_quality", model=model, name="mine")
     feedback: Any = mine(inputs=INPUTS, outputs="At 9.", expectations={"reference": "9"})
-    assert [(one.name, one.value) for one in feedback] == [
+    assert [(score.name, score.value) for score in feedback] == [
         ("mine", pytest.approx(2 / 3)),
         ("mine_recall", 1.0),
         ("mine_precision", 0.5),
     ]
-    assert [one.metadata.get("value") for one in feedback] == [None, "5.0", "3.0"]
-    sent = [type(one).from_proto(one.to_proto()) for one in feedback]
-    assert [one.metadata for one in sent] == [one.metadata for one in feedback]
+    assert [score.metadata.get("value") for score in feedback] == [None, "5.0", "3.0"]
+    for score in feedback:
+        score_of_server = type(score).from_proto(score.to_proto())
+        assert score_of_server.metadata == score.metadata

@@ -43,15 +43,17 @@ def test_what_is_not_applicable_has_no_score_and_says_so_where_it_has_no_label()
 
 
 def test_event_belongs_to_the_given_span_else_to_the_current_one() -> None:
-    exported, tracer = Exported(), TracerProvider(shutdown_on_exit=False).get_tracer("test")
+    exported = Exported()
+    tracer = TracerProvider(shutdown_on_exit=False).get_tracer("test")
     with tracer.start_as_current_span("chat") as judged_span:
         emit(OK, logger_provider=exported.provider)
     with tracer.start_as_current_span("evaluation"):
         emit(OK, span_context=judged_span.get_span_context(), logger_provider=exported.provider)
     emit(OK, logger_provider=exported.provider)
-    span, records = judged_span.get_span_context(), [event.log_record for event in exported.events()]
+    span = judged_span.get_span_context()
     ids = span.trace_id, span.span_id
-    assert [(each.trace_id, each.span_id) for each in records] == [ids, ids, (0, 0)]
+    records = [event.log_record for event in exported.events()]
+    assert [(record.trace_id, record.span_id) for record in records] == [ids, ids, (0, 0)]
 
 
 EMIT = """
@@ -72,8 +74,10 @@ print(*[event.log_record.event_name for event in exported.events()])
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("program", "printed"), [(WITHOUT_SDK, ""), (WITH_SDK, "gen_ai.evaluation.result\n")]
+    ("program", "expected"),
+    [(WITHOUT_SDK, ""), (WITH_SDK, "gen_ai.evaluation.result\n")],
+    ids=["without an SDK", "with an SDK"],
 )
-def test_global_provider_is_the_default(program: str, printed: str) -> None:
-    status, shown, errors = run_program(program)
-    assert (status, shown) == (0, printed), errors
+def test_global_provider_is_the_default(program: str, expected: str) -> None:
+    status, printed, errors = run_program(program)
+    assert (status, printed) == (0, expected), errors

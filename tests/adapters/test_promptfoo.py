@@ -23,10 +23,10 @@ OFFLINE: Mapping[str, Any] = {"judge": "groundedness", "model": "offline"}
 PROMPTFOO = shutil.which("promptfoo")
 
 
-def called(path: Path, output: Any, context: Any) -> Any:
+def call_as_promptfoo(path: Path, output: Any, context: Any) -> Any:
     """What promptfoo gets: its wrapper loads the file by its path, and talks in JSON."""
-    found = runpy.run_path(str(path))
-    return as_json(found["get_assert"](as_json(output), as_json(context)))
+    module = runpy.run_path(str(path))
+    return as_json(module["get_assert"](as_json(output), as_json(context)))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_file_of_one_line_is_an_assertion(
     path = tmp_path / "judge.py"
     path.write_text(FILE, encoding="utf-8")
     context = {"prompt": "p", "vars": variables, "test": {}, "config": {**OFFLINE, **more}}
-    result = called(path, output, context)
+    result = call_as_promptfoo(path, output, context)
     assert (result["pass"], result["score"]) == (True, 1)
     assert result["namedScores"] == {"groundedness": 1}
 
@@ -55,9 +55,13 @@ def test_file_of_one_line_is_an_assertion(
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        (None, "Not judged: the assertion's config must name a judge"),
-        ({"judge": "groundedness"}, "Not judged: no_model: no model given"),
-        ({**OFFLINE, "treshold": 1}, "Not judged: unknown option 'treshold', did you mean 'threshold'?"),
+        pytest.param(None, "Not judged: the assertion's config must name a judge", id="no configuration"),
+        pytest.param({"judge": "groundedness"}, "Not judged: no_model: no model given", id="no model"),
+        pytest.param(
+            {**OFFLINE, "treshold": 1},
+            "Not judged: unknown option 'treshold', did you mean 'threshold'?",
+            id="a misspelt option",
+        ),
     ],
 )
 def test_wrong_configuration_is_an_error_and_no_score(config: Any, reason: str) -> None:
@@ -96,13 +100,13 @@ def test_promptfoo_shows_the_verdicts(tmp_path: Path) -> None:
     }
     command = [str(PROMPTFOO), "eval", "--no-cache", "-o", "out.json"]
     subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)  # noqa: S603
-    found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]
-    rows = sorted(found["results"], key=lambda row: row["testIdx"])
+    report = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]
+    rows = sorted(report["results"], key=lambda row: row["testIdx"])
     assert [row["success"] for row in rows] == [True, False, True, False]
     assert [row["namedScores"] for row in rows] == [{"groundedness": 1}, {"groundedness": 0.25}, {}, {}]
     parts = [row["gradingResult"]["componentResults"][0] for row in rows]
     statuses = [part["metadata"]["groundjudge"]["status"] for part in parts]
     assert statuses == ["ok", "ok", "not_applicable", "error"]
-    (prompt,) = found["prompts"]
+    (prompt,) = report["prompts"]
     assert prompt["metrics"]["namedScores"] == {"groundedness": 1.25}
     assert prompt["metrics"]["namedScoresCount"] == {"groundedness": 2}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters_table import exchanges, judge_of
+from adapters_table import Exchange, exchanges, judge_of
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
 from pydantic_evals.reporting import ReportCase
@@ -23,19 +23,18 @@ DATA = Dataset[Any, Any, Any]
 GOOD = "<S1>because</S1><S2>5</S2>"
 
 
-def judged(evaluator: JudgeEvaluator, case: EvalsCase[Any, Any, Any], output: Any = "At 9.") -> Row:
-    """The report's row of a case whose task returns the output."""
+def evaluate(evaluator: JudgeEvaluator, exchange: Exchange) -> Row:
+    """The report's row of a case whose task returns the outputs of the exchange."""
+    case = EvalsCase(inputs=exchange.inputs_with_id, expected_output=exchange.reference)
     data = DATA(name="data", cases=[case], evaluators=[evaluator])
-    (row,) = data.evaluate_sync(lambda _: output, progress=False).cases
+    (row,) = data.evaluate_sync(lambda _: exchange.outputs, progress=False).cases
     return row
 
 
 def test_name_is_that_of_the_scores_and_of_failures() -> None:
     evaluator = JudgeEvaluator(judge_of("passage_quality"), name="mine")
-    good, bad = (
-        judged(evaluator, EvalsCase(inputs=row.inputs_with_id, expected_output=row.reference), row.outputs)
-        for row in (exchanges("passage_quality")[0], exchanges("passage_quality")[-1])
-    )
+    good = evaluate(evaluator, exchanges("passage_quality")[0])
+    bad = evaluate(evaluator, exchanges("passage_quality")[-1])
     assert list(good.scores) == ["mine", "mine_recall", "mine_precision"]
     assert list(good.assertions) == ["mine_pass"]
     assert [failure.name for failure in bad.evaluator_failures] == ["mine"]
@@ -65,14 +64,14 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
     ]
     data = DATA(name="data", cases=[EvalsCase(inputs={"q": "When?"})], evaluators=evaluators)
     data.to_file(path, custom_evaluator_types=[JudgeEvaluator])
-    read = DATA.from_file(path, custom_evaluator_types=[JudgeEvaluator])
-    assert read.evaluators == evaluators
-    for one, other in zip(read.evaluators, evaluators, strict=True):
-        assert isinstance(one, JudgeEvaluator)
-        assert one.loaded_judge.identity == other.loaded_judge.identity
+    loaded_data = DATA.from_file(path, custom_evaluator_types=[JudgeEvaluator])
+    assert loaded_data.evaluators == evaluators
+    for loaded_evaluator, evaluator in zip(loaded_data.evaluators, evaluators, strict=True):
+        assert isinstance(loaded_evaluator, JudgeEvaluator)
+        assert loaded_evaluator.loaded_judge.identity == evaluator.loaded_judge.identity
     schema = json.loads((tmp_path / "data_schema.json").read_text(encoding="utf-8"))
-    shown = schema["$defs"]["spec_params_JudgeEvaluator"]["properties"]
-    assert shown.keys() == {"judge", "model", "name", "fields", *OPTIONS}
+    properties = schema["$defs"]["spec_params_JudgeEvaluator"]["properties"]
+    assert properties.keys() == {"judge", "model", "name", "fields", *OPTIONS}
 
 
 PROMPT = Path(groundjudge.__file__).parent / "prompts" / "groundedness.prompty"
