@@ -36,7 +36,7 @@ WARNINGS: Mapping[str, str] = {
 }
 """The codes of a verdict's warnings, each with its meaning and, where there is one, a remedy."""
 
-ENDS_RUN = frozenset({"auth", "budget", "no_endpoint", "not_found", "quota"})
+ENDS_RUN = frozenset({"auth", "budget", "no_endpoint", "not_found", "quota", "redirected"})
 """The codes of a ModelError that end a run, because every further request would fail in the same way."""
 
 STATUS_CODES = {
@@ -218,6 +218,9 @@ class ModelError(GroundjudgeError):
         "rate_limited": "The endpoint rejected the request as too many (status 429), after all retries too. "
         "Send fewer requests at a time: `--concurrency`, `concurrency=`. If the endpoint asks for a wait "
         "of more than a minute, the request is not sent again: use `--resume` after that time.",
+        "redirected": "The endpoint points to another address (status 301, 302, 303, 307 or 308), and "
+        "nothing was sent there: prompts and keys go to the address that you named. If they may go to the "
+        "other one, name that: `OPENAI_BASE_URL`, `base_url=`.",
         "server": "The endpoint has a fault (status 500 or above), or its response is not a chat completion. "
         "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
         "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "

@@ -6,8 +6,9 @@ Batches bear no names there: a batch whose creation was not answered is found ag
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -17,7 +18,9 @@ from pydantic_core import to_json
 
 from groundjudge.batches.provider import CODES, Batch, without_first
 from groundjudge.batches.replay import Answer, PendingRequest
+from groundjudge.errors import ModelError
 from groundjudge.models.answer import check_key, model_error, model_errors
+from groundjudge.models.redirects import stays_at
 from groundjudge.models.secret_values import secrets_of
 from groundjudge.replies.reply import Reply, usage_of
 
@@ -61,9 +64,13 @@ class AnthropicBatches:
 
     def __init__(self, client: Anthropic | None = None) -> None:
         if client is None:
-            from anthropic import Anthropic  # noqa: PLC0415  an extra
+            from anthropic import Anthropic, DefaultHttpxClient  # noqa: PLC0415  an extra
 
-            client = Anthropic()
+            http_client = DefaultHttpxClient(follow_redirects=False)
+            client = Anthropic(http_client=http_client)
+            weakref.finalize(self, http_client.close)
+            # The endpoint names the address of its results, too.
+            http_client.event_hooks = {"request": [stays_at(str(client.base_url), "anthropic")]}
         self._client = client
         self.secrets = secrets_of(client)
         check_key(client.api_key, "ANTHROPIC_API_KEY", "anthropic")
@@ -119,9 +126,17 @@ class AnthropicBatches:
     def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
         """Nothing was uploaded: a batch is one request."""
 
-    def _errors(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _errors(self) -> Generator[None, None, None]:
         """Raise whatever the client raises as a ModelError."""
-        return model_errors("anthropic", "anthropic: ", self.secrets)
+        with model_errors("anthropic", "anthropic: ", self.secrets):
+            try:
+                yield
+            except Exception as error:
+                # The client takes what the hook raises for a fault of the connection.
+                if isinstance(error.__cause__, ModelError):
+                    raise error.__cause__ from None
+                raise
 
 
 def params_of(

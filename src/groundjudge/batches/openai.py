@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,11 +123,9 @@ class OpenAIBatches:
             files=tuple(file_id for file_id in (batch.output_file_id, batch.error_file_id) if file_id),
         )
 
-    @contextmanager
-    def _client(self) -> Generator[SyncClient, None, None]:
+    def _client(self) -> AbstractContextManager[SyncClient]:
         """The model's client; whatever it raises becomes a ModelError."""
-        with self.model.errors():
-            yield self.model.client()
+        return self.model.client()
 
 
 def _upload(client: SyncClient, lines: Path, name: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
+from urllib.parse import urljoin, urlsplit
 
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms
@@ -36,7 +37,10 @@ QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active
 NO_REMEDIES: Mapping[str, str] = {}
 
 FIRST_ERROR_STATUS = 300
-"""Clients follow redirects: one that arrives leads nowhere."""
+"""No redirect is followed: what was meant for an endpoint must not reach another one."""
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""The statuses of a response that names another address, in its header Location."""
 
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
@@ -197,6 +201,8 @@ def code_of(error: Exception) -> str:
             return "server"
     code = getattr(error, "code", None)
     status = getattr(error, "status_code", code)
+    if redirect_target(error):
+        return "redirected"
     if code in QUOTA or getattr(error, "type", None) in QUOTA:
         return "quota"
     if status == FORBIDDEN and MODERATED.search(message_in(error)):
@@ -219,12 +225,32 @@ def message_in(error: BaseException) -> str:
     if isinstance(error, RedactedError):
         return error.clean(message_in(error.raised))
     status = getattr(error, "status_code", None)
+    target = redirect_target(error)
+    if target:
+        return f"{status}: the endpoint points to {target}, where nothing was sent"
     if isinstance(status, int) and hasattr(error, "body"):
         body: object = getattr(error, "body", None)
         return f"{status}: {message_of(body)}"
     if _code_by_class(error):
         error = _causes(error)[-1]
     return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def redirect_target(error: BaseException) -> str:
+    """Return where a redirect points to, without user, password and query; "" if the error is about none."""
+    response: Any = getattr(error, "response", None)
+    headers: Any = getattr(response, "headers", None)
+    if not headers or getattr(error, "status_code", None) not in REDIRECTS:
+        return ""
+    location = headers.get("location")
+    if not location:
+        return ""
+    try:
+        url = urlsplit(urljoin(str(response.url), location))
+    except ValueError:  # a bracket that belongs to no IPv6 address
+        return "an address that cannot be read"
+    host = url.netloc.rpartition("@")[2]
+    return f"{url.scheme}://{host}{url.path}"[:MAX_MESSAGE_LENGTH]
 
 
 def _code_by_class(error: BaseException) -> str | None:

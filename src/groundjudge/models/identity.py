@@ -124,6 +124,8 @@ def _describe(value: Any) -> object:  # noqa: ANN401
     settings: dict[str, Any] = {**vars(value)}
     fields: dict[str, Any] | None = getattr(kind, "model_fields", None)
     if fields:
+        # Its cached properties, as the clients of a ChatAnthropic that was used, are made of its fields.
+        settings = {name: setting for name, setting in settings.items() if name in fields}
         settings.update(value.model_extra or {})
         for name, model_field in fields.items():
             # What is left out of a dump is made of the other fields, but for a client that was passed.

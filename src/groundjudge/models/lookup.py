@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
-from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
 from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import RedactedError
+from groundjudge.models.redirects import chat_model_without_redirects
 from groundjudge.models.secret_values import (
     LENGTH_OF_KEYS,
     environment_secrets,
@@ -361,7 +361,7 @@ def _model_from_langchain(name: str) -> LibraryModel:
             no model of that name, for want of a key for instance.
     """
     try:
-        llm = import_module("langchain.chat_models").init_chat_model(name)
+        llm = chat_model_without_redirects(name)
         return LibraryModel(llm, partial(_model_from_langchain, name))
     except Exception as error:  # noqa: BLE001  each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"

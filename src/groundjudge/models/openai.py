@@ -11,8 +11,8 @@ import os
 import re
 import weakref
 import zlib
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
@@ -79,6 +79,7 @@ REMEDIES = {
     "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY, or was passed",
     "auth": "check that key and URL belong together: OPENAI_API_KEY and OPENAI_BASE_URL, or as passed",
     "bad_request": "check the model's name, its parameters, and the URL: OPENAI_BASE_URL, or as passed",
+    "redirected": "if the requests may go there, make it the URL: OPENAI_BASE_URL, or as passed",
     "not_found": "check the model's name, and that the URL is its endpoint's: OPENAI_BASE_URL, or as passed",
     "server": "the fault lies with the endpoint at OPENAI_BASE_URL, or at the URL passed",
 }
@@ -101,7 +102,9 @@ class OpenAIModel:
     Transient errors (no connection, a timeout, a rate limit, a server error) are retried after the wait
     that the endpoint asks for, or else after half a second, doubling with each retry. A response of status
     200 that is not a chat completion, such as a gateway's page, is a server error too. A parameter that the
-    model refuses is left out, or sent under its new name, in this request and all later ones.
+    model refuses is left out, or sent under its new name, in this request and all later ones. A redirect is
+    an error: what is meant for this endpoint goes to no other address. A client that is passed follows
+    redirects as it was made to.
 
     Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
     key in its own environment. A model with a client or an api_key cannot be pickled.
@@ -227,22 +230,24 @@ class OpenAIModel:
         reply = await negotiate(request, refusals, self._who, send)
         return without_echo(reply, request, await self._secrets_after_call())
 
-    def client(self) -> openai.OpenAI:
+    @contextmanager
+    def client(self) -> Generator[openai.OpenAI]:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
+
+        What it raises inside becomes a ModelError with the codes of an endpoint and what to do.
 
         Raises:
             ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
         """
-        if self._callers_client is None:
-            return self._make_client(openai.OpenAI)
-        if isinstance(self._callers_client, openai.OpenAI):
-            return self._callers_client
-        message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
-        raise self._error("no_batches", message)
-
-    def errors(self) -> AbstractContextManager[None]:
-        """Raise what the client raises as a ModelError with the codes of an endpoint and what to do."""
-        return model_errors(self.name, f"{self._who}: ", self.secrets, REMEDIES)
+        with model_errors(self.name, f"{self._who}: ", self.secrets, REMEDIES):
+            if self._callers_client is None:
+                with self._make_client(_make_sync_client) as client:
+                    yield client
+            elif isinstance(self._callers_client, openai.OpenAI):
+                yield self._callers_client
+            else:
+                message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
+                raise self._error("no_batches", f"{self.name}: {message}")
 
     def _error(self, code: str, message: str) -> ModelError:
         return model_error(code, message, self.name, self.secrets)
@@ -402,12 +407,17 @@ class OpenAIModel:
             raise self._error("no_endpoint", message) from RedactedError(error, self.secrets)
 
 
+def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
+    """Return a synchronous client that follows no redirect, as the endpoint's own transport does."""
+    return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
+
+
 def _make_endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those of AsyncOpenAI; a client of httpx
     """Return an endpoint as the openai client is set up for it: the client's own transport, URL and headers.
 
     The client itself takes longer over a call than the transport and the judge together.
     """
-    transport: Any = openai.DefaultAioHttpClient(timeout=timeout)
+    transport: Any = openai.DefaultAioHttpClient(timeout=timeout, follow_redirects=False)
     client = openai.AsyncOpenAI(http_client=transport, **options)
     url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
     if url.userinfo:  # the transport refuses a URL that has it

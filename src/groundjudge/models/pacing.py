@@ -60,7 +60,9 @@ MAX_FAILURES = 3
 SETTLING = 0.1
 """Seconds in which rows that are being read can be sent too, before a first failure counts."""
 
-ANSWERS = frozenset({"reply", "rate_limited", "server", "bad_request", "auth", "quota", "not_found"})
+ANSWERS = frozenset(
+    {"reply", "rate_limited", "server", "bad_request", "auth", "quota", "not_found", "redirected"}
+)
 """What shows that the endpoint answered: a reply, and these codes of a ModelError."""
 
 OnOutage: TypeAlias = Callable[[str], object]
