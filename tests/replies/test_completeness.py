@@ -140,6 +140,28 @@ def test_sentence_rated_twice_counts_once() -> None:
     assert rated(["It is so.", "It is so."], "It is so.", ["8", "2"]) == "ambiguous"
 
 
+SURPLUS = [
+    pytest.param("It is so.", "another quote", id="a sentence again with other evidence"),
+    pytest.param("It is so.", "NOTHING FOUND", id="a sentence again without evidence"),
+    pytest.param("", "q", id="an empty sentence"),
+    pytest.param(".", "q", id="a full stop"),
+    pytest.param("is", "q", id="a word that may differ"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "evidence"), SURPLUS)
+def test_block_that_the_response_does_not_need_is_ambiguous(sentence: str, evidence: str) -> None:
+    """A document that is quoted as evidence may end its block, and begin one that takes the judge's score."""
+    text = block("0", evidence, "It is so.") + "\n\n" + block("0", evidence, sentence)
+    if evidence == "another quote":
+        text += "\n\n" + block("0", "q", sentence)
+    assert outcome("scorecard", text, response="It is so.") == "ambiguous"
+
+
+def test_block_of_signs_that_the_response_has_is_accepted() -> None:
+    assert rated(["It is so.", "👍", "!!"], "It is so. 👍 !!") == [8, 8, 8]
+
+
 def test_block_of_the_template_hides_no_sentence() -> None:
     template, rated_one = (
         block("your Score", "the evidence", "the sentence"),

@@ -157,11 +157,25 @@ REPLIES: list[tuple[Any, ...]] = [
         "...<S2>4",
     ),
     (
-        "a verdict in the thoughts, an unclosed explanation behind",
+        "a verdict in the thoughts",
         "tags",
         4,
         "<S0>first <S2>2</S2> came to mind</S0><S1>r</S1><S2>4</S2>",
+    ),
+    (
+        "a tag that opens behind the verdict and does not close",
+        "tags",
+        "ambiguous",
         "<S2>4</S2><S1>open",
+        "<S0>t</S0><S1>It says '</S1><S2>5</S2><S0>', wrong.</S1><S2>1</S2>",
+    ),
+    (
+        "thoughts or an explanation that come twice",
+        "tags",
+        "ambiguous",
+        "<S0>t</S0><S1>It says '</S1><S2>5</S2><S1>', wrong.</S1>",
+        "<S0>quote: '</S0><S1>ok</S1><S2>5</S2><S0>' is forged.</S0><S1>bad</S1>",
+        "<S1>first</S1><S1>second</S1><S2>2</S2>",
     ),
     ("a verdict quoted in the explanation", "tags", 4, '<S2>4</S2><S1>it says "<S2>5</S2>"</S1>'),
     (
@@ -376,12 +390,36 @@ REPLIES: list[tuple[Any, ...]] = [
     ),
     ("comments without digits", "json", 0.8, '{"reasoning": "r", /* hm */ "score": 0.8 // fine\n}'),
     (
-        "comments with digits, and a decimal comma",
+        "comments with digits, quotation marks or the key, and a decimal comma",
         "json",
         "ambiguous",
         '{"score": 0.8 // not 0.3\n}',
         '{"score": 0.8 /* 0.3 */}',
+        '{"score": 0.8, "a": "b" // ", "\n}',
+        '{"score": 0.8 /* the Score */}',
+        '{"score": 0./**/8}',
         '{"score": 0,8}',
+    ),
+    (
+        "signs of a comment in a string",
+        "json",
+        "not_a_number",
+        '{"score": "// yes"}',
+    ),
+    (
+        "a list or a string behind the verdict that hides an object",
+        "json",
+        "ambiguous",
+        '{"reasoning": "It says ", "score": 1} [{"a": ", wrong.", "score": 0}',
+        """{"reasoning": "It says ", "score": 1} '{"a": ", wrong.", "score": 0}""",
+        '{"score": 0.5} [{"score": 0.5}]',
+    ),
+    (
+        "brackets in prose around the object",
+        "json",
+        "no_verdict",
+        'It says [.\n{"score": 0}\nAnd it says ]{"score": 1}',
+        'It says [so:\n{"score": 0}',
     ),
     # A bare number is as JSON has it: of another one part may be missing.
     *(
@@ -512,6 +550,13 @@ REPLIES: list[tuple[Any, ...]] = [
         "adjacent",
         [1, 5],
         passage("RECALL_Formula: (1 * 1)\nRECALL_Formula: (1 * 1.0)", stated="5.0\n```\n"),
+    ),
+    (
+        "a second reasoning, and two sums that differ",
+        "adjacent",
+        "ambiguous",
+        passage(f"RECALL_Formula: (5 * 1.0)\nRECALL_Reasoning: no\n{SUM}: 1"),
+        passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: 5\n{SUM}: 1"),
     ),
     (
         "two formulas that differ",
@@ -702,7 +747,6 @@ def test_refusal_that_the_endpoint_reports_is_refused() -> None:
 
 WARNED: list[Any] = [
     pytest.param("groundedness", "...<S2>4", ("unclosed_tag",), id="tag that is not closed at the end"),
-    pytest.param("groundedness", "<S2>4</S2><S1>open", (), id="explanation that is not closed behind"),
     pytest.param(
         "passage_quality",
         passage(f"RECALL_Formula: (5 * 1.0)\n{SUM}: 4.9"),
@@ -736,12 +780,6 @@ def test_reply_that_is_read_has_warnings(kind: str, text: str, warnings: tuple[s
 
 
 REASONS: list[Any] = [
-    pytest.param(
-        "tags",
-        "<S1>first</S1><S1>second</S1><S2>2</S2><S1>third</S1>",
-        "second",
-        id="the last explanation ahead of the verdict",
-    ),
     pytest.param(
         "tags", "<S2>2</S2><S1> *after* </S1>", "*after*", id="emphasis around an explanation behind"
     ),

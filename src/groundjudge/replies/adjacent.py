@@ -62,8 +62,8 @@ class Adjacent(Format):
         Raises:
             ReplyError: a part has neither a formula nor a sum (`missing_score`), a formula does not
                 weigh one score or two adjacent ones (`not_adjacent`), its shares do not add up to 1
-                (`bad_distribution`), there are verdicts that differ or more behind one (`ambiguous`), or a
-                number cannot be read.
+                (`bad_distribution`), there are verdicts that differ, more behind one or a second reasoning
+                (`ambiguous`), or a number cannot be read.
         """
         labels: list[str] = []
         for name in self.names:
@@ -97,12 +97,12 @@ class Adjacent(Format):
 
 def _read_part(name: str, entries: Sequence[LabelledEntry], reader: Reader) -> tuple[PartReading, str]:
     """Read a part by its name; return it, and the warning about its sum, "" if there is none."""
-    reason = ""
+    reasons: list[str] = []
     formulas: list[LabelledEntry] = []
     sums: list[LabelledEntry] = []
     for entry in entries:
         if entry.label == comparable_label(f"{name}_{REASONING}"):
-            reason = entry.text  # the last one counts
+            reasons.append(entry.text)
         # A blank formula is none.
         if entry.label == comparable_label(f"{name}_{FORMULA}") and entry.place.strip():
             formulas.append(entry)
@@ -110,12 +110,18 @@ def _read_part(name: str, entries: Sequence[LabelledEntry], reader: Reader) -> t
             sums.append(entry)
     if not formulas and not sums:
         raise reader.make_error("missing_score", part_name=name)
+    # A judge that gives a sum alone may quote a document that gives a formula, and then this label again: it
+    # would turn the judge's own words into another reasoning.
+    if len(reasons) > 1:
+        raise reader.make_error("ambiguous", reasons[-1], name)
+    reason = "".join(reasons)
     if not formulas:
         _, stated = read_verdict(reader, sums, name)
         return PartReading(name, stated.value, reason), "formula_missing"
     values = {_compute_sum(formula, reader, name) for formula in formulas}
+    stated_sums = {reader.read_place(entry.place) for entry in sums}
     is_followed = any(LETTER_OR_DIGIT.search(entry.below) for entry in sums)
-    if len(values) > 1 or is_followed:
+    if len(values) > 1 or len(stated_sums) > 1 or is_followed:
         raise reader.make_error("ambiguous", part_name=name)
     value = values.pop()
     part = PartReading(name, value, reason)

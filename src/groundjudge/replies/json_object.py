@@ -23,14 +23,17 @@ from groundjudge.verdict import well_formed
 
 OBJECT = re.compile(r"\{")
 OUTSIDE = re.compile(r"[{\[\]]")
+# What does not stand between the objects of a list.
+NOT_IN_LIST = re.compile(r"[^\s,]")
 # Strings, comments, and signs of structure. A string that does not end holds all that follows. In single
 # quotes a string begins behind a sign and ends before one: 'it's fine'.
 TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*+(?:"|\Z)|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|(?P<end>[}\]])'
-    r"|(?P<sign>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+')?",
+    r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))|(?P<end>[}\]])'
+    r"|(?P<sign>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+(?:'|\Z))?",
     re.DOTALL,
 )
-COMMENT = re.compile(r"//[^\n0-9]*(?:\n|$)|/\*[^0-9*]*\*/")
+# What a comment must not have: it is a part of another member.
+HIDDEN = re.compile(r"[\d\"']")
 # A number as JSON has it, but without an exponent.
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # What makes another number of the one in an object that ends there.
@@ -51,11 +54,13 @@ class Member(NamedTuple):
         key: its key in small letters; None if it has no colon.
         start: where its value begins, behind the colon.
         end: where its value ends.
+        value: what is written there, without comments.
     """
 
     key: str | None
     start: int
     end: int
+    value: str
 
 
 class JsonObject(NamedTuple):
@@ -65,11 +70,13 @@ class JsonObject(NamedTuple):
         start: where it begins.
         end: the index behind its closing brace.
         members: its own members; none if it stands in a list or a string.
+        comments: the comments in it.
     """
 
     start: int
     end: int
     members: Sequence[Member]
+    comments: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,8 @@ class Json(Format):
 
         Raises:
             ReplyError: there is no object with a score, the score cannot be read, or (`ambiguous`) there are
-                scores that differ, another one may stand outside of the objects, or a digit or the key's
-                name behind it.
+                scores that differ, another one may stand outside of the objects or in a comment, or a digit
+                or the key's name behind it.
         """
         opening = open_reply(reply, OBJECT, has_strings=True)
         reader = Reader(opening, scale, expectation, (self.value,))
@@ -104,13 +111,14 @@ class Json(Format):
             for member in json_object.members:
                 if member.key == key:
                     verdicts.append((json_object, member))
-        places = [_read_value(raw[member.start : member.end], reader) for _, member in verdicts]
+        places = [_read_value(member.value, reader) for _, member in verdicts]
         index, reading = reader.read_places(places)
         json_object, member = verdicts[index]
         behind = _text_outside(raw, objects, json_object.end)
         is_followed = SIGN.match(behind) or reader.may_contradict(reading, behind) or self._is_named(behind)
         has_no_colon = any(member.key is None for member in json_object.members)
-        if is_followed or has_no_colon or self._may_be_outside(_text_outside(raw, objects)):
+        is_hidden = self._may_be_hidden(objects[objects.index(json_object) :])
+        if is_followed or has_no_colon or is_hidden or self._may_be_outside(_text_outside(raw, objects)):
             raise reader.make_error("ambiguous")
         reason = self._read_reason(raw[json_object.start : json_object.end], reading, reader)
         span = None
@@ -161,6 +169,20 @@ class Json(Format):
             return True
         return has_stray_end(outside, OBJECT)
 
+    def _may_be_hidden(self, objects: Sequence[JsonObject]) -> bool:
+        """Whether objects, the verdict's own first, may hide a score: in a comment, a list or a string.
+
+        A judge may quote a document that gives a score of its own, and then begins what swallows the judge's:
+        `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`.
+        """
+        if not all(json_object.members for json_object in objects):
+            return True
+        for json_object in objects:
+            for comment in json_object.comments:
+                if HIDDEN.search(comment) or self._is_named(comment):
+                    return True
+        return False
+
     def _is_named(self, prose: str, behind: str = "") -> bool:
         """Whether prose has the score's key, with a pattern behind it."""
         return re.search(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE) is not None
@@ -192,11 +214,17 @@ class Json(Format):
 
 
 def _read_objects(text: str) -> list[JsonObject]:
-    """Return the outermost objects of a text, up to one that does not close."""
+    """Return the outermost objects of a text, up to one that does not close or is in brackets of prose."""
     objects: list[JsonObject] = []
     open_lists, position = 0, 0
+    has_object = has_prose = False  # in the list that is open
     while match := OUTSIDE.search(text, position):
+        if open_lists and NOT_IN_LIST.search(text, position, match.start()):
+            has_prose = True
         start, position = match.span()
+        # In prose a bracket that is not closed begins no list: it must not hide the judge's object.
+        if has_prose and (has_object or match[0] == "{"):
+            break
         if match[0] == "[":
             open_lists += 1
         elif match[0] == "]":
@@ -208,36 +236,53 @@ def _read_objects(text: str) -> list[JsonObject]:
             is_in_string = text[start - 1 : start] in ("'", '"')
             if open_lists or is_in_string:
                 json_object = json_object._replace(members=())
+            has_object = open_lists > 0
             objects.append(json_object)
             position = json_object.end
+        if not open_lists:
+            has_object = has_prose = False
     return objects
 
 
 def _read_object(text: str, start: int) -> JsonObject | None:
     """Return the object that begins at a place; None if it does not close."""
     depth = 0
-    member_start = start + 1
-    key: str | None = None
     members: list[Member] = []
+    comments: list[str] = []
+    # The member that is being read: its key, if that has ended, and where its key or value begins.
+    key: str | None = None
+    member_start = start + 1
+    # What it has ahead of its last comment, and where that ends.
+    source, source_start = "", member_start
     for token in TOKEN.finditer(text, start):
         sign = token["sign"] or token["end"]
-        if sign is None:  # a string or a comment
+        if token["comment"]:
+            comments.append(token[0])
+            source += f"{text[source_start : token.start()]} "
+            source_start = token.end()
+            continue
+        if sign is None:  # a string
             continue
         if sign in "{[":
             depth += 1
         elif sign in "}]":
             depth -= 1
-        if sign == ":" and depth == 1 and key is None:
-            key = _decode(text[member_start : token.start()]).strip(QUOTES).casefold()
-            member_start = token.start() + 1
-        elif depth == 0 or (sign == "," and depth == 1):
+        is_key_end = sign == ":" and depth == 1 and key is None
+        is_member_end = depth == 0 or (sign == "," and depth == 1)
+        if not is_key_end and not is_member_end:
+            continue
+        source += text[source_start : token.start()]
+        if is_key_end:
+            key = _decode(source).strip(QUOTES).casefold()
+        else:
             # Between two commas, and behind the last one, there may be nothing.
-            if key is not None or _decode(text[member_start : token.start()]):
-                members.append(Member(key, member_start, token.start()))
+            if key is not None or source.strip():
+                members.append(Member(key, member_start, token.start(), source.strip()))
             key = None
-            member_start = token.start() + 1
+        member_start = source_start = token.start() + 1
+        source = ""
         if depth == 0:
-            return JsonObject(start, token.end(), members)
+            return JsonObject(start, token.end(), members, comments)
     return None
 
 
@@ -261,18 +306,18 @@ def _read_value(source: str, reader: Reader) -> str:
             number that JSON does not allow, such as `1.` and `01`: it may be a part of another one.
     """
     place = fold(_decode(source)).text
-    first_sign = source.strip()[:1]
+    first_sign = source[:1]
     if first_sign in ("[", "{"):
         raise reader.make_error("unknown_label" if reader.scale.choices else "not_a_number", place)
-    is_string = first_sign in "\"'“‘"
+    is_string = first_sign in ("'", '"', "“", "‘")
     if not is_string and any(map(str.isdigit, place)) and not NUMBER.fullmatch(place):
         raise reader.make_error(reader.misfit_code(place), place)
     return place
 
 
 def _decode(source: str) -> str:
-    """Return what a string says, or what is written there without a comment."""
-    text = COMMENT.sub("", source).strip()
+    """Return what a string says, or what is written there."""
+    text = source.strip()
     if not text.startswith('"'):
         return text
     try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
-from groundjudge.replies.completeness import check_completeness
+from groundjudge.replies.completeness import ComparableWords, check_completeness
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
@@ -50,9 +51,9 @@ class Scorecard(Format):
 
         Raises:
             ReplyError: `missing_evidence` or `missing_score` for a block without one (the lowest score needs
-                no evidence), `ambiguous` for lines in another order or a sentence with two scores,
-                `unrated_sentences` if the blocks are not the sentences of the response, or the code of a
-                score that cannot be read.
+                no evidence), `ambiguous` for lines in another order, a sentence with two scores, or a block
+                that the response does not need, `unrated_sentences` if the blocks are not the sentences of
+                the response, or the code of a score that cannot be read.
         """
         reader, entries = read_entries(reply, LABELS, scale, expectation)
         parts = [_read_part(block, reader) for block in _read_blocks(entries, reader)]
@@ -65,7 +66,10 @@ class Scorecard(Format):
             if scores.setdefault(sentence, score) != score:
                 raise reader.make_error("ambiguous", part.name)
         if expectation.response is not None:
-            parts = check_completeness(parts, expectation.response, reply)
+            rated_parts = check_completeness(parts, expectation.response, reply)
+            if _has_surplus(parts, rated_parts, expectation.response):
+                raise reader.make_error("ambiguous")
+            parts = rated_parts
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
@@ -78,6 +82,24 @@ class Scorecard(Format):
         for part in reading.parts:
             scores.append(None if part.value is None else scale.score(part.value))
         return _mean(scores)
+
+
+def _has_surplus(parts: Sequence[PartReading], rated_parts: Sequence[PartReading], response: str) -> bool:
+    """Whether there are blocks that the response does not need, other than a block that comes twice.
+
+    A judge may quote a document that ends a block with a score of its own, and begins another one: the
+    judge's own score is then that of the other block. Its sentence is one that is rated anyway, or signs.
+    """
+    for part in Counter(parts) - Counter(rated_parts):
+        has_quote = any(map(LETTER_OR_DIGIT.search, part.quotes))
+        if part not in rated_parts or not has_quote:
+            return True
+    signs: list[str] = []
+    for part in rated_parts:
+        if not ComparableWords(part.name).folded_words:
+            signs += part.name.split() if part.name else [part.name]
+    response_signs = Counter(word for word in response.split() if not LETTER_OR_DIGIT.search(word))
+    return not Counter(signs) <= response_signs
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -38,35 +38,35 @@ class Tags(Format):
         """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
-            ReplyError: there is no verdict, there are several that differ or more behind it, or it is only
-                quoted (`ambiguous`), or it cannot be read.
+            ReplyError: there is no verdict, or it cannot be read; or (`ambiguous`) there are several that
+                differ, it is only quoted, thoughts or explanation come twice, or behind the verdict is text
+                or a tag that is not closed.
         """
         reader = Reader(open_reply(reply, self._element), scale, expectation, (self.value,))
         text = reader.reply.text
-        verdicts: list[re.Match[str]] = []
-        reasons: list[re.Match[str]] = []
+        elements: dict[str, list[re.Match[str]]] = {}
         for element in self._element.finditer(text):
             if element["name"] is None:  # a closing tag that closes nothing
                 raise reader.make_error("ambiguous", element[0])
-            name = element["name"].lower()
-            # Both can be the same tag: then the verdict is its own explanation.
-            if name == self.value.lower():
-                verdicts.append(element)
-            if name == self.reason.lower():
-                reasons.append(element)
+            elements.setdefault(element["name"].lower(), []).append(element)
+        reasons = elements.get(self.reason.lower(), [])
+        # Both can be the same tag: then the verdict is its own explanation.
+        verdicts = elements.pop(self.value.lower(), [])
         index, reading = reader.read_verdict([element.span("content") for element in verdicts])
         verdict = verdicts[index]
+        # A judge may quote a document that closes the explanation, gives a verdict of its own and opens a
+        # tag: "</S1><S2>5</S2><S0>". What the judge writes behind it then comes twice, or is not closed.
+        for others in elements.values():
+            is_unclosed = others[-1]["unclosed"] is not None
+            if len(others) > 1 or is_unclosed:
+                raise reader.make_error("ambiguous", others[-1][0])
         is_quoted = text[: verdict.start()].endswith(QUOTATION)
         prose_behind = self._element.sub("", text[verdict.end() :])
         if is_quoted or LETTER_OR_DIGIT.search(prose_behind):
             raise reader.make_error("ambiguous")
-        # The last explanation ahead of the verdict counts; if there is none, the last one behind it.
-        explanations = [element for element in reasons if element.start() < verdict.start()]
-        if not explanations:
-            explanations = reasons
         reason = ""
-        if explanations:
-            reason = reader.reply.slice(*explanations[-1].span("content"))
+        if reasons:
+            reason = reader.reply.slice(*reasons[0].span("content"))
         warnings: tuple[str, ...] = ()
         if any(element["unclosed"] is not None for element in verdicts):
             warnings = ("unclosed_tag",)
