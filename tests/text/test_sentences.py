@@ -13,6 +13,11 @@ from groundjudge.text.sentences import sentences
 SENTENCES: dict[str, tuple[str, list[str]]] = {
     "nothing": ("", []),
     "no letter and no digit": ("😀 👍", ["😀 👍"]),
+    "a unit in a line of its own": ("It is 0\n°\nToday.", ["It is 0", "°", "Today."]),
+    "a unit of full width": ("Down by 5\n％", ["Down by 5", "％"]),
+    "a sign that stands for letters": ("Acme\n™", ["Acme", "™"]),
+    "a comparison": ("It is\n< 5", ["It is", "< 5"]),
+    "bullets, a ruler and a smiley alone": ("One.\n+\n***\n===\n>\n😀", ["One."]),
     "a mark of every kind": ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
     "a decimal point": ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
     "a version number": ("It costs 3.5. Version 1.2. Both.", ["It costs 3.5.", "Version 1.2.", "Both."]),

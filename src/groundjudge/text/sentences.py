@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from unicodedata import normalize
 
 _ABBREVIATIONS = """
 mr mrs ms dr prof rev hon gen col capt lt sgt sr jr st mt vs etc eg ie cf al vol no nos nr fig figs pp ed eds
@@ -26,6 +27,9 @@ _UNENDED = re.compile(
     re.IGNORECASE,
 )
 _FAR = 12
+# Signs that say something, as letters and digits do: a unit in a line of its own, a comparison. A scorecard has
+# to rate them, too; they are the signs among the words of `evidence.normalized`, without bullets and rulers.
+_SIGN = re.compile(r"[$€£¥≤≥≠±×÷%‰°&@§]|<(?=[\s\d=]|\Z)|>(?<=[^\n>]>)")
 
 
 class Span(NamedTuple):
@@ -37,7 +41,7 @@ class Span(NamedTuple):
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences of a text that hold a letter or a digit; of a text without either, all of it.
+    """The sentences of a text that hold a letter, a digit or a sign that says something; without any, the text.
 
     A point ends a sentence only with white space behind it, and not after an abbreviation, an initial
     or the number of a list; a line break ends one unless the next line goes on in small letters. Citation
@@ -49,7 +53,7 @@ def sentences(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for end in ends:
-        if any(map(str.isalnum, plain[start:end])):
+        if _says_something(plain[start:end]):
             spans.append(_strip(text, start, end))
         start = end
     if spans:
@@ -63,6 +67,14 @@ def sentences(text: str) -> list[Span]:
 def without_citations(text: str) -> str:
     """A text with blanks where its citation markers are: [1], [2, 3], [^1] and 【1】."""
     return _CITATION.sub(lambda marker: " " * len(marker[0]), text)
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text holds a letter, a digit or a sign that says something, in any width: ™ is two letters."""
+    if any(map(str.isalnum, text)):
+        return True
+    folded = normalize("NFKC", text)
+    return any(map(str.isalnum, folded)) or _SIGN.search(folded) is not None
 
 
 def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
