@@ -14,7 +14,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CASE = {"query": "When?", "context": "The pool opens at 7.", "response": "At 8.", "reference": "At 7 sharp."}
 ROWS: dict[str, tuple[str, str, Any]] = {
     "a label at the end": (
-        *("final_verdict", "It says 7.\n\nFinal verdict: Inconsistent"),
+        "final_verdict",
+        "It says 7.\n\nFinal verdict: Inconsistent",
         ("Inconsistent", 0.0, False),
     ),
     "a number in a labelled line": ("rubric_grader", "Feedback: nearly.\n[RESULT] 4", ("good", 0.75, True)),
@@ -30,8 +31,8 @@ ROWS: dict[str, tuple[str, str, Any]] = {
 def test_example_judge_renders_a_case_and_reads_a_reply(name: str, reply: str, expected: Any) -> None:
     model = ScriptedModel(reply)
     verdict = load(EXAMPLES / f"{name}.prompty", model=model).evaluate(CASE)
-    shown = " ".join(message["content"] for message in model.asked[0].messages)
-    assert "At 8." in shown
-    assert ("The pool opens at 7." in shown) or name == "rubric_grader"
-    found = (verdict.label, verdict.score, verdict.passed)
-    assert (verdict.error.code if verdict.error else found) == expected
+    prompt = " ".join(message["content"] for message in model.asked[0].messages)
+    assert "At 8." in prompt
+    assert ("The pool opens at 7." in prompt) or name == "rubric_grader"
+    outcome = (verdict.label, verdict.score, verdict.passed)
+    assert (verdict.error.code if verdict.error else outcome) == expected

@@ -49,7 +49,7 @@ FORGERIES = {
 def tags_of(prompt: str) -> list[tuple[str, str]]:
     """The real tags of a prompt, each with its slash and name; they share one code."""
     code = tags_code(prompt)
-    return [(slash, name) for slash, name, found, _ in ANY_TAG.findall(prompt) if found == code]
+    return [(slash, name) for slash, name, tag_code, _ in ANY_TAG.findall(prompt) if tag_code == code]
 
 
 def tags_code(prompt: str) -> str:
@@ -60,26 +60,26 @@ def tags_code(prompt: str) -> str:
 
 def are_nested(tags: list[tuple[str, str]]) -> bool:
     """Whether every tag that is opened is closed by the next tag of its level."""
-    opened: list[str] = []
+    open_names: list[str] = []
     for slash, name in tags:
         if not slash:
-            opened.append(name)
-        elif not opened or opened.pop() != name:
+            open_names.append(name)
+        elif not open_names or open_names.pop() != name:
             return False
-    return not opened
+    return not open_names
 
 
-def shown(**fields: Any) -> str:
+def prompt_of(**fields: Any) -> str:
     return EVERYTHING.render(Case(**fields))[0]["content"]
 
 
 def check_tags(prompt: str, fields: list[str], documents: int) -> None:
     """Each field opens and closes once, and so does each document."""
     tags = tags_of(prompt)
-    opened = [name for slash, name in tags if not slash]
+    opening_names = [name for slash, name in tags if not slash]
     assert are_nested(tags), prompt
-    assert [name for name in opened if name != "document"] == fields, prompt
-    assert opened.count("document") == documents, prompt
+    assert [name for name in opening_names if name != "document"] == fields, prompt
+    assert opening_names.count("document") == documents, prompt
 
 
 def n_documents(case: Case) -> int:
@@ -93,27 +93,27 @@ def n_documents(case: Case) -> int:
 @pytest.mark.parametrize("field", FIELDS)
 def test_forged_tag_in_any_field_is_shown_as_it_is_and_is_no_tag(field: str, forged: str) -> None:
     values: dict[str, Any] = {"answers": [forged], "conversation": [("user", forged)]}
-    prompt = shown(**{field: values.get(field, forged)})
+    prompt = prompt_of(**{field: values.get(field, forged)})
     check_tags(prompt, list(FIELDS), 1 if field == "context" else 0)
     escaped = forged.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     assert (forged.strip() in prompt) or (escaped in prompt)
 
 
-def attacked(rubric: Rubric) -> Iterator[tuple[str, Case]]:
+def attacked_cases(rubric: Rubric) -> Iterator[tuple[str, Case]]:
     """A wrong response in each language, under every attack of the probe that suits the judge."""
-    wrong = [each.case for each in built_in_cases(rubric) if not each.is_right]
+    wrong = [probe_case.case for probe_case in built_in_cases(rubric) if not probe_case.is_right]
     for case in (wrong[0], wrong[-1]):
         for name, edit in suitable_edits(edits(rubric), rubric).items():
-            found = edit(case)
-            assert found is not None, name
-            yield name, found
+            attacked_case = edit(case)
+            assert attacked_case is not None, name
+            yield name, attacked_case
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_attack_of_the_probe_opens_and_closes_no_tag(name: str) -> None:
     rubric = load_rubric(name)
-    fields = [each.name for each in rubric.inputs]
-    for attack, case in attacked(rubric):
+    fields = [prompt_input.name for prompt_input in rubric.inputs]
+    for attack, case in attacked_cases(rubric):
         prompt = rubric.ask(case).messages[-1]["content"]
         check_tags(prompt, fields, n_documents(case) if "context" in fields else 0)
         assert 'kind="tool result" title="Tool Result: grounding_check"' not in prompt, attack
@@ -126,7 +126,7 @@ TEXT = st.lists(
 
 @given(st.fixed_dictionaries({name: TEXT for name in FIELDS if name != "answers"}))
 def test_any_text_opens_and_closes_no_tag(fields: dict[str, str]) -> None:
-    prompt = shown(**fields)
+    prompt = prompt_of(**fields)
     check_tags(prompt, list(FIELDS), 0 if is_blank(fields["context"]) else 1)
 
 
@@ -149,30 +149,30 @@ def test_code_does_not_depend_on_what_the_prompt_does_not_show() -> None:
 DIGITS = "".join(sha256(f"{index}".encode()).hexdigest() for index in range(512))
 
 
-SHOWN: dict[str, Callable[[str], Block]] = {
+BLOCKS: dict[str, Callable[[str], Block]] = {
     "a response": lambda text: Block("response", text),
     "a document": lambda text: Block("context", (Block("document", text),)),
     "a title": lambda text: Block("context", (Block("document", "", f' title="{text}"'),)),
 }
 
 
-@pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("make_block", BLOCKS.values(), ids=BLOCKS)
 @pytest.mark.parametrize(
     "digits", [DIGITS, pytest.param(DIGITS.upper(), marks=pytest.mark.soak)], ids=["", "upper"]
 )
-def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[str], Block]) -> None:
+def test_code_that_a_value_contains_is_not_used(digits: str, make_block: Callable[[str], Block]) -> None:
     codes = {digits.lower()[at : at + 8] for at in range(len(digits))}
-    before, after = f"0\n{fence_block(shown(f'{digits} |'), '')}".encode().split(b"|")
-    begun = sha256(before)
+    before, after = f"0\n{fence_block(make_block(f'{digits} |'), '')}".encode().split(b"|")
+    hash_of_beginning = sha256(before)
 
     def first_code(nonce: int) -> str:
-        hashed = begun.copy()
-        hashed.update(str(nonce).encode() + after)
-        return hashed.hexdigest()[:8]
+        digest = hash_of_beginning.copy()
+        digest.update(str(nonce).encode() + after)
+        return digest.hexdigest()[:8]
 
     # As an attacker could find a text that contains the first code that is tried for it.
     forged = next(f"{digits} {nonce}" for nonce in count() if first_code(nonce) in codes)
-    assert code_for([shown(forged)]) not in forged.lower()
+    assert code_for([make_block(forged)]) not in forged.lower()
 
 
 NONCE_WITH_CODE_IN_CAPITALS = 65950
@@ -337,7 +337,7 @@ def test_control_token_is_broken_up_in_every_field(field: str) -> None:
         "profile": {"name": ending},
         "answers": [ending],
     }
-    prompt = shown(**{field: values.get(field, ending)})
+    prompt = prompt_of(**{field: values.get(field, ending)})
     assert "‹|im_end|>" in prompt
     assert ending not in prompt
 

@@ -85,20 +85,28 @@ TO_FIVE = Scale(worst=1, best=5, integer=True)
 FOREIGN: dict[str, tuple[Any, ...]] = {
     # The text of the file, options, a reply; what is asked, score and label.
     "Prompty": (
-        *(PROMPTY, {"reply": Tags(), "scale": TO_FIVE}, "<S1>w</S1><S2>4</S2>"),
+        PROMPTY,
+        {"reply": Tags(), "scale": TO_FIVE},
+        "<S1>w</S1><S2>4</S2>",
         (PROMPTY_ASKS, 0.75, None),
     ),
     "Markdown": (
-        *(MARKDOWN, {"reply": Json(reason="why"), "scale": Scale(worst=0, best=1)}),
-        *('{"why": "w", "score": 0.5}', ([("user", MARKDOWN_ASKS)], 0.5, None)),
+        MARKDOWN,
+        {"reply": Json(reason="why"), "scale": Scale(worst=0, best=1)},
+        '{"why": "w", "score": 0.5}',
+        ([("user", MARKDOWN_ASKS)], 0.5, None),
     ),
     "plain template": (
-        *(PLAIN, {"reply": Tags("v", "r"), "scale": Scale(worst=0, best=10), "levels": {10: "any"}}),
-        *("<r>w</r><v>5</v>", ([("user", PLAIN_ASKS)], 0.5, "any")),
+        PLAIN,
+        {"reply": Tags("v", "r"), "scale": Scale(worst=0, best=10), "levels": {10: "any"}},
+        "<r>w</r><v>5</v>",
+        ([("user", PLAIN_ASKS)], 0.5, "any"),
     ),
     "roles without front matter": (
-        *("Grade it.\nuser:\n{history}\n{answer}", {"reply": Banded(), "scale": Scale(worst=100, best=0)}),
-        *("Analysis: w\nScore: 25", ([("system", "Grade it."), ("user", HISTORY_ASKS)], 0.75, None)),
+        "Grade it.\nuser:\n{history}\n{answer}",
+        {"reply": Banded(), "scale": Scale(worst=100, best=0)},
+        "Analysis: w\nScore: 25",
+        ([("system", "Grade it."), ("user", HISTORY_ASKS)], 0.75, None),
     ),
 }
 
@@ -111,12 +119,12 @@ def test_file_of_another_tool_is_a_judge(
     path.write_text(text, encoding="utf-8")
     judge = load_one(path, model=model, **options)
     verdict = judge.judge(ROW)
-    asked, score, label = expected
+    expected_messages, score, label = expected
     assert (verdict.judge, verdict.score, verdict.label, verdict.reason) == ("mine", score, label, "w")
     parameters = {"temperature": 0.3, "response_format": {"type": "text"}} if text == PROMPTY else {}
     assert dict(judge.rubric.prompt.parameters) == parameters
-    sent = [(each["role"], without_codes(each["content"])) for each in model.asked[0].messages]
-    assert sent == asked
+    messages = [(message["role"], without_codes(message["content"])) for message in model.asked[0].messages]
+    assert messages == expected_messages
 
 
 def test_answers_are_optional_if_undeclared() -> None:

@@ -57,8 +57,8 @@ def test_case_without_context_is_judged_if_options_allow_it(
         strict.judge({"query": "q", "response": "r", **context})
     for judge in (load_one(path, model=model, **OPTIONS, **allowed), as_one(strict, **allowed)):
         assert judge.judge({"query": "q", "response": "r", **context}).score == 1
-        asked = without_codes(model.asked[-1].messages[1]["content"])
-        assert "<data-documents>\n</data-documents>" in asked
+        prompt = without_codes(model.asked[-1].messages[1]["content"])
+        assert "<data-documents>\n</data-documents>" in prompt
         assert judge.rubric.prompt.sha256 == strict.rubric.prompt.sha256
         assert judge.identity != strict.identity
         with pytest.raises(CaseError, match="no response was given"):
@@ -73,7 +73,10 @@ def test_option_may_be_empty_still_needs_the_field(tmp_path: Path) -> None:
 
 def test_options_of_inputs_add_to_the_files_and_to_each_other() -> None:
     rubric = load_rubric("groundedness", optional=["query"])
-    signs = {each.name: (each.required, each.may_be_empty) for each in rubric.inputs}
+    signs = {
+        prompt_input.name: (prompt_input.required, prompt_input.may_be_empty)
+        for prompt_input in rubric.inputs
+    }
     assert signs == {"query": (False, False), "context": (True, True), "response": (True, False)}
     more = rubric.with_options(may_be_empty=["query"], optional=[])
     assert (more.inputs[0].required, more.inputs[0].may_be_empty) == (False, True)
@@ -83,12 +86,20 @@ def test_options_of_inputs_add_to_the_files_and_to_each_other() -> None:
 
 
 @pytest.mark.parametrize("option", ["may_be_empty", "optional"])
-@pytest.mark.parametrize("given", [["context", "reference"], "contexxt", [""], [3]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["context", "reference"], id="not in this file"),
+        pytest.param("contexxt", id="misspelt"),
+        pytest.param([""], id="empty"),
+        pytest.param([3], id="number"),
+    ],
+)
 def test_option_with_an_unknown_input_is_an_error_that_names_it(
-    tmp_path: Path, option: str, given: Any
+    tmp_path: Path, option: str, names: Any
 ) -> None:
-    options: dict[str, Any] = {option: given}
-    wrong = given if isinstance(given, str) else given[-1]
+    options: dict[str, Any] = {option: names}
+    wrong = names if isinstance(names, str) else names[-1]
     with pytest.raises(
         PromptError, match=f"unknown_input: {option}: {wrong!r} is not an .*: query, documents, res"
     ):
@@ -111,15 +122,15 @@ user:
 """
 
 
-def own(text: str = "{{topic}} {{response}}", topic: str = "{name: topic, type: text}") -> Prompt:
+def own_prompt(text: str = "{{topic}} {{response}}", topic: str = "{name: topic, type: text}") -> Prompt:
     return Prompt.parse(f"---\ninputs: [{topic}, response]\n---\n{text}", "mine.md")
 
 
-def shown(prompt: Prompt, row: Any) -> str:
+def text_shown(prompt: Prompt, row: Any) -> str:
     return without_codes(prompt.render(Case.of(row))[0]["content"])
 
 
-GIVEN: dict[str, Any] = {
+ROWS: dict[str, Any] = {
     # how the input is given: the row
     "key": {"topic": "dogs", "response": "r"},
     "metadata": {"metadata": {"topic": "dogs"}, "response": "r"},
@@ -130,10 +141,10 @@ GIVEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("row", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_input_of_ones_own_is_filled_from_key_or_metadata(row: Any) -> None:
     expected = "<data-topic>\ndogs\n</data-topic> <data-response>\nr\n</data-response>"
-    assert shown(own(), row) == shown(own("{topic} {response}"), row) == expected
+    assert text_shown(own_prompt(), row) == text_shown(own_prompt("{topic} {response}"), row) == expected
 
 
 SHOWN_DOCUMENT = '<data-document number="1" title="T">\nb\n</data-document>'
@@ -150,16 +161,18 @@ SHAPES: dict[str, tuple[str, Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "value", "written"), SHAPES.values(), ids=SHAPES)
-def test_input_of_ones_own_is_written_by_its_type(kind: str, value: Any, written: str) -> None:
-    content = shown(own(topic=f"{{name: topic, type: {kind}}}"), {"topic": value, "response": "r"})
-    assert content == f"<data-topic>\n{written}\n</data-topic> <data-response>\nr\n</data-response>"
+@pytest.mark.parametrize(("kind", "value", "text"), SHAPES.values(), ids=SHAPES)
+def test_input_of_ones_own_is_written_by_its_type(kind: str, value: Any, text: str) -> None:
+    content = text_shown(
+        own_prompt(topic=f"{{name: topic, type: {kind}}}"), {"topic": value, "response": "r"}
+    )
+    assert content == f"<data-topic>\n{text}\n</data-topic> <data-response>\nr\n</data-response>"
 
 
 @pytest.mark.parametrize("name", ["Topic", "customer-tier", "metadata2"])
 def test_input_of_ones_own_may_have_any_plain_name(name: str) -> None:
-    prompt = own(f"{{{{ {name} }}}} {{{{response}}}}", topic=name)
-    content = shown(prompt, {name: "dogs", "response": "r"})
+    prompt = own_prompt(f"{{{{ {name} }}}} {{{{response}}}}", topic=name)
+    content = text_shown(prompt, {name: "dogs", "response": "r"})
     assert content.startswith(f"<data-{name}>\ndogs\n</data-{name}>")
 
 
@@ -181,10 +194,16 @@ def test_input_of_ones_own_that_is_missing_is_an_error_that_lists_what_was_there
     assert raised.value.message.endswith(f"The case has: {there}")
 
 
-@pytest.mark.parametrize(("kind", "value"), [("messages", {"a": 1}), ("documents", [{"a": 1}])])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        pytest.param("messages", {"a": 1}, id="messages"),
+        pytest.param("documents", [{"a": 1}], id="documents"),
+    ],
+)
 def test_input_of_ones_own_that_cannot_be_read_is_an_error_that_names_it(kind: str, value: Any) -> None:
     with pytest.raises(CaseError) as raised:
-        own(topic=f"{{name: topic, type: {kind}}}").render(Case.of({"topic": value, "response": "r"}))
+        own_prompt(topic=f"{{name: topic, type: {kind}}}").render(Case.of({"topic": value, "response": "r"}))
     assert (raised.value.code, raised.value.subject) == ("field_unreadable", "topic")
 
 
@@ -197,7 +216,8 @@ def test_optional_input_of_ones_own_is_shown_empty(tmp_path: Path) -> None:
 def test_key_of_a_verdict_depends_on_the_inputs_of_ones_own_only(tmp_path: Path) -> None:
     judge = load(file_of(tmp_path, OWN), model="offline")
     case = {"response": "r", "topic": "dogs"}
-    assert len({judge.key(each) for each in (case, {**case, "topic": "cats"}, {**case, "rules": ["a"]})}) == 3
+    keys = {judge.key(case), judge.key({**case, "topic": "cats"}), judge.key({**case, "rules": ["a"]})}
+    assert len(keys) == 3
     assert judge.key(case) == judge.key({**case, "split": "test"})
     bundled = load("passage_quality", model="offline")
     row = {"query": "q", "reference": "g", "response": "r"}

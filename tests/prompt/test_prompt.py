@@ -59,7 +59,9 @@ def test_keys_and_sections_of_a_file_are_read() -> None:
     assert dict(front_matter.levels) == {1: "cold", 5: "warm"}
     assert front_matter.not_applicable == (3,)
     assert front_matter.scale == Scale(worst=1, best=5, integer=True)
-    assert [(each.name, each.type, each.required) for each in prompt.inputs] == [
+    assert [
+        (prompt_input.name, prompt_input.type, prompt_input.required) for prompt_input in prompt.inputs
+    ] == [
         ("query", "messages", True),
         ("response", "text", True),
     ]
@@ -122,9 +124,9 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "code", "named"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("old", "new", "code", "words"), BROKEN.values(), ids=BROKEN)
 def test_error_in_a_file_names_file_and_key(
-    tmp_path: Path, old: str, new: str, code: str, named: str
+    tmp_path: Path, old: str, new: str, code: str, words: str
 ) -> None:
     assert FILE.count(old) == 1
     path = file_of(tmp_path, FILE.replace(old, new))
@@ -132,7 +134,7 @@ def test_error_in_a_file_names_file_and_key(
         load_rubric(path)
     assert (raised.value.code, raised.value.subject) == (code, str(path))
     assert raised.value.message.startswith(f"{path}: ")
-    assert named in raised.value.message
+    assert words in raised.value.message
 
 
 def test_unreadable_file_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -165,7 +167,8 @@ def test_unknown_keys_are_ignored_without_a_reply_format() -> None:
 )
 def test_inputs_may_be_names_or_a_mapping(inputs: str) -> None:
     prompt = Prompt.parse(f"---\ninputs: {inputs}\n---\n{{{{query}}}} {{{{context}}}}")
-    assert [(each.name, each.required) for each in prompt.inputs] == [("query", True), ("context", True)]
+    assert [prompt_input.name for prompt_input in prompt.inputs] == ["query", "context"]
+    assert all(prompt_input.required for prompt_input in prompt.inputs)
 
 
 NO_INPUT: dict[str, tuple[str, str, str, str]] = {
@@ -179,14 +182,14 @@ NO_INPUT: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("declared", "text", "code", "named"), NO_INPUT.values(), ids=NO_INPUT)
+@pytest.mark.parametrize(("declared", "text", "code", "words"), NO_INPUT.values(), ids=NO_INPUT)
 def test_name_that_can_be_no_input_is_an_error_that_names_it(
-    declared: str, text: str, code: str, named: str
+    declared: str, text: str, code: str, words: str
 ) -> None:
     with pytest.raises(PromptError) as raised:
         Prompt.parse(f"---\ninputs: {declared}\n---\n{text}", "mine.md")
     assert raised.value.code == code
-    assert named in raised.value.message
+    assert words in raised.value.message
     assert raised.value.message.startswith("mine.md: ")
 
 
@@ -224,7 +227,7 @@ def test_any_text_is_a_prompt_or_a_prompt_error(text: str) -> None:
         message = error.message
     else:
         assert prompt.inputs
-        assert all(each.field in ALIASES for each in prompt.inputs)
+        assert all(prompt_input.field in ALIASES for prompt_input in prompt.inputs)
         return
     assert message.startswith("prompt: ")
 

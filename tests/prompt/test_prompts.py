@@ -127,7 +127,7 @@ def test_file_in_the_prompts_folder_is_a_judge_by_name(tmp_path: Path) -> None:
         "judge = g.load('sixth', model=lambda request: {'reasoning': 'r', 'score': 0.75})\n"
         "print(g.__file__, *g.names(), judge.judge({'response': 'Thank you.'}).score, sep='\\n')"
     )
-    done = subprocess.run(  # noqa: S603  only a new process can import the copy
+    process = subprocess.run(  # noqa: S603  only a new process can import the copy
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
@@ -135,7 +135,7 @@ def test_file_in_the_prompts_folder_is_a_judge_by_name(tmp_path: Path) -> None:
         cwd=tmp_path,
         env={"PYTHONPATH": str(tmp_path / "src")},
     )
-    file, *known, score = done.stdout.split()
+    file, *judge_names, score = process.stdout.split()
     assert Path(file).is_relative_to(tmp_path)
-    assert known == sorted([*names(), "sixth"])
+    assert judge_names == sorted([*names(), "sixth"])
     assert score == "0.75"

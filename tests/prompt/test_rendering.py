@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -59,9 +58,9 @@ STRING_INPUTS = (
 def test_messages_in_a_string_input_are_shown_whole(inputs: str, name: str) -> None:
     prompt = Prompt.parse(f"---\ninputs: {inputs.replace('X', name)}\n---\nIt: {{{{{name}}}}}")
     content = without_codes(prompt.render(Case.from_mapping({name: TALK}))[0]["content"])
-    shown = re.fullmatch(rf"It: <data-{name}>\n(.*)\n</data-{name}>", content)
-    assert shown
-    assert json.loads(shown[1]) == SEEN
+    value = re.fullmatch(rf"It: <data-{name}>\n(.*)\n</data-{name}>", content)
+    assert value
+    assert json.loads(value[1]) == SEEN
     assert "Größe" in content
 
 
@@ -75,8 +74,8 @@ def test_input_of_type_text_shows_the_last_message_of_the_role() -> None:
 
 def test_answers_are_a_json_list_and_documents_are_numbered() -> None:
     prompt = Prompt.parse("{answers}{context}")
-    told = {"title": "T", "content": "b", "kind": "tool"}
-    documents = [Document(content="a"), "", told, Document(content="c", kind="tool")]
+    tool_result = {"title": "T", "content": "b", "kind": "tool"}
+    documents = [Document(content="a"), "", tool_result, Document(content="c", kind="tool")]
     assert user_of(prompt, answers=["x", "ÿ"], context=documents) == (
         '<data-answers>\n["x", "ÿ"]\n</data-answers>'
         "<data-context>\n"
@@ -135,10 +134,10 @@ def test_bundled_prompts_render_any_case_with_their_own_roles_and_tags_only(case
 def test_value_is_verbatim_except_for_control_tokens_and_never_expanded(text: str) -> None:
     case = Case(query=text, response=text)
     assert isinstance(case.response, str)
-    shown = without_control_tokens(case.response)
+    visible = without_control_tokens(case.response)
     if not is_blank(case.response):
         assert user_of(BRACED, query=text, response=text) == (
-            f"<data-query>\n{shown}\n</data-query> {{query}} <data-response>\n{shown}\n</data-response>"
+            f"<data-query>\n{visible}\n</data-query> {{query}} <data-response>\n{visible}\n</data-response>"
         )
 
 
@@ -164,5 +163,9 @@ def test_most_of_a_typical_prompt_is_a_common_prefix(name: str) -> None:
     first, second = (BUNDLED[name].render(typical(topic)) for topic in ("library", "museum"))
     assert first[0] == second[0]
     texts = ["".join(message["content"] for message in messages) for messages in (first, second)]
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
-    assert shared >= 0.6 * max(map(len, texts))
+    n_common = 0
+    for sign, other_sign in zip(*texts, strict=False):
+        if sign != other_sign:
+            break
+        n_common += 1
+    assert n_common >= 0.6 * max(map(len, texts))

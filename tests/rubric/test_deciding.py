@@ -20,7 +20,7 @@ SENTENCE_JUDGE = load_rubric("statement_groundedness")
 IN_WORDS = {"all": 1.0, "half": 0.5, "nothing": 0.0, "no claim": None}
 
 
-def read(rubric: Rubric, *values: float | str) -> Verdict:
+def verdict_on(rubric: Rubric, *values: float | str) -> Verdict:
     """The verdict on sentences with these values or labels."""
     blocks = (
         f"Statement Sentence: {name}\nSupporting Evidence: {name}\nScore: {value}"
@@ -41,7 +41,7 @@ def read(rubric: Rubric, *values: float | str) -> Verdict:
     ],
 )
 def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, expected: object) -> None:
-    verdict = read(SENTENCE_JUDGE.with_options(**options), *values)
+    verdict = verdict_on(SENTENCE_JUDGE.with_options(**options), *values)
     assert (round(verdict.score or 0, 9), verdict.weakest, verdict.passed) == expected
 
 
@@ -58,7 +58,7 @@ def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, exp
     ],
 )
 def test_sentence_without_a_claim_has_no_score(labels: Any, expected: object) -> None:
-    verdict = read(SENTENCE_JUDGE.with_options(scale=Choices(IN_WORDS)), *labels)
+    verdict = verdict_on(SENTENCE_JUDGE.with_options(scale=Choices(IN_WORDS)), *labels)
     assert (verdict.status, verdict.score, verdict.weakest, verdict.passed) == expected
     if verdict.score is None:
         assert verdict.explanation == "Not applicable (no claim)."
@@ -66,7 +66,7 @@ def test_sentence_without_a_claim_has_no_score(labels: Any, expected: object) ->
 
 def test_weakest_is_a_named_score_that_quotes_its_sentence() -> None:
     judge = load("statement_groundedness", model="offline")
-    verdict = read(judge.rubric, 10, 4, 10)
+    verdict = verdict_on(judge.rubric, 10, 4, 10)
     assert judge.score_names == ("statement_groundedness", "statement_groundedness_weakest")
     headline, weakest = judge.scores(verdict, "mine")
     assert headline.score == pytest.approx(0.8)
@@ -76,7 +76,7 @@ def test_weakest_is_a_named_score_that_quotes_its_sentence() -> None:
     assert verdict.explanation.startswith(weakest.explanation)
     left_out = load("statement_groundedness", model="offline", empty_response="not_applicable")
     blank = left_out.judge({**CASE, "response": " "})
-    assert [one.score for one in left_out.scores(blank)] == [None, None]
+    assert [score.score for score in left_out.scores(blank)] == [None, None]
     by_mean = load("statement_groundedness", model="offline", passes="score")
     assert by_mean.score_names == judge.score_names[:1]
 
@@ -87,17 +87,18 @@ def test_weakest_of_named_parts_decides_too() -> None:
     verdict = judge.judge({"query": "q", "reference": "r", "response": "r"})
     assert verdict.score == pytest.approx(0.4)
     assert (verdict.weakest, verdict.passed) == (0.25, False)
-    assert [one.name for one in judge.scores(verdict)][1:] == [f"passage_{name}" for name in judge.part_names]
-    assert [one.score for one in judge.scores(verdict)][1:] == [1.0, 0.25, 0.25]
+    _, *named_scores = judge.scores(verdict)
+    assert [score.name for score in named_scores] == [f"passage_{name}" for name in judge.part_names]
+    assert [score.score for score in named_scores] == [1.0, 0.25, 0.25]
 
 
 def test_blank_response_that_is_scored_0_is_its_own_weakest_part() -> None:
     judge = load("statement_groundedness", model="offline", empty_response="worst")
     verdict = judge.judge({**CASE, "response": " "})
     assert (verdict.score, verdict.weakest, verdict.passed) == (0.0, 0.0, False)
-    assert [one.score for one in judge.scores(verdict)] == [0.0, 0.0]
-    named = load("passage_quality", model="offline", empty_response="worst")
-    verdict = named.judge({"query": "q", "reference": "r", "response": " "})
+    assert [score.score for score in judge.scores(verdict)] == [0.0, 0.0]
+    judge_of_passages = load("passage_quality", model="offline", empty_response="worst")
+    verdict = judge_of_passages.judge({"query": "q", "reference": "r", "response": " "})
     assert (verdict.value, [(part.value, part.score) for part in verdict.parts]) == (None, [(1, 0)] * 2)
 
 
@@ -115,22 +116,23 @@ def test_what_cannot_decide_is_refused(name: str, passes: Any, message: str) -> 
 
 # What is measured. The headlines say nothing here, the weakest parts everything.
 
-GROUNDED, OTHERS = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8], [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
+GROUNDED = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8]
+UNGROUNDED = [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
 VERDICTS = [
     Verdict(judge="j", status="ok", case_id=str(index), score=0.95, weakest=weakest, passed=weakest >= 0.85)
-    for index, weakest in enumerate([*GROUNDED, *OTHERS])
+    for index, weakest in enumerate([*GROUNDED, *UNGROUNDED])
 ]
 LABELS = Labels({str(index): index < len(GROUNDED) for index in range(len(VERDICTS))})
 
 
 def test_agreement_calibration_and_comparison_use_the_score_that_decides() -> None:
-    (found,) = agree(VERDICTS, LABELS, threshold=0.5)
-    assert {found.figures[name].value for name in ("accuracy", "roc_auc")} == {1.0}
+    (agreement,) = agree(VERDICTS, LABELS, threshold=0.5)
+    assert {agreement.figures[name].value for name in ("accuracy", "roc_auc")} == {1.0}
     (as_run,) = agree(VERDICTS, LABELS)
     assert as_run.figures["recall"].value == 3 / 8
-    assert [one.score for one in as_run.worst] == [0.7, 0.7, 0.8, 0.8, 0.8]
-    (joined,) = join(VERDICTS, LABELS)
-    fitted = calibrate(joined, folds=2)
+    assert [disagreement.score for disagreement in as_run.worst] == [0.7, 0.7, 0.8, 0.8, 0.8]
+    (pairs,) = join(VERDICTS, LABELS)
+    fitted = calibrate(pairs, folds=2)
     assert (0.4 < fitted.threshold <= 0.7, fitted.fitted["balanced_accuracy"].value) == (True, 1.0)
     strict = compare(VERDICTS, VERDICTS, LABELS, thresholds=(0.5, 0.85))
     assert strict.values["pass_rate"] == (8 / 16, 3 / 16)

@@ -42,7 +42,7 @@ class Stars:
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = ASKED) -> Reading:  # noqa: ARG002
         self.reads.append(reply.text)
-        counts = dict(item.split(": ") for item in reply.text.split(", ") if ": " in item)
+        counts = dict(entry.split(": ") for entry in reply.text.split(", ") if ": " in entry)
         if counts.keys() != set(self.names) or not all(scale.holds(len(stars)) for stars in counts.values()):
             raise ReplyError("no_verdict", reply.text)
         parts = (PartReading(name, len(counts[name]), "stars") for name in self.names)
@@ -76,9 +76,9 @@ def test_custom_format_with_parts_computes_the_score(stars: Path) -> None:
     assert (verdict.score, verdict.value, verdict.passed) == (0, None, False)
     parts = [(part.name, part.value, part.score, part.reason) for part in verdict.parts]
     assert parts == [("tone", 3, 0.5, "stars"), ("style", 1, 0, "stars")]
-    named = [("stars", 0), ("stars_tone", 0.5), ("stars_style", 0)]
-    assert [(score.name, score.score) for score in judge.scores(verdict)] == named
-    assert judge.score_names == tuple(name for name, _ in named)
+    expected_scores = [("stars", 0), ("stars_tone", 0.5), ("stars_style", 0)]
+    assert [(score.name, score.score) for score in judge.scores(verdict)] == expected_scores
+    assert judge.score_names == tuple(name for name, _ in expected_scores)
 
 
 def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
@@ -203,16 +203,17 @@ def variants() -> dict[str, Rubric]:
 def test_rubrics_that_could_read_differently_have_different_identities() -> None:
     rubrics = variants()
     keys = {name: Judge(rubric, ScriptedModel(GOOD)).key(ROW) for name, rubric in rubrics.items()}
-    for one, other in combinations(rubrics, 2):
-        assert rubrics[one].identity != rubrics[other].identity, (one, other)
-        assert keys[one] != keys[other], (one, other)
+    for first, second in combinations(rubrics, 2):
+        assert rubrics[first].identity != rubrics[second].identity, (first, second)
+        assert keys[first] != keys[second], (first, second)
 
 
 def test_equal_rubrics_have_the_same_identity() -> None:
-    first, second = ({name: each.identity for name, each in variants().items()} for _ in range(2))
+    first = {name: rubric.identity for name, rubric in variants().items()}
+    second = {name: rubric.identity for name, rubric in variants().items()}
     assert first == second
-    used = Stars(reads=["tone: **"])  # which is not compared
-    assert load_rubric("groundedness", reply=used).identity == first["reply: custom"]
+    format_ = Stars(reads=["tone: **"])  # which is not compared
+    assert load_rubric("groundedness", reply=format_).identity == first["reply: custom"]
 
 
 # --- replies are read once --------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def test_each_reply_is_read_once_and_a_cached_one_once_again(stars: Path, tmp_pa
     format_, replies = Stars(), ["hm", "tone: **, style: **"]
     options: dict[str, Any] = {"reply": format_, "scale": Scale(worst=1, best=5)}
     cached = [("one", replies), ("other", replies[1:]), ("other", ["never asked"])]
-    models = [CachedModel(NamedModel(*said), tmp_path / name) for name, said in cached]
+    models = [CachedModel(NamedModel(*script), tmp_path / name) for name, script in cached]
     for model in (NamedModel(*replies), *models):
         assert load_one(stars, model=model, **options).judge(ROW).score == 0.25
     assert format_.reads == [*replies, *replies, replies[1], replies[1]]

@@ -27,8 +27,8 @@ _UNENDED = re.compile(
     re.IGNORECASE,
 )
 _FAR = 12
-# Signs that say something, as letters and digits do: a unit in a line of its own, a comparison. A scorecard has
-# to rate them, too; they are the signs among the words of `evidence.normalized`, without bullets and rulers.
+# Signs that say something, as letters and digits do: a unit in a line of its own, a comparison. A scorecard
+# has to rate them, too; they are the signs among the words of `evidence.normalized`, without Markdown's.
 _SIGN = re.compile(r"[$€£¥≤≥≠±×÷%‰°&@§]|<(?=[\s\d=]|\Z)|>(?<=[^\n>]>)")
 
 
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences of a text that hold a letter, a digit or a sign that says something; without any, the text.
+    """The sentences of a text that hold a letter, a digit or a sign that says something; or else all of it.
 
     A point ends a sentence only with white space behind it, and not after an abbreviation, an initial
     or the number of a list; a line break ends one unless the next line goes on in small letters. Citation
@@ -70,7 +70,7 @@ def without_citations(text: str) -> str:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text holds a letter, a digit or a sign that says something, in any width: ™ is two letters."""
+    """Whether a text holds a letter, a digit or a sign that says something, in any form: ™ is two letters."""
     if any(map(str.isalnum, text)):
         return True
     folded = normalize("NFKC", text)
