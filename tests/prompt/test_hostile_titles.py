@@ -72,7 +72,8 @@ def expected_reading(document: Document) -> tuple[str, str, str]:
 def case_of(rubric: Rubric, documents: list[Document]) -> Case:
     """A case for any judge."""
     fields: dict[str, Any] = {prompt_input.field: "x" for prompt_input in rubric.inputs}
-    return Case(**{**fields, "context": documents})
+    fields["context"] = documents
+    return Case(**fields)
 
 
 RUBRICS = {name: load_rubric(name) for name in names()}

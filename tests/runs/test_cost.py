@@ -34,8 +34,8 @@ def no_call(_: Request) -> str:
 def test_prompt_tokens_are_estimated_at_four_bytes_each(contents: list[str], tokens: int) -> None:
     judge = load("groundedness", model=no_call)
     messages = tuple({"role": "user", "content": content} for content in contents)
-    asked = Request(messages, {}, judge.rubric, judge.rubric.ask(ROW).case)
-    assert prompt_tokens(asked) == tokens
+    request = Request(messages, {}, judge.rubric, judge.rubric.ask(ROW).case)
+    assert prompt_tokens(request) == tokens
 
 
 def test_estimate_counts_the_calls_of_a_run() -> None:
@@ -85,8 +85,8 @@ def test_single_price_is_refused(invoke: Invoke, file_of: Callable[..., Path], c
 
 
 def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    used = Usage(prompt_tokens=1000, completion_tokens=50)
-    model = ScriptedModel(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
+    usage = Usage(prompt_tokens=1000, completion_tokens=50)
+    model = ScriptedModel(Reply("no verdict", usage=usage), Reply(GOOD, usage=usage))
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
     prices = ["--price-in", "0.5", "--price-out", "2"]
     result = invoke("run", file_of(ROW, ROW), *options, *prices, model=model)
@@ -98,9 +98,9 @@ def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Ca
 
 
 def test_summary_has_the_usage_of_its_judge() -> None:
-    used = Usage(prompt_tokens=10, completion_tokens=5)
-    replies = Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD)
+    usage = Usage(prompt_tokens=10, completion_tokens=5)
+    replies = Reply(GOOD, usage=usage), Reply(GOOD, usage=usage), Reply(GOOD)
     judge = load("groundedness", model=ScriptedModel(*replies))
     (summary,) = summarise(run(judge, [ROW, ROW, ROW]))
-    assert summary.usage == used + used
+    assert summary.usage == usage + usage
     assert summarise(run(load("groundedness", model=ScriptedModel(GOOD)), [ROW]))[0].usage is None

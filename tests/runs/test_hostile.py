@@ -46,11 +46,13 @@ def test_every_row_of_a_failing_endpoint_gets_a_verdict_or_the_right_code(*, ord
     with StandIn(endpoint, latency=LATENCY) as server:
         model = Watched(OpenAIModel("m", base_url=server.url))
         judge = load("groundedness", model=model)
-        found = list(run(judge, rows(SOAK_ROWS), concurrency=IN_FLIGHT, ordered=ordered, deadline=DEADLINE))
-    ids = [int(verdict.case_id or "") for verdict in found]
+        verdicts = list(
+            run(judge, rows(SOAK_ROWS), concurrency=IN_FLIGHT, ordered=ordered, deadline=DEADLINE)
+        )
+    ids = [int(verdict.case_id or "") for verdict in verdicts]
     assert (ids if ordered else sorted(ids)) == list(range(SOAK_ROWS))
-    for verdict in found:
+    for verdict in verdicts:
         check(verdict, endpoint.met[int(verdict.case_id or "")])
-    failed = sum(verdict.error is not None for verdict in found)
+    failed = sum(verdict.error is not None for verdict in verdicts)
     assert failed < 0.06 * SOAK_ROWS  # those that hang or are not completions, which retries cannot fix
     assert IN_FLIGHT / 2 < model.most <= IN_FLIGHT

@@ -29,33 +29,34 @@ ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nin
 ADDED = ["key", "judge", "status", "score", "label", "passed", "reason", "signature", "verdict"]
 
 
-def grounded(*replies: str | Reply | Exception) -> Judge:
+def groundedness_judge(*replies: str | Reply | Exception) -> Judge:
     return load("groundedness", model=ScriptedModel(*(replies or (GOOD,))))
 
 
-def judged(*batches: Any, judge: Any = None, **options: Any) -> list[dict[str, Any]]:
+def output_rows(*batches: Any, judge: Any = None, **options: Any) -> list[dict[str, Any]]:
     """The rows of the output."""
-    found = judge_batches(batches, judge or grounded(), **options)
-    return [row for batch in found for row in batch.to_pylist()]
+    outputs = judge_batches(batches, judge or groundedness_judge(), **options)
+    return [row for batch in outputs for row in batch.to_pylist()]
 
 
 def verdicts(*batches: Any, judge: Any = None, **options: Any) -> list[Verdict]:
-    return [Verdict.model_validate_json(row["verdict"]) for row in judged(*batches, judge=judge, **options)]
+    output = output_rows(*batches, judge=judge, **options)
+    return [Verdict.model_validate_json(row["verdict"]) for row in output]
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "repeats" else pytest.mark.soak) for name in JUDGES]
 )
 def test_verdicts_are_those_of_judge(name: str) -> None:
-    found = verdicts(batch_of(*cases_in_runs(name)), judge=judge_of(name))
-    assert [fields_of(verdict) for verdict in found] == expected_of_runs(name)
+    judged_verdicts = verdicts(batch_of(*cases_in_runs(name)), judge=judge_of(name))
+    assert [fields_of(verdict) for verdict in judged_verdicts] == expected_of_runs(name)
 
 
 @pytest.mark.parametrize("response", ["At nine.", " "])
 def test_columns_hold_the_verdict(response: str) -> None:
     case = {**ROW, "response": response}
-    (row,) = judged(batch_of(case))
-    (verdict,) = run(grounded(), [case])
+    (row,) = output_rows(batch_of(case))
+    (verdict,) = run(groundedness_judge(), [case])
     assert list(row) == ["id", *ADDED]
     assert fields_of(Verdict.model_validate_json(row["verdict"])) == fields_of(verdict)
     reason = verdict.explanation if verdict.error else verdict.reason
@@ -64,12 +65,12 @@ def test_columns_hold_the_verdict(response: str) -> None:
 
 
 def test_input_without_an_id_keeps_nothing() -> None:
-    (row,) = judged(batch_of({name: ROW[name] for name in ("query", "context", "response")}))
+    (row,) = output_rows(batch_of({name: ROW[name] for name in ("query", "context", "response")}))
     assert (list(row), json.loads(row["verdict"])["case_id"]) == (ADDED, "row 1")
 
 
 @pytest.mark.parametrize(
-    ("columns", "kept"),
+    ("columns", "names"),
     [
         pytest.param(None, ["id"], id="the id by default"),
         pytest.param("*", ["id", "query", "context", "response", "day"], id="all columns"),
@@ -79,14 +80,14 @@ def test_input_without_an_id_keeps_nothing() -> None:
         pytest.param([], [], id="no column"),
     ],
 )
-def test_columns_are_kept(columns: Columns, kept: list[str]) -> None:
+def test_columns_are_kept(columns: Columns, names: list[str]) -> None:
     day = datetime(2026, 11, 22)  # noqa: DTZ001  Arrow's timestamps need no zone
     batch = batch_of({**ROW, "day": day}, day=pa.timestamp("ns"), id=pa.dictionary(pa.int32(), TEXT))
-    (output,) = judge_batches([batch], grounded(), columns=columns)
-    assert output.schema.names == [*kept, *ADDED]
+    (output,) = judge_batches([batch], groundedness_judge(), columns=columns)
+    assert output.schema.names == [*names, *ADDED]
     assert output.schema == schema_of(batch, columns) == schema_of(batch.schema, columns)
-    assert [output.schema.field(name) for name in kept] == [batch.schema.field(name) for name in kept]
-    assert output.select(kept).to_pylist() == batch.select(kept).to_pylist()
+    assert [output.schema.field(name) for name in names] == [batch.schema.field(name) for name in names]
+    assert output.select(names).to_pylist() == batch.select(names).to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_column_that_cannot_be_kept_or_read_is_refused(
     batch = batch_of({**ROW, **{str(place): 1 for place, _ in enumerate(names)}})
     batch = batch.rename_columns([*ROW, *names])
     with pytest.raises(ValueError, match=message):
-        judged(batch, columns=columns)
+        output_rows(batch, columns=columns)
     if columns:
         with pytest.raises(ValueError, match=message):
             schema_of(batch, columns)
@@ -139,15 +140,15 @@ def test_column_that_cannot_be_kept_or_read_is_refused(
 )
 def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        next(add_keys([batch_of(row)], grounded()))
+        next(add_keys([batch_of(row)], groundedness_judge()))
 
 
 def test_table_in_place_of_batches_is_refused() -> None:
     table = pa.Table.from_batches([batch_of(ROW)])
-    for given in (table, [table]):
+    for source in (table, [table]):
         for adapter in (judge_batches, add_keys):
             with pytest.raises(TypeError, match=r"batches must hold record batches, not .*: pass table.to_b"):
-                list(adapter(given, grounded()))
+                list(adapter(source, groundedness_judge()))
 
 
 def test_arguments_are_checked_before_anything_is_read() -> None:
@@ -219,8 +220,8 @@ PAIRS = pa.map_(TEXT, TEXT)
 def test_values_are_those_of_a_case(
     change: Mapping[str, Any], types: Mapping[str, Any], same: Mapping[str, Any]
 ) -> None:
-    judge = grounded()
-    (row,) = judged(batch_of({**ROW, **change}, **types), judge=judge)
+    judge = groundedness_judge()
+    (row,) = output_rows(batch_of({**ROW, **change}, **types), judge=judge)
     assert row["key"] == judge.key({**ROW, **same})
     assert row["status"] == "ok"
 
@@ -235,19 +236,24 @@ def test_row_with_a_value_that_python_cannot_hold_is_an_error_of_its_own() -> No
     batch = pa.RecordBatch.from_arrays(
         [ids, ids, contexts, responses], names=["id", "query", "context", "response"]
     )
-    found = judged(batch)
-    assert [(row["id"], row["status"]) for row in found] == [("a", "ok"), ("b", "error"), ("c", "ok")]
-    assert found[1]["reason"].startswith("unreadable_row: row 2: the column 'response': 'utf-8' codec")
-    (keys,) = add_keys([batch], grounded())
+    outputs = output_rows(batch)
+    assert [(row["id"], row["status"]) for row in outputs] == [("a", "ok"), ("b", "error"), ("c", "ok")]
+    assert outputs[1]["reason"].startswith("unreadable_row: row 2: the column 'response': 'utf-8' codec")
+    (keys,) = add_keys([batch], groundedness_judge())
     assert [key is None for key in keys.column("key").to_pylist()] == [False, True, False]
 
 
 def test_rows_name_their_judges() -> None:
-    judges = [grounded(), load_any("confidence_grounding", model=ScriptedModel('{"score": 1}'))]
-    named = [["groundedness"], ["groundedness", "confidence_grounding"], ["passage_quality"], ["grond"]]
-    listed = [{**ROW, "id": str(index), "judges": each} for index, each in enumerate(named)]
-    found = judged(batch_of(*listed), judge=judges)
-    assert [(row["id"], row["judge"]) for row in found] == [
+    judges = [groundedness_judge(), load_any("confidence_grounding", model=ScriptedModel('{"score": 1}'))]
+    judges_of_rows = [
+        ["groundedness"],
+        ["groundedness", "confidence_grounding"],
+        ["passage_quality"],
+        ["grond"],
+    ]
+    cases = [{**ROW, "id": str(index), "judges": names} for index, names in enumerate(judges_of_rows)]
+    outputs = output_rows(batch_of(*cases), judge=judges)
+    assert [(row["id"], row["judge"]) for row in outputs] == [
         ("0", "groundedness"),
         ("1", "groundedness"),
         ("1", "confidence_grounding"),
@@ -267,32 +273,35 @@ def test_rows_name_their_judges() -> None:
     ],
 )
 def test_batches_keep_their_rows_apart(sizes: list[int]) -> None:
-    listed = [*rows(sum(sizes))]
-    left = iter(listed)
-    batches = [batch_of(*islice(left, size), id=TEXT, response=TEXT) for size in sizes]
+    cases = [*rows(sum(sizes))]
+    remaining = iter(cases)
+    batches = [batch_of(*islice(remaining, size), id=TEXT, response=TEXT) for size in sizes]
     echo = Echo(lambda number: (number * 7 % 5) / 2000 if number < 20 else 0)
-    found = [*judge_batches(batches, judge_named("echo", echo))]
-    assert [row["id"] for batch in found for row in batch.to_pylist()] == [row["id"] for row in listed]
-    assert all(row["score"] == int(row["id"]) / 100_000 for batch in found for row in batch.to_pylist())
-    assert max((batch.num_rows for batch in found), default=0) <= 1000
-    assert len(found) == sum(-(-size // 1000) for size in sizes)
+    outputs = [*judge_batches(batches, judge_named("echo", echo))]
+    judged_rows: list[dict[str, Any]] = []
+    for output in outputs:
+        assert output.num_rows <= 1000
+        judged_rows += output.to_pylist()
+    assert [row["id"] for row in judged_rows] == [row["id"] for row in cases]
+    assert all(row["score"] == int(row["id"]) / 100_000 for row in judged_rows)
+    assert len(outputs) == sum(-(-size // 1000) for size in sizes)
 
 
 def test_judging_goes_on_while_the_next_batch_is_awaited() -> None:
     """A source that waits for the first batch's calls would never end if it were read in their loop."""
-    asked = Event()
+    is_called = Event()
 
     async def answer(_: Request) -> str:
-        asked.set()
+        is_called.set()
         return GOOD
 
     def source() -> Iterator[Any]:
         yield batch_of(ROW)
-        assert asked.wait(60)
+        assert is_called.wait(60)
         yield batch_of(ROW)
 
-    found = judge_batches(source(), load("groundedness", model=answer))
-    assert sum(batch.num_rows for batch in found) == 2
+    outputs = judge_batches(source(), load("groundedness", model=answer))
+    assert sum(batch.num_rows for batch in outputs) == 2
 
 
 def test_closing_does_not_wait_for_a_source_that_blocks() -> None:
@@ -304,9 +313,9 @@ def test_closing_does_not_wait_for_a_source_that_blocks() -> None:
         released.wait(60)
         ended.set()
 
-    found = judge_batches(source(), judge_named("echo", Echo()))
-    assert next(found).num_rows == 3
-    found.close()
+    outputs = judge_batches(source(), judge_named("echo", Echo()))
+    assert next(outputs).num_rows == 3
+    outputs.close()
     assert not ended.is_set()
     released.set()
 
@@ -320,10 +329,10 @@ def test_batches_are_read_as_they_are_needed() -> None:
             n_read += 1
             yield batch_of(row)
 
-    found = judge_batches(source(), judge_named("echo", Echo()), concurrency=2)
+    outputs = judge_batches(source(), judge_named("echo", Echo()), concurrency=2)
     assert n_read == 0
-    next(found)
-    found.close()
+    next(outputs)
+    outputs.close()
     assert n_read <= 30
 
 
@@ -343,10 +352,10 @@ def test_error_comes_after_the_verdicts_that_are_finished(error: Exception) -> N
         yield batch_of(*rows(100 if is_models else 5))
         raise error
 
-    found = judge_batches(source(), judge_named("echo", echo), concurrency=1)
-    assert next(found).column("id").to_pylist() == ["0", "1", "2", "3", "4"]
+    outputs = judge_batches(source(), judge_named("echo", echo), concurrency=1)
+    assert next(outputs).column("id").to_pylist() == ["0", "1", "2", "3", "4"]
     with pytest.raises(type(error), match=str(error)):
-        next(found)
+        next(outputs)
     assert echo.asked == 5 + is_models
 
 
@@ -358,8 +367,8 @@ def test_all_batches_share_one_loop_and_the_concurrency() -> None:
         return 0.01
 
     echo = Echo(wait)
-    found = judge_batches([batch_of(*rows(20))] * 5, judge_named("echo", echo), concurrency=8)
-    assert sum(batch.num_rows for batch in found) == 100
+    outputs = judge_batches([batch_of(*rows(20))] * 5, judge_named("echo", echo), concurrency=8)
+    assert sum(batch.num_rows for batch in outputs) == 100
     assert (len(loops), echo.most_in_flight) == (1, 8)
 
 
@@ -369,26 +378,26 @@ def test_columns_that_no_judge_looks_at_are_not_read(tmp_path: Path) -> None:
         "---\nname: own\ninputs: [{name: response, type: messages}, {name: policy, type: text}]\n"
         "reply: {format: tags}\nscale: {worst: 1, best: 5}\n---\nuser:\n{{response}} {{policy}}"
     )
-    asked: list[Request] = []
+    requests: list[Request] = []
 
     def answer(request: Request) -> str:
-        asked.append(request)
+        requests.append(request)
         return "<S1>r</S1><S2>5</S2>"
 
     row = {**ROW, "policy": "Be kind.", "embedding": [0.1, 0.2]}
-    (found,) = verdicts(batch_of(row), judge=load(prompt, model=answer))
-    assert found.status == "ok", found
-    assert dict(asked[0].case.metadata) == {"policy": "Be kind."}
+    (verdict,) = verdicts(batch_of(row), judge=load(prompt, model=answer))
+    assert verdict.status == "ok", verdict
+    assert dict(requests[0].case.metadata) == {"policy": "Be kind."}
 
 
 def test_keys_are_those_of_the_verdicts() -> None:
-    listed = [{**ROW, "id": None if number == 2 else number} for number in range(4)]
-    judge = grounded()
-    batches = [batch_of(*listed), batch_of({**ROW, "id": 9})]
+    cases = [{**ROW, "id": None if number == 2 else number} for number in range(4)]
+    judge = groundedness_judge()
+    batches = [batch_of(*cases), batch_of({**ROW, "id": 9})]
     keys = [row["key"] for batch in add_keys(batches, judge) for row in batch.to_pylist()]
-    found = [row["key"] for row in judged(*batches, judge=judge)]
+    keys_of_verdicts = [row["key"] for row in output_rows(*batches, judge=judge)]
     assert keys[2] is None
-    assert [key for key in keys if key] == [key for index, key in enumerate(found) if index != 2]
+    assert [key for key in keys if key] == [key for index, key in enumerate(keys_of_verdicts) if index != 2]
 
 
 @pytest.mark.soak

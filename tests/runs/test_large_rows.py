@@ -30,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.runs.rows.MOST_COLUMNS", 20)
 
 
-def read(path: Path, **options: Any) -> list[str]:
+def read_places(path: Path, **options: Any) -> list[str]:
     """The place of each row that is an error, and "ok" for the others."""
     return [row.subject if isinstance(row, CaseError) else "ok" for row in read_rows(path, **options)]
 
@@ -63,7 +63,7 @@ def test_a_row_that_is_too_large_is_an_error_of_that_row(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(text.encode())
-    assert read(path, encoding=encoding) == expected
+    assert read_places(path, encoding=encoding) == expected
 
 
 @pytest.mark.usefixtures("small")
@@ -78,11 +78,11 @@ def test_a_row_that_is_too_large_is_an_error_of_that_row(
 def test_an_array_that_is_too_large_is_an_error_that_names_json_lines(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(CaseError, match="JSON Lines") as caught:
-        read(tmp_path / "a.json")
+        read_places(tmp_path / "a.json")
     assert caught.value.code == "unreadable_file"
 
 
-def repeated(value: str, n: int) -> Any:
+def repeat_text(value: str, n: int) -> Any:
     """A column that has one text n times; the file has it once."""
     return pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), pa.array([value]))
 
@@ -92,7 +92,9 @@ def in_lists(column: Any, ends: list[int]) -> Any:
 
 
 def pairs(n: int) -> Any:
-    return pa.MapArray.from_arrays(pa.array([0, n], pa.int32()), repeated("k", n), repeated("v" * 99, n))
+    return pa.MapArray.from_arrays(
+        pa.array([0, n], pa.int32()), repeat_text("k", n), repeat_text("v" * 99, n)
+    )
 
 
 HUGE = "x" * (LIMIT + 1)
@@ -100,9 +102,12 @@ COLUMNS: dict[str, tuple[Any, list[str]]] = {
     "a huge value": (pa.array(["a", HUGE, "b"]), ["ok", "row 2", "ok"]),
     "bytes": (pa.array([b"a", HUGE.encode()]), ["ok", "row 2"]),
     "large rows that are no larger than may be": (pa.array(["x" * (LIMIT // 2)] * 100), ["ok"] * 100),
-    "the same text in all rows": (repeated("x" * (LIMIT // 2), 100), ["ok"] * 100),
-    "the same text in a list": (in_lists(repeated("x" * 99, 99), [0, 1, 99]), ["ok", "row 2"]),
-    "lists in lists": (in_lists(in_lists(repeated("x" * 99, 99), [*range(0, 100, 33)]), [0, 3]), ["row 1"]),
+    "the same text in all rows": (repeat_text("x" * (LIMIT // 2), 100), ["ok"] * 100),
+    "the same text in a list": (in_lists(repeat_text("x" * 99, 99), [0, 1, 99]), ["ok", "row 2"]),
+    "lists in lists": (
+        in_lists(in_lists(repeat_text("x" * 99, 99), [*range(0, 100, 33)]), [0, 3]),
+        ["row 1"],
+    ),
     "a struct": (pa.StructArray.from_arrays([pa.array(["a", HUGE])], ["content"]), ["ok", "row 2"]),
     "a map": (pairs(99), ["row 1"]),
     "nothing, often": (in_lists(pa.nulls(999, pa.bool_()), [0, 1, 999]), ["ok", "row 2"]),
@@ -117,7 +122,7 @@ def test_a_row_of_a_parquet_file_is_as_large_as_its_values(
 ) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"context": column}), path, compression="zstd", store_schema=with_schema)
-    assert read(path) == expected
+    assert read_places(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -133,15 +138,15 @@ def test_a_row_of_a_parquet_file_is_as_large_as_its_values(
 )
 def test_a_value_of_any_type_may_be_stored_once(values: list[Any]) -> None:
     column = pa.array(values).dictionary_encode()
-    found = rows_of(pa.table({"id": column}))
-    assert [row["id"] for row in found if not isinstance(row, CaseError)] == values
+    read_values = rows_of(pa.table({"id": column}))
+    assert [row["id"] for row in read_values if not isinstance(row, CaseError)] == values
 
 
 def test_lists_of_too_many_items_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.runs.arrow.MOST_ENTRIES", 99)
-    pq.write_table(pa.table({"context": in_lists(repeated("a", 100), [0, 100])}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"context": in_lists(repeat_text("a", 100), [0, 100])}), tmp_path / "a.parquet")
     with pytest.raises(CaseError, match="smaller row groups"):
-        read(tmp_path / "a.parquet")
+        read_places(tmp_path / "a.parquet")
 
 
 @pytest.mark.usefixtures("small")
@@ -150,7 +155,7 @@ def test_a_row_group_that_unpacks_to_gigabytes_is_an_error(tmp_path: Path) -> No
     options = {"use_dictionary": False, "compression": "zstd"}
     pq.write_table(pa.table({"context": texts}), tmp_path / "a.parquet", **options)
     with pytest.raises(CaseError, match="unpacks to gigabytes: write smaller row groups"):
-        read(tmp_path / "a.parquet")
+        read_places(tmp_path / "a.parquet")
 
 
 CHILD = """
@@ -164,7 +169,7 @@ print(sum(len(row["response"]) for row in read_rows(sys.argv[1])))
 @pytest.mark.soak
 def test_a_file_of_a_kilobyte_needs_no_gigabytes(tmp_path: Path) -> None:
     path, n = tmp_path / "a.parquet", 500
-    column = repeated("x" * 9_000_000, n)
+    column = repeat_text("x" * 9_000_000, n)
     pq.write_table(pa.table({"response": column}), path, compression="zstd", store_schema=False)
     assert path.stat().st_size < 2000
     status, printed, errors = run_program(CHILD, str(path))

@@ -15,16 +15,16 @@ from groundjudge import ModelError, Verdict, load, panel
 from groundjudge.runs.arrow import judge_batches
 
 
-def judged(batch: Any, judge: Any, ledger: Path | None) -> list[dict[str, Any]]:
-    return [row for found in judge_batches([batch], judge, ledger=ledger) for row in found.to_pylist()]
+def output_rows(batch: Any, judge: Any, ledger: Path | None) -> list[dict[str, Any]]:
+    return [row for output in judge_batches([batch], judge, ledger=ledger) for row in output.to_pylist()]
 
 
 def test_rows_judged_again_cost_nothing(tmp_path: Path) -> None:
     echo = Echo()
     batch, judge = batch_of(*rows(20)), judge_named("e", echo)
-    first, again = (judged(batch, judge, tmp_path / "l.db") for _ in "12")
+    first, again = (output_rows(batch, judge, tmp_path / "l.db") for _ in "12")
     assert echo.asked == 20
-    keys = [row["key"] for row in judged(batch, judge, None)]  # they are the same without a ledger
+    keys = [row["key"] for row in output_rows(batch, judge, None)]  # they are the same without a ledger
     assert [row["key"] for row in first] == [row["key"] for row in again] == keys
     assert [row["score"] for row in first] == [row["score"] for row in again]
     assert {Verdict.model_validate_json(row["verdict"]).attempts for row in again} == {1}
@@ -46,7 +46,7 @@ def test_members_of_a_panel_are_recorded_too(tmp_path: Path) -> None:
     other = load("groundedness", model=model, parameters=warm, threshold=0.9)
     votes = panel([judge, judge, other], stop="never")
     for _ in "12":
-        (row,) = judged(batch_of(ROW), votes, tmp_path / "l.db")
+        (row,) = output_rows(batch_of(ROW), votes, tmp_path / "l.db")
         assert row["status"] == "ok"
         assert len(model.asked) == 2  # the third judge sends the request of the first
 

@@ -32,7 +32,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def closed() -> Iterator[str]:
+def closed_url() -> Iterator[str]:
     """The URL of a port that nobody listens on."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -44,9 +44,9 @@ def at(url: str, **options: Any) -> OpenAIModel:
 
 
 def number_in(body: dict[str, Any]) -> int:
-    found = re.search(r"\n(\d+)\n", body["messages"][-1]["content"])
-    assert found
-    return int(found[1])
+    match = re.search(r"\n(\d+)\n", body["messages"][-1]["content"])
+    assert match
+    return int(match[1])
 
 
 # An endpoint that never answers
@@ -55,23 +55,26 @@ def number_in(body: dict[str, Any]) -> int:
 @pytest.mark.parametrize(
     ("n_rows", "concurrency", "ordered"),
     [
-        (960, 16, False),
-        (1, 1, True),
-        *(pytest.param(*row, marks=pytest.mark.soak) for row in ((960, 16, True), (3, 16, False))),
+        pytest.param(960, 16, False, id="many rows at once"),
+        pytest.param(1, 1, True, id="one row"),
+        pytest.param(960, 16, True, marks=pytest.mark.soak, id="many rows in order"),
+        pytest.param(3, 16, False, marks=pytest.mark.soak, id="fewer rows than may be in flight"),
     ],
 )
-def test_a_closed_port_ends_the_run(closed: str, n_rows: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
-    judging = run(judge_named("j", at(closed)), rows(n_rows), concurrency=concurrency, ordered=ordered)
-    found, error = until_error(judging)
-    assert (found, error.code, error.retries) == ([], "connection", 2)
+def test_a_closed_port_ends_the_run(closed_url: str, n_rows: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
+    judging = run(judge_named("j", at(closed_url)), rows(n_rows), concurrency=concurrency, ordered=ordered)
+    verdicts, error = until_error(judging)
+    assert (verdicts, error.code, error.retries) == ([], "connection", 2)
     assert "check that the endpoint is up" in error.message
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 16])
 def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
     with StandIn([Cut()]) as server:
-        found, error = until_error(run(judge_named("j", at(server.url)), rows(500), concurrency=concurrency))
-    assert (found, error.code) == ([], "connection")
+        verdicts, error = until_error(
+            run(judge_named("j", at(server.url)), rows(500), concurrency=concurrency)
+        )
+    assert (verdicts, error.code) == ([], "connection")
     assert len(server.requests) == 3 * concurrency
 
 
@@ -79,42 +82,42 @@ def test_a_function_that_cannot_connect_ends_the_run() -> None:
     def refuse(_: Request) -> str:
         raise ConnectionRefusedError
 
-    found, error = until_error(run(judge_named("j", refuse), rows(100), concurrency=8))
-    assert (found, error.code) == ([], "connection")
+    verdicts, error = until_error(run(judge_named("j", refuse), rows(100), concurrency=8))
+    assert (verdicts, error.code) == ([], "connection")
 
 
-def test_rows_that_need_no_endpoint_have_their_verdicts_before_the_run_ends(closed: str) -> None:
+def test_rows_that_need_no_endpoint_have_their_verdicts_before_the_run_ends(closed_url: str) -> None:
     cases = [{"id": "empty", "response": ""}, "no row", *rows(100)]
-    found, error = until_error(run(judge_named("j", at(closed)), cases, concurrency=4))  # type: ignore[arg-type]
-    assert (codes(found), error.code) == ({"empty_response": 1, "unreadable_row": 1}, "connection")
+    verdicts, error = until_error(run(judge_named("j", at(closed_url)), cases, concurrency=4))  # type: ignore[arg-type]
+    assert (codes(verdicts), error.code) == ({"empty_response": 1, "unreadable_row": 1}, "connection")
 
 
 def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> None:
     with StandIn([GOOD]) as server:
         model = CachedModel(at(server.url), tmp_path / "cache")
         assert codes(run(judge_named("j", model), rows(5))) == {"ok": 5}
-    found, error = until_error(run(judge_named("j", model), rows(50), concurrency=4))
-    assert (codes(found), error.code) == ({"ok": 5}, "connection")
+    verdicts, error = until_error(run(judge_named("j", model), rows(50), concurrency=4))
+    assert (codes(verdicts), error.code) == ({"ok": 5}, "connection")
 
 
 @pytest.mark.soak
-def test_a_closed_port_ends_the_run_of_its_judges_though_another_endpoint_answers(closed: str) -> None:
+def test_a_closed_port_ends_the_run_of_its_judges_though_another_endpoint_answers(closed_url: str) -> None:
     with StandIn([GOOD]) as server:
-        judges = [judge_named(name, at(closed)) for name in "abc"]
-        found, error = until_error(run(judges, rows(200), concurrency=6))
-        assert (found, error.code) == ([], "connection")
-        judges = [judge_named("alive", at(server.url)), judge_named("dead", at(closed))]
-        found, error = until_error(run(judges, rows(200), concurrency=4))
+        judges = [judge_named(name, at(closed_url)) for name in "abc"]
+        verdicts, error = until_error(run(judges, rows(200), concurrency=6))
+        assert (verdicts, error.code) == ([], "connection")
+        judges = [judge_named("alive", at(server.url)), judge_named("dead", at(closed_url))]
+        verdicts, error = until_error(run(judges, rows(200), concurrency=4))
     assert error.code == "connection"
-    assert {verdict.judge for verdict in found} <= {"alive"}
+    assert {verdict.judge for verdict in verdicts} <= {"alive"}
 
 
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
     with StandIn(lambda body: Hang() if number_in(body) == 0 else Cut()) as server:
         judging = run(judge_named("j", at(server.url)), rows(50), concurrency=4, deadline=0.7)
-        found, error = until_error(judging)
+        verdicts, error = until_error(judging)
     assert error.code == "connection"
-    assert codes(found).keys() <= {"timeout"}
+    assert codes(verdicts).keys() <= {"timeout"}
 
 
 # An endpoint that answered before
@@ -134,52 +137,54 @@ class Flaky:
 @pytest.mark.parametrize(
     ("n_good", "n_cut", "concurrency", "ordered"),
     [
-        (10, 100, 8, False),
-        *(
-            pytest.param(*outage, concurrency, ordered, marks=pytest.mark.soak)
-            for outage in [(1, 40), (59, 30)]
-            for concurrency in [1, 8]
-            for ordered in [False, True]
-        ),
+        pytest.param(10, 100, 8, False, id="after ten rows"),
+        pytest.param(1, 40, 1, False, marks=pytest.mark.soak, id="after the first row, one at a time"),
+        pytest.param(1, 40, 1, True, marks=pytest.mark.soak, id="after the first row, in order"),
+        pytest.param(1, 40, 8, False, marks=pytest.mark.soak, id="after the first row, eight at a time"),
+        pytest.param(1, 40, 8, True, marks=pytest.mark.soak, id="after the first row, eight in order"),
+        pytest.param(59, 30, 1, False, marks=pytest.mark.soak, id="at the last row, one at a time"),
+        pytest.param(59, 30, 1, True, marks=pytest.mark.soak, id="at the last row, in order"),
+        pytest.param(59, 30, 8, False, marks=pytest.mark.soak, id="at the last row, eight at a time"),
+        pytest.param(59, 30, 8, True, marks=pytest.mark.soak, id="at the last row, eight in order"),
     ],
 )
 def test_an_outage_loses_no_row(n_good: int, n_cut: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
     with StandIn(Flaky(n_good, n_cut)) as server:
         judge = judge_named("j", at(server.url))
-        found = list(run(judge, rows(60), concurrency=concurrency, ordered=ordered))
-    assert codes(found) == {"ok": 60}
-    assert sum(verdict.retries for verdict in found) == n_cut
+        verdicts = list(run(judge, rows(60), concurrency=concurrency, ordered=ordered))
+    assert codes(verdicts) == {"ok": 60}
+    assert sum(verdict.retries for verdict in verdicts) == n_cut
     assert len(server.requests) == 60 + n_cut
 
 
 def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
-    said: list[str] = []
+    messages: list[str] = []
 
     def restart(message: str) -> None:
-        if not said:
+        if not messages:
             later.enter_context(StandIn([GOOD], port=server.port))
-        said.append(message)
+        messages.append(message)
 
     with ExitStack() as later:
         with StandIn([GOOD]) as server:
             judge = judge_named("j", at(server.url))
             judging = run(judge, rows(200), concurrency=8, ordered=True, on_outage=restart)
-            found = [next(judging) for _ in range(20)]
-        found.extend(judging)
-    assert ids(found) == [str(number) for number in range(200)]
-    assert codes(found) == {"ok": 200}
-    assert said[0].startswith("m does not answer: waiting, next attempt in ")
-    assert not said[-1]
+            verdicts = [next(judging) for _ in range(20)]
+        verdicts.extend(judging)
+    assert ids(verdicts) == [str(number) for number in range(200)]
+    assert codes(verdicts) == {"ok": 200}
+    assert messages[0].startswith("m does not answer: waiting, next attempt in ")
+    assert not messages[-1]
 
 
-def cut(*numbers: int, least: int = 10_000) -> Callable[[dict[str, Any]], Answer]:
+def cut_rows(*numbers: int, least: int = 10_000) -> Callable[[dict[str, Any]], Answer]:
     """A script that cuts the connections of these rows, each so often."""
-    left = dict.fromkeys(numbers, least)
+    cuts_left = dict.fromkeys(numbers, least)
 
     def script(body: dict[str, Any]) -> Answer:
         number = number_in(body)
-        left[number] = left.get(number, 0) - 1
-        return GOOD if left[number] < 0 else Cut()
+        cuts_left[number] = cuts_left.get(number, 0) - 1
+        return GOOD if cuts_left[number] < 0 else Cut()
 
     return script
 
@@ -192,16 +197,18 @@ BUSY: list[Answer] = [GOOD, *[Cut()] * 30, *[Status(429, retry_after=SOON)] * 7,
 QUICK = ("late answers lose no row", "an error is an answer")
 SCENES: dict[str, tuple[Any, int, dict[str, Any], dict[str, int]]] = {
     # what the endpoint does, the rows, the options of the run, and the codes of the rows
-    "late answers lose no row": (cut(0, 1, 2, least=3), 40, {}, {"ok": 40}),
+    "late answers lose no row": (cut_rows(0, 1, 2, least=3), 40, {}, {"ok": 40}),
     "an error is an answer": (first_is_rejected, 6, {"deadline": 0.6}, {"bad_request": 1, "timeout": 5}),
     "the deadline holds": (Flaky(5, 10_000), 12, {"deadline": 0.6}, {"ok": 5, "timeout": 7}),
     "attempts are one call": (Flaky(5, 60), 100, {"max_calls": 20}, {"ok": 20, "budget": 1}),
     "an outage is too long": (Flaky(5, 10_000), 30, {"longest": 0.4}, {"ok": 5, "connection": 25}),
     "an end after too long": (
-        *(cut(*range(5, 10)), 30, {"longest": 0.2, "concurrency": 1}),
+        cut_rows(*range(5, 10)),
+        30,
+        {"longest": 0.2, "concurrency": 1},
         {"ok": 25, "connection": 5},
     ),
-    "one row alone fails": (cut(7), 400, {}, {"ok": 399, "connection": 1}),
+    "one row alone fails": (cut_rows(7), 400, {}, {"ok": 399, "connection": 1}),
     "a rate limit follows": (BUSY, 2, {"concurrency": 1}, {"ok": 2}),
 }
 
@@ -222,16 +229,16 @@ def test_rows_of_an_endpoint_that_answers_at_times(
 ) -> None:
     settings: dict[str, Any] = {"concurrency": 6, "longest": 300.0, **options}
     monkeypatch.setattr(pacing, "LONGEST_OUTAGE", settings.pop("longest"))
-    said: list[str] = []
+    messages: list[str] = []
     with StandIn(script) as server:
-        judging = run(judge_named("j", at(server.url)), rows(n_rows), on_outage=said.append, **settings)
-        found, ends = list[Verdict](), Counter[str]()
+        judging = run(judge_named("j", at(server.url)), rows(n_rows), on_outage=messages.append, **settings)
+        verdicts, ends = list[Verdict](), Counter[str]()
         try:
-            found.extend(judging)
+            verdicts.extend(judging)
         except ModelError as error:
             ends[error.code] += 1
-    assert codes(found) + ends == expected
-    assert not said or not said[-1] or "timeout" in expected
+    assert codes(verdicts) + ends == expected
+    assert not messages or not messages[-1] or "timeout" in expected
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
@@ -255,6 +262,6 @@ def test_each_endpoint_has_its_own_outage(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.3)
     with StandIn([GOOD]) as alive, StandIn(Flaky(3, 10_000)) as down:
         judges: list[Judge] = [judge_named("alive", at(alive.url)), judge_named("down", at(down.url))]
-        found = list(run(judges, rows(40), concurrency=4))
-    assert codes([v for v in found if v.judge == "alive"]) == {"ok": 40}
-    assert codes([v for v in found if v.judge == "down"]) == {"ok": 3, "connection": 37}
+        verdicts = list(run(judges, rows(40), concurrency=4))
+    assert codes([verdict for verdict in verdicts if verdict.judge == "alive"]) == {"ok": 40}
+    assert codes([verdict for verdict in verdicts if verdict.judge == "down"]) == {"ok": 3, "connection": 37}

@@ -67,7 +67,8 @@ def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_pat
         os.utime(file, ns=(10**18 - age, 10**18 - age))  # each one older than the last
     for newest, expected in (("c", ["z", "day=1/b", "a", "c"]), ("z", ["day=1/b", "a", "c", "z"])):
         os.utime(tmp_path / f"{newest}.parquet", ns=(10**18, 10**18))
-        assert [one.case_id for one in read_verdicts(tmp_path) if isinstance(one, Verdict)] == expected
+        verdicts = [verdict for verdict in read_verdicts(tmp_path) if isinstance(verdict, Verdict)]
+        assert [verdict.case_id for verdict in verdicts] == expected
     names = [row["id"] for row in read_rows(tmp_path) if not isinstance(row, CaseError)]
     assert names == ["a", "c", "day=1/b", "z"]  # cases are numbered by name
 
@@ -76,9 +77,9 @@ def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_pat
 def test_file_that_is_not_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "cases.parquet"
     path.write_bytes(content)
-    for read in (read_rows, read_verdicts):
+    for read_file in (read_rows, read_verdicts):
         with pytest.raises(CaseError, match="is not a Parquet file"):
-            next(read(path))
+            next(read_file(path))
     with pytest.raises(CaseError, match="is not a Parquet file"):
         CaseFile(path).count()
 
@@ -198,6 +199,6 @@ def test_text_that_is_not_a_verdict_is_a_row_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_parquet_cannot_be_piped() -> None:
-    done = run_command("run", "-", "--format", "parquet", "--model", "offline", input="")
-    assert done.returncode == 2
-    assert "stdin: Parquet is read from a file, not from a pipe" in done.stderr
+    process = run_command("run", "-", "--format", "parquet", "--model", "offline", input="")
+    assert process.returncode == 2
+    assert "stdin: Parquet is read from a file, not from a pipe" in process.stderr

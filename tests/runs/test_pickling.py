@@ -38,8 +38,8 @@ def fine(_: Request) -> str:
     return GOOD
 
 
-def anew(thing: Any, dumps: Dumps = pickle.dumps) -> Any:
-    return pickle.loads(dumps(thing))  # noqa: S301  pickled above
+def anew(original: Any, dumps: Dumps = pickle.dumps) -> Any:
+    return pickle.loads(dumps(original))  # noqa: S301  pickled above
 
 
 @pytest.mark.parametrize("dumps", DUMPS.values(), ids=DUMPS)
@@ -90,9 +90,9 @@ def test_prompt_file_need_not_exist_any_more(tmp_path: Path) -> None:
     judge = load(path, model="offline")
     dumped = pickle.dumps(judge)
     path.unlink()
-    found: AnyJudge = pickle.loads(dumped)  # noqa: S301  pickled above
-    assert found.identity == judge.identity
-    assert [rubric.ask(ROW).messages for rubric in found.rubrics] == [judge.rubric.ask(ROW).messages]
+    unpickled: AnyJudge = pickle.loads(dumped)  # noqa: S301  pickled above
+    assert unpickled.identity == judge.identity
+    assert [rubric.ask(ROW).messages for rubric in unpickled.rubrics] == [judge.rubric.ask(ROW).messages]
 
 
 def test_endpoint_is_looked_up_where_the_model_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,14 +110,18 @@ def test_settings_of_an_endpoint_are_kept() -> None:
     with StandIn([GOOD]) as server:
         model = OpenAIModel("m", base_url=server.url, max_retries=5, timeout=7.5)
         load("groundedness", model=model).judge(ROW)  # its client is open now
-        found: Any = anew(model)
-        assert (found.name, found.endpoint) == ("m", server.url)
-        assert found.__reduce__()[0].keywords == {"base_url": server.url, "max_retries": 5, "timeout": 7.5}
-        assert load("groundedness", model=found).judge(ROW).score == 1
+        unpickled: Any = anew(model)
+        assert (unpickled.name, unpickled.endpoint) == ("m", server.url)
+        assert unpickled.__reduce__()[0].keywords == {
+            "base_url": server.url,
+            "max_retries": 5,
+            "timeout": 7.5,
+        }
+        assert load("groundedness", model=unpickled).judge(ROW).score == 1
 
 
 FAKE = FakeListChatModel(responses=[GOOD])
-HELD: dict[str, tuple[Callable[[], Model], str]] = {
+HOLDERS: dict[str, tuple[Callable[[], Model], str]] = {
     "client": (lambda: OpenAIModel("m", client=openai.OpenAI(api_key="sk-secret")), "with a client: name it"),
     "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: name it"),
     "password": (
@@ -132,9 +136,9 @@ HELD: dict[str, tuple[Callable[[], Model], str]] = {
 
 
 @pytest.mark.parametrize("dumps", DUMPS.values(), ids=DUMPS)
-@pytest.mark.parametrize("held", HELD)
-def test_client_or_key_is_not_pickled(held: str, dumps: Dumps) -> None:
-    make, message = HELD[held]
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_client_or_key_is_not_pickled(holder: str, dumps: Dumps) -> None:
+    make, message = HOLDERS[holder]
     judge = load("groundedness", model=make())
     with pytest.raises(pickle.PicklingError, match=message) as raised:
         dumps(judge)
@@ -159,7 +163,7 @@ class Settings:
 KEY = "live-4f9a81c2d7"
 
 
-HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
+FUNCTIONS_WITH_A_KEY: dict[str, tuple[Callable[[str], Any], str]] = {
     # from a key to the function that holds it, and the name in the warning
     "bound method": (lambda key: Settings(api_key=key).ask, "api_key"),
     "object": (lambda key: Settings(settings=SecretStr(key)), "settings"),
@@ -168,13 +172,13 @@ HOLDING: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("held", HOLDING)
-def test_a_function_that_holds_a_key_is_pickled_with_a_warning(held: str) -> None:
-    make, name = HOLDING[held]
+@pytest.mark.parametrize("holder", FUNCTIONS_WITH_A_KEY)
+def test_a_function_that_holds_a_key_is_pickled_with_a_warning(holder: str) -> None:
+    make, name = FUNCTIONS_WITH_A_KEY[holder]
     judge = load("groundedness", model=make(KEY))
-    with pytest.warns(RuntimeWarning, match="what looks like a key or a password, in ") as seen:
+    with pytest.warns(RuntimeWarning, match="what looks like a key or a password, in ") as caught:
         dumped = DUMPS["cloudpickle"](judge)
-    (warning,) = seen
+    (warning,) = caught
     assert re.search(rf"in {name}: read it from the environment", str(warning.message))
     assert KEY not in str(warning.message)
     assert KEY not in repr(judge.model)
@@ -199,26 +203,26 @@ def test_other_functions_are_pickled_without_one(function: Any) -> None:
 
 
 def test_langchain_model_is_made_again_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+    names: list[str] = []
 
     def make(name: str) -> FakeListChatModel:
-        made.append(name)
+        names.append(name)
         return FAKE
 
     monkeypatch.setattr("langchain.chat_models.init_chat_model", make)
     judge = load("groundedness", model="langchain:fake:m")
-    found = anew(anew(judge))
-    assert made == ["fake:m"] * 3
-    assert found.judge(ROW).score == 1
+    unpickled = anew(anew(judge))
+    assert names == ["fake:m"] * 3
+    assert unpickled.judge(ROW).score == 1
 
 
 def test_function_is_the_same_to_a_cache_afterwards() -> None:
     function = with_other_values(3)
     vars(function)["identity"] = "mine, 1"
     model = FunctionModel(function)
-    found = anew(model, DUMPS["cloudpickle"])
-    assert (found.name, found.identity) == (model.name, "mine, 1")
-    assert load("groundedness", model=found).judge(ROW).score == 1
+    unpickled = anew(model, DUMPS["cloudpickle"])
+    assert (unpickled.name, unpickled.identity) == (model.name, "mine, 1")
+    assert load("groundedness", model=unpickled).judge(ROW).score == 1
 
 
 def test_cached_model_opens_its_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,9 +232,9 @@ def test_cached_model_opens_its_file_again(tmp_path: Path, monkeypatch: pytest.M
     load("groundedness", model=model).judge(ROW)
     dumped = pickle.dumps(model)
     monkeypatch.chdir("/")
-    found: CachedModel = pickle.loads(dumped)  # noqa: S301  pickled above
-    assert (found.path, found.repeat, found.name) == (tmp_path / "cache.db", 1, "fine")
-    reply = shared_loop().run(found.acomplete, load("groundedness", model=found).rubric.ask(ROW))
+    unpickled: CachedModel = pickle.loads(dumped)  # noqa: S301  pickled above
+    assert (unpickled.path, unpickled.repeat, unpickled.name) == (tmp_path / "cache.db", 1, "fine")
+    reply = shared_loop().run(unpickled.acomplete, load("groundedness", model=unpickled).rubric.ask(ROW))
     assert (reply.text, reply.cached) == (GOOD, True)
 
 

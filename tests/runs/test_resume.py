@@ -35,16 +35,16 @@ def run(invoke: Invoke, tmp_path: Path, out: Path) -> Callable[..., tuple[Result
     """Judges rows with these ids, or these rows themselves; gives the result and how often it asked."""
 
     def call(
-        *listed: str | int | Mapping[str, Any],
+        *cases: str | int | Mapping[str, Any],
         options: Sequence[object] = (),
         replies: Sequence[Any] = (GOOD,),
     ) -> tuple[Result, int]:
-        rows = [{**ROW, "id": str(row)} if isinstance(row, int) else row for row in listed]
+        rows = [{**ROW, "id": str(row)} if isinstance(row, int) else row for row in cases]
         lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
         (tmp_path / "cases.jsonl").write_text("".join(f"{line}\n" for line in lines))
         model = ScriptedModel(*replies)
-        given = [*JUDGE, *map(str, options), "--out", out]
-        return invoke("run", tmp_path / "cases.jsonl", *given, model=model), len(model.asked)
+        arguments = [*JUDGE, *map(str, options), "--out", out]
+        return invoke("run", tmp_path / "cases.jsonl", *arguments, model=model), len(model.asked)
 
     return call
 
@@ -78,19 +78,21 @@ def test_resume_starts_a_run_if_the_file_is_empty(run: Run, out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cut", "n_asked"),
+    ("n_missing", "n_asked"),
     [
         pytest.param(1, 0, id="only the line end is missing"),
         pytest.param(10, 1, id="half a line"),
         pytest.param(None, 1, id="the whole line"),
     ],
 )
-def test_incomplete_last_line_is_judged_again(run: Run, out: Path, cut: int | None, n_asked: int) -> None:
+def test_incomplete_last_line_is_judged_again(
+    run: Run, out: Path, n_missing: int | None, n_asked: int
+) -> None:
     run(1, 2, 3)
     whole = out.read_bytes()
-    out.write_bytes(whole[: -(cut or len(whole.splitlines()[-1]))])
-    result, asked = run(1, 2, 3, options=["--resume"])
-    assert (result.exit_code, asked) == (0, n_asked)  # if only the line end was missing, 0
+    out.write_bytes(whole[: -(n_missing or len(whole.splitlines()[-1]))])
+    result, n_calls = run(1, 2, 3, options=["--resume"])
+    assert (result.exit_code, n_calls) == (0, n_asked)  # if only the line end was missing, 0
     assert sorted(statuses(out)) == [("1", "ok"), ("2", "ok"), ("3", "ok")]
 
 
@@ -112,12 +114,12 @@ def test_newer_of_two_verdicts_is_reused(run: Run, out: Path) -> None:
     (older,) = verdicts_in(out.read_text())
     newer = older.model_copy(update={"reason": "newer"})
     failed = older.model_copy(update={"status": "error", "error": Failure(code="timeout", message="m")})
-    out.write_text("".join(f"{one.model_dump_json()}\n" for one in (older, newer, failed)))
+    out.write_text("".join(f"{verdict.model_dump_json()}\n" for verdict in (older, newer, failed)))
     judge = load("groundedness", model=ScriptedModel(GOOD))
     with resume_verdict_file(out, [judge]) as previous:
         assert previous(judge, case_of({**ROW, "id": "1"}, 1)) == newer
-    kept, _ = latest_verdicts(one for one in read_verdicts(out) if isinstance(one, Verdict))
-    assert kept == [newer]
+    latest, _ = latest_verdicts(verdict for verdict in read_verdicts(out) if isinstance(verdict, Verdict))
+    assert latest == [newer]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +133,8 @@ def test_changed_case_is_judged_again_with_a_notice_but_not_for_its_metadata(
     run: Run, change: Mapping[str, Any], n_asked: int
 ) -> None:
     run(1, 2)
-    result, asked = run(1, {**ROW, "id": "2", **change}, options=["--resume"])
-    assert (result.exit_code, asked) == (0, n_asked)
+    result, n_calls = run(1, {**ROW, "id": "2", **change}, options=["--resume"])
+    assert (result.exit_code, n_calls) == (0, n_asked)
     assert ("1 previous verdicts are on cases that were removed or changed" in result.stdout) is bool(n_asked)
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "1.000", "2"]
 

@@ -237,14 +237,14 @@ def test_cell_with_a_list_is_parsed_in_columns_that_take_lists(
 
 
 @pytest.mark.parametrize(
-    "named",
+    "spell",
     [
         pytest.param(str.lower, id="lower"),
         pytest.param(str.upper, id="upper"),
         pytest.param(str.title, id="title"),
     ],
 )
-def test_names_of_columns_are_compared_without_case(tmp_path: Path, named: Callable[[str], str]) -> None:
+def test_names_of_columns_are_compared_without_case(tmp_path: Path, spell: Callable[[str], str]) -> None:
     prompt = tmp_path / "own.prompty"
     prompt.write_text(
         "---\nname: own\nreply: {format: tags}\nscale: {worst: 1, best: 5}\ninputs: [{name: question},"
@@ -252,12 +252,12 @@ def test_names_of_columns_are_compared_without_case(tmp_path: Path, named: Calla
         "user:\n{{question}} {{contexts}} {{answers}} {{house_Rules}}"
     )
     judge = load(prompt, model=ScriptedModel("<S1>r</S1><S2>5</S2>"))
-    given = {"id": "1", "question": "q", "contexts": '["c"]', "answers": '["a"]', "house_rules": "h"}
-    row = {named(name): cell for name, cell in given.items()}
-    key = judge.key({**given, "contexts": ["c"], "answers": ["a"]})
-    (found,), (with_key,) = judge_batches([batch_of(row)], judge), add_keys([batch_of(row)], judge)
-    assert found.select([named("id"), "status", "key"]).to_pylist() == [
-        {named("id"): "1", "status": "ok", "key": key}
+    cells = {"id": "1", "question": "q", "contexts": '["c"]', "answers": '["a"]', "house_rules": "h"}
+    row = {spell(name): cell for name, cell in cells.items()}
+    key = judge.key({**cells, "contexts": ["c"], "answers": ["a"]})
+    (output,), (with_key,) = judge_batches([batch_of(row)], judge), add_keys([batch_of(row)], judge)
+    assert output.select([spell("id"), "status", "key"]).to_pylist() == [
+        {spell("id"): "1", "status": "ok", "key": key}
     ]
     assert with_key.to_pylist() == [{**row, "key": key}]
     pq.write_table(pa.table({name: [cell] for name, cell in row.items()}), tmp_path / "rows.parquet")

@@ -54,13 +54,13 @@ def test_error_in_one_row_becomes_its_verdict_and_affects_no_other_row(
     # pytest-xdist cannot send an unpaired surrogate in a log record
     caplog.set_level(logging.CRITICAL, "groundjudge")
     judge = judge_named("j", Echo(fail={3: error}))
-    found = {verdict.case_id: verdict for verdict in run(judge, rows(50))}
-    failed = found.pop("3")
+    verdicts = {verdict.case_id: verdict for verdict in run(judge, rows(50))}
+    failed = verdicts.pop("3")
     assert (failed.status, failed.score, failed.passed) == ("error", None, None)
     assert failed.error is not None
     assert (failed.error.code, failed.error.message) == (code, message)
     assert failed.model_dump_json()
-    assert values(found.values()) == {str(n): n for n in range(50) if n != 3}
+    assert values(verdicts.values()) == {str(n): n for n in range(50) if n != 3}
 
 
 def test_only_unexpected_errors_are_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -88,8 +88,8 @@ def waiting_at_0(gate: asyncio.Event) -> Judge:
 async def test_verdicts_are_yielded_as_they_finish() -> None:
     gate = asyncio.Event()
     verdicts = arun(waiting_at_0(gate), rows(500), concurrency=4)
-    others = [await anext(verdicts) for _ in range(499)]
-    assert set(ids(others)) == {str(number) for number in range(1, 500)}
+    verdicts_before = [await anext(verdicts) for _ in range(499)]
+    assert set(ids(verdicts_before)) == {str(number) for number in range(1, 500)}
     gate.set()
     assert ids([verdict async for verdict in verdicts]) == ["0"]
 
@@ -110,17 +110,18 @@ class Counted:
 def test_ordered_verdicts_are_in_the_order_of_rows_and_judges(concurrency: int) -> None:
     noise = random.Random(7)  # noqa: S311  not a secret
     judges = [judge_named(name, Echo(wait=lambda _: noise.random() / 200)) for name in ("a", "b")]
-    found = [(v.case_id, v.judge) for v in run(judges, rows(100), concurrency=concurrency, ordered=True)]
-    assert found == [(str(number), name) for number in range(100) for name in ("a", "b")]
+    verdicts = run(judges, rows(100), concurrency=concurrency, ordered=True)
+    order = [(verdict.case_id, verdict.judge) for verdict in verdicts]
+    assert order == [(str(number), name) for number in range(100) for name in ("a", "b")]
 
 
 async def test_slow_row_pauses_ordered_reading() -> None:
-    gate, counted = asyncio.Event(), Counted(1000)
-    verdicts = arun(waiting_at_0(gate), counted, concurrency=5, ordered=True)
+    gate, counter = asyncio.Event(), Counted(1000)
+    verdicts = arun(waiting_at_0(gate), counter, concurrency=5, ordered=True)
     first = asyncio.create_task(anext(verdicts))
     for _ in range(500):  # long enough for more rows to be read
         await asyncio.sleep(0)
-    assert counted.read == 4 * 5
+    assert counter.read == 4 * 5
     gate.set()
     assert ids([await first, *[verdict async for verdict in verdicts]]) == [str(n) for n in range(1000)]
 
@@ -128,10 +129,10 @@ async def test_slow_row_pauses_ordered_reading() -> None:
 @pytest.mark.parametrize("n", [400, pytest.param(20_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # noqa: FBT001  a row of the table
-    counted = Counted(n)
-    verdicts = run(judge_named("j", ScriptedModel(GOOD)), counted, ordered=ordered)
-    assert max(counted.read - taken for taken, _ in enumerate(verdicts, 1)) <= 5 * 16
-    assert counted.read == n
+    counter = Counted(n)
+    verdicts = run(judge_named("j", ScriptedModel(GOOD)), counter, ordered=ordered)
+    assert max(counter.read - n_verdicts for n_verdicts, _ in enumerate(verdicts, 1)) <= 5 * 16
+    assert counter.read == n
 
 
 class HeldUntil:
@@ -199,18 +200,18 @@ async def arriving(n: int) -> AsyncIterator[Row]:
         yield row
 
 
-async def kept(verdicts: AsyncGenerator[Verdict, None]) -> None:
+async def keep_open(verdicts: AsyncGenerator[Verdict, None]) -> None:
     """Leaves the verdicts to the end of the loop."""
     KEPT.append(verdicts)
     await anext(verdicts)
 
 
-async def dropped(verdicts: AsyncGenerator[Verdict, None]) -> None:
+async def drop(verdicts: AsyncGenerator[Verdict, None]) -> None:
     async for _ in verdicts:
         break
 
 
-async def interrupted(verdicts: AsyncGenerator[Verdict, None]) -> None:
+async def interrupt(verdicts: AsyncGenerator[Verdict, None]) -> None:
     asyncio.get_running_loop().call_later(0.05, signal.raise_signal, signal.SIGINT)
     async for _ in verdicts:
         pass
@@ -226,9 +227,9 @@ KEPT: list[AsyncGenerator[Verdict, None]] = []
 @pytest.mark.parametrize(
     "use",
     [
-        pytest.param(kept, id="kept"),
-        pytest.param(dropped, id="dropped"),
-        pytest.param(interrupted, id="interrupted"),
+        pytest.param(keep_open, id="kept"),
+        pytest.param(drop, id="dropped"),
+        pytest.param(interrupt, id="interrupted"),
     ],
 )
 def test_loop_that_ends_before_the_run_reports_no_error(
@@ -299,12 +300,12 @@ def test_error_of_the_rows_iterable_is_raised_after_the_verdicts_before_it(order
         message = "database unavailable"
         raise OSError(message)
 
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     with pytest.raises(OSError, match="database unavailable"):
-        found.extend(
+        verdicts.extend(
             run(judge_named("j", Echo(wait=lambda _: 0.001)), broken(), concurrency=4, ordered=ordered)
         )
-    assert values(found) == {str(number): number for number in range(20)}
+    assert values(verdicts) == {str(number): number for number in range(20)}
 
 
 def test_system_exit_in_a_model_ends_the_run() -> None:
@@ -366,15 +367,16 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
 @pytest.mark.parametrize(("row", "expected"), ROWS.values(), ids=ROWS)
 def test_row_gives_verdicts(row: Any, expected: list[tuple[str, str, str]]) -> None:
     judges = [judge_named(name, ScriptedModel(GOOD)) for name in ("a", "b")]
-    found = list(
+    verdicts = list(
         run(judges, [{"id": "first", "response": "1"}, row, {"id": "last", "response": "1"}], ordered=True)
     )
-    assert [(v.judge, v.case_id, _outcome(v)) for v in found[2:-2]] == expected
-    assert ids(found[:2] + found[-2:]) == ["first", "first", "last", "last"]
-    assert all(verdict.model_dump_json() for verdict in found)
+    outcomes = [(verdict.judge, verdict.case_id, outcome_of(verdict)) for verdict in verdicts[2:-2]]
+    assert outcomes == expected
+    assert ids(verdicts[:2] + verdicts[-2:]) == ["first", "first", "last", "last"]
+    assert all(verdict.model_dump_json() for verdict in verdicts)
 
 
-def _outcome(verdict: Verdict) -> str:
+def outcome_of(verdict: Verdict) -> str:
     return verdict.error.code if verdict.error else verdict.label or verdict.status
 
 
@@ -428,14 +430,14 @@ def test_wrong_arguments_raise_before_the_first_verdict(
 def test_context_variables_reach_the_model() -> None:
     trace = ContextVar("trace", default="none")
     trace.set("mine")
-    seen: list[str] = []
+    traces: list[str] = []
 
     async def answer(_: Request) -> str:
-        seen.append(trace.get())
+        traces.append(trace.get())
         return GOOD
 
     list(run(judge_named("j", answer), rows(3)))
-    assert seen == ["mine"] * 3
+    assert traces == ["mine"] * 3
 
 
 def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:

@@ -33,20 +33,20 @@ async def never(request: Request) -> str:
     return GOOD
 
 
-def blocked(request: Request) -> str:
+def block(request: Request) -> str:
     if request.case.id == "3":
         threading.Event().wait(FOREVER)
     return GOOD
 
 
 @pytest.mark.parametrize(
-    "answer", [pytest.param(never, id="never answered"), pytest.param(blocked, id="blocked")]
+    "answer", [pytest.param(never, id="never answered"), pytest.param(block, id="blocked")]
 )
 def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
-    found = list(run(judge_named("j", answer), rows(40), concurrency=4, deadline=1.0))
-    assert codes(found) == {"ok": 39, "timeout": 1}
-    assert ids(found)[-1] == "3"  # the other rows do not wait for it
-    assert found[-1].latency_s >= 1.0
+    verdicts = list(run(judge_named("j", answer), rows(40), concurrency=4, deadline=1.0))
+    assert codes(verdicts) == {"ok": 39, "timeout": 1}
+    assert ids(verdicts)[-1] == "3"  # the other rows do not wait for it
+    assert verdicts[-1].latency_s >= 1.0
 
 
 def test_deadline_covers_all_attempts_and_the_verdict_has_their_usage() -> None:
@@ -104,35 +104,35 @@ class Limited:
 
 def test_rate_limits_reduce_concurrency_and_lose_no_row() -> None:
     model = Limited(3)
-    found = list(run(judge_named("j", model), rows(300), concurrency=32))
-    assert codes(found) == {"ok": 300}
-    assert sum(verdict.retries for verdict in found) == model.answered.count(False)
-    assert {verdict.attempts for verdict in found} == {1}
-    answers = [place for place, answered in enumerate(model.answered) if answered]
+    verdicts = list(run(judge_named("j", model), rows(300), concurrency=32))
+    assert codes(verdicts) == {"ok": 300}
+    assert sum(verdict.retries for verdict in verdicts) == model.answered.count(False)
+    assert {verdict.attempts for verdict in verdicts} == {1}
+    answers = [place for place, is_answered in enumerate(model.answered) if is_answered]
     late = model.answered[answers[100] :].count(False)
     assert late < 0.35 * (200 + late)  # about one in five is rejected once the concurrency has adapted
 
 
 async def test_concurrency_recovers_after_rate_limits() -> None:
     model, pace = Limited(1), Pace(16)
-    asked = judge_named("j", print).rubric.ask(next(rows(1)))
-    await asyncio.gather(*(pace.ask(model, asked) for _ in range(20)), return_exceptions=True)
+    request = judge_named("j", print).rubric.ask(next(rows(1)))
+    await asyncio.gather(*(pace.ask(model, request) for _ in range(20)), return_exceptions=True)
     model.most, model.highest = 1000, 0
-    await asyncio.gather(*(pace.ask(model, asked) for _ in range(4)))
+    await asyncio.gather(*(pace.ask(model, request) for _ in range(4)))
     reduced = model.highest
-    await asyncio.gather(*(pace.ask(model, asked) for _ in range(100)))
+    await asyncio.gather(*(pace.ask(model, request) for _ in range(100)))
     assert (reduced < 8, model.highest) == (True, 16)
 
 
 async def test_rate_limits_leave_at_least_one_request_in_flight() -> None:
     pace = Pace(4)
-    asked = judge_named("j", print).rubric.ask(next(rows(1)))
-    busy: Model = ScriptedModel(*[limited() for _ in range(8)], GOOD, GOOD)
-    replies = await asyncio.gather(*(pace.ask(busy, asked) for _ in range(2)))
+    request = judge_named("j", print).rubric.ask(next(rows(1)))
+    busy: Model = ScriptedModel(*[rate_limit() for _ in range(8)], GOOD, GOOD)
+    replies = await asyncio.gather(*(pace.ask(busy, request) for _ in range(2)))
     assert sum(reply.retries for reply in replies) == 8
 
 
-def limited(retry_after: float | None = 0.001) -> ModelError:
+def rate_limit(retry_after: float | None = 0.001) -> ModelError:
     error = ModelError("rate_limited", "slow down")
     error.retry_after = retry_after
     return error
@@ -155,16 +155,16 @@ def test_wait_is_at_most_a_quarter_longer_than_necessary(
 
 
 @pytest.mark.parametrize(
-    ("retry_after", "asked"),
+    ("retry_after", "n_requests"),
     [pytest.param(0.001, 9, id="short waits"), pytest.param(300, 1, id="a wait that is too long")],
 )
-def test_number_of_retries_is_limited(retry_after: float, asked: int) -> None:
+def test_number_of_retries_is_limited(retry_after: float, n_requests: int) -> None:
     with StandIn([Status(429, retry_after=retry_after)]) as server:
         model = OpenAIModel("m", base_url=server.url)
         (verdict,) = run(judge_named("j", model), rows(1))
     assert verdict.error
-    assert (verdict.error.code, verdict.retries) == ("rate_limited", asked - 1)
-    assert len(server.requests) == asked  # not multiplied by the model's own retries
+    assert (verdict.error.code, verdict.retries) == ("rate_limited", n_requests - 1)
+    assert len(server.requests) == n_requests  # not multiplied by the model's own retries
 
 
 def test_retries_of_the_model_are_counted() -> None:
@@ -196,8 +196,8 @@ def test_error_that_affects_every_row_ends_the_run_after_finished_verdicts(
 ) -> None:
     with StandIn([*[GOOD] * 20, answer]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
-        found, error = until_error(run(judge, rows(10_000), concurrency=4, ordered=ordered))
-    assert codes(found) == {"ok": 20}
+        verdicts, error = until_error(run(judge, rows(10_000), concurrency=4, ordered=ordered))
+    assert codes(verdicts) == {"ok": 20}
     assert (error.code, words in error.message) == (code, True)
     assert len(server.requests) <= 24
 
@@ -205,16 +205,16 @@ def test_error_that_affects_every_row_ends_the_run_after_finished_verdicts(
 def test_error_that_ends_the_run_does_not_wait_for_requests_in_flight() -> None:
     with StandIn(lambda body: Hang() if "Rate 0" in str(body) else Status(401, "Bad key.")) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url, timeout=FOREVER))
-        found, error = until_error(run(judge, rows(50), concurrency=4, ordered=True))
-    assert (found, error.code) == ([], "auth")
+        verdicts, error = until_error(run(judge, rows(50), concurrency=4, ordered=True))
+    assert (verdicts, error.code) == ([], "auth")
 
 
 @pytest.mark.parametrize("words", ["Your input was flagged by moderation.", "Blocked by our content policy"])
 def test_moderation_error_does_not_end_the_run(words: str) -> None:
     with StandIn([Status(403, words), GOOD]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
-        found = list(run(judge, rows(9), concurrency=1))
-    assert codes(found) == {"bad_request": 1, "ok": 8}
+        verdicts = list(run(judge, rows(9), concurrency=1))
+    assert codes(verdicts) == {"bad_request": 1, "ok": 8}
 
 
 # Budget
@@ -227,10 +227,10 @@ def test_max_calls_is_not_exceeded_and_requests_in_flight_are_completed(
     ordered: bool,  # noqa: FBT001  a row of the table
 ) -> None:
     model = ScriptedModel(GOOD)
-    found, error = until_error(
-        run(judge_named("j", model), rows(1000), concurrency=concurrency, ordered=ordered, max_calls=37)
-    )
-    assert (len(model.asked), codes(found), error.code) == (37, {"ok": 37}, "budget")
+    judge = judge_named("j", model)
+    judging = run(judge, rows(1000), concurrency=concurrency, ordered=ordered, max_calls=37)
+    verdicts, error = until_error(judging)
+    assert (len(model.asked), codes(verdicts), error.code) == (37, {"ok": 37}, "budget")
     assert error.message == "calls made: 37, and `max_calls` allows 37"
 
 
@@ -240,24 +240,24 @@ def test_sufficient_max_calls_does_not_end_the_run() -> None:
 
 def test_reasks_count_as_calls() -> None:
     model = ScriptedModel("no verdict", "none", "none", GOOD)
-    found, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=3))
-    assert (len(model.asked), codes(found)) == (3, {"no_verdict": 1})  # the second row was not finished
+    verdicts, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=3))
+    assert (len(model.asked), codes(verdicts)) == (3, {"no_verdict": 1})  # the second row was not finished
 
 
 def test_requests_in_flight_are_completed_when_max_tokens_is_used_up() -> None:
     with StandIn([Text(GOOD, usage=(90, 10))]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
-        found, error = until_error(run(judge, rows(1000), concurrency=4, max_tokens=1000))
+        verdicts, error = until_error(run(judge, rows(1000), concurrency=4, max_tokens=1000))
     assert re.fullmatch(r"tokens used: 1[0-3]00, and `max_tokens` allows 1000", error.message)
-    assert 10 <= len(found) <= 13
-    assert len(found) == len(server.requests)
+    assert 10 <= len(verdicts) <= 13
+    assert len(verdicts) == len(server.requests)
 
 
 def test_cached_replies_and_rate_limited_requests_do_not_count_as_calls() -> None:
     cached = Reply(GOOD, cached=True)
-    model = ScriptedModel(cached, limited(), cached, GOOD)
-    found, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=2))
-    assert len(found) == 4
+    model = ScriptedModel(cached, rate_limit(), cached, GOOD)
+    verdicts, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=2))
+    assert len(verdicts) == 4
 
 
 @pytest.mark.parametrize(
