@@ -25,7 +25,7 @@ from groundjudge.judging.conversation import (
     run_untraced,
     without_waiting,
 )
-from groundjudge.models.redaction import RedactedError
+from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
@@ -315,7 +315,9 @@ def with_error(verdict: Verdict, error: BaseException) -> Verdict:
         redacted = RedactedError(error)
         message = "%s: judging %s raised an unexpected error"
         log.error(message, verdict.judge, verdict.case_id, exc_info=redacted)
-        failure = Failure(code="unexpected", message=redacted.clean(f"{type(error).__name__}: {error}"))
+        failure = Failure(
+            code="unexpected", message=redacted.clean(f"{type(error).__name__}: {text_of(error)}")
+        )
     return verdict.model_copy(update={"error": failure})
 
 

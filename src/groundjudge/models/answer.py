@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import email.utils
 import json
 import math
@@ -15,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms
+from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
 from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets, request_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
@@ -92,17 +93,55 @@ def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> M
 
 @contextmanager
 def model_errors(
-    model: str, who: str, secrets: Secrets = (), remedies: Mapping[str, str] = NO_REMEDIES
+    model: str,
+    who: str,
+    secrets: Secrets = (),
+    remedies: Mapping[str, str] = NO_REMEDIES,
+    task: asyncio.Task[Any] | None = None,
 ) -> Generator[None]:
-    """Raise what a function or a client raises inside as a ModelError; see `error_of`."""
+    """Raise what a function or a client raises inside as a ModelError.
+
+    The arguments are those of `error_of`, and the task of `is_failure`.
+    """
     try:
         yield
-    except Exception as error:  # noqa: BLE001  functions and clients raise exceptions of any kind
+    except BaseException as error:
+        if not is_failure(error, task):
+            raise
         raise error_of(error, model, who, secrets, remedies)  # noqa: B904  it has a cause, without keys
 
 
+def is_failure(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
+    """Whether a function or a client has failed: nobody ends the program, the task or a generator.
+
+    Args:
+        error: what it raised.
+        task: the task that called it and awaits its result; None for synchronous code, in which nothing but
+            an Exception is a failure.
+    """
+    if isinstance(error, Exception):
+        return True
+    if task is None or isinstance(error, KeyboardInterrupt | SystemExit):
+        return False
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return group.subgroup((KeyboardInterrupt, SystemExit)) is None
+    if isinstance(error, asyncio.CancelledError):
+        return task.cancelling() == 0  # nobody has asked for it
+    if isinstance(error, GeneratorExit):
+        # A coroutine that is thrown away is closed from outside its task, mostly by the garbage collector.
+        with suppress(RuntimeError):  # no event loop runs
+            return asyncio.current_task() is task
+        return False
+    return True
+
+
 def error_of(
-    error: Exception, model: str, who: str, secrets: Secrets = (), remedies: Mapping[str, str] = NO_REMEDIES
+    error: BaseException,
+    model: str,
+    who: str,
+    secrets: Secrets = (),
+    remedies: Mapping[str, str] = NO_REMEDIES,
 ) -> ModelError:
     """Return a ModelError for what a function or any client raised; of a ModelError only the text changes.
 
@@ -151,7 +190,7 @@ def _clean_copy(error: ModelError, secrets: Secrets) -> ModelError:
     return result.with_traceback(error.__traceback__)
 
 
-def _client_retries(error: Exception) -> int:
+def _client_retries(error: BaseException) -> int:
     """Return how often the openai client sent a request again itself, which it counts in a header."""
     headers: Any = None
     with suppress(RuntimeError):  # httpx raises if an exception has no request
@@ -193,7 +232,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
     return replace(reply, **changes)
 
 
-def code_of(error: Exception) -> str:
+def code_of(error: BaseException) -> str:
     """Return the code of a ModelError for an exception: by its status, or by the names of its classes."""
     causes = _causes(error)
     for cause in causes[:2]:  # a client raises its own error from that of the transport
@@ -233,7 +272,7 @@ def message_in(error: BaseException) -> str:
         return f"{status}: {message_of(body)}"
     if _code_by_class(error):
         error = _causes(error)[-1]
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{type(error).__name__}: {text_of(error)}".removesuffix(": ")
 
 
 def redirect_target(error: BaseException) -> str:

@@ -5,6 +5,7 @@ LangChain and DeepEval are used through the methods of the objects only: neither
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import warnings
@@ -17,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from groundjudge.models.answer import model_error, model_errors, without_echo
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
-from groundjudge.models.redaction import RedactedError
+from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.models.redirects import chat_model_without_redirects
 from groundjudge.models.secret_values import (
     LENGTH_OF_KEYS,
@@ -87,7 +88,9 @@ class FunctionModel:
 
     def __post_init__(self) -> None:
         if not self.name:
-            name = getattr(self.function, "__name__", type(self.function).__name__)
+            name: object = getattr(self.function, "__name__", None)
+            if not isinstance(name, str):  # an object has none, and a mock's is another mock
+                name = type(self.function).__name__
             object.__setattr__(self, "name", name)
 
     @property
@@ -129,7 +132,8 @@ class FunctionModel:
             parameters = dict(request.parameters)
             del parameters["response_format"]
             request = replace(request, parameters=parameters)
-        with model_errors(self.name, f"the model {self.name} raised ", self.secrets):
+        task = asyncio.current_task()
+        with model_errors(self.name, f"the model {self.name} raised ", self.secrets, task=task):
             answer = await call_function(self.function, request)
             return without_echo(reply_of(answer), request, self.secrets)
 
@@ -218,7 +222,7 @@ class LibraryModel:
             settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            with model_errors(self.name, f"{self.name}: ", secrets):
+            with model_errors(self.name, f"{self.name}: ", secrets, task=asyncio.current_task()):
                 answer = await _call_llm(llm, request)
                 return without_echo(_reply_of(answer), request, secrets)
 
@@ -248,7 +252,7 @@ async def _call_llm(llm: Any, request: Request) -> object:  # noqa: ANN401  of e
         return await method(*arguments)
     except RuntimeError as error:  # NotImplementedError is one too
         # An async client may belong to an event loop that has ended. The sync client needs no loop.
-        if not isinstance(error, NotImplementedError) and "loop" not in str(error):
+        if not isinstance(error, NotImplementedError) and "loop" not in text_of(error):
             raise
         return await call_function(sync_method, *arguments)
 

@@ -152,6 +152,13 @@ class ThreadPerCall(ThreadPoolExecutor):
                 return
             try:
                 future.set_result(fn(*args, **kwargs))
+            except (StopIteration, GeneratorExit) as error:
+                # No future of asyncio takes the first, as of a mock whose script has run out: the caller
+                # would wait for ever. Python replaces it in a coroutine, too. The second would close the
+                # coroutine that awaits it.
+                replacement = RuntimeError(f"a function raised {type(error).__name__}")
+                replacement.__cause__ = error
+                future.set_exception(replacement)
             except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
                 future.set_exception(error)
 

@@ -25,6 +25,7 @@ from groundjudge.errors import ModelError
 from groundjudge.models.answer import (
     check_key,
     error_of,
+    is_failure,
     model_error,
     model_errors,
     no_reply,
@@ -40,7 +41,7 @@ from groundjudge.models.identity import (
 )
 from groundjudge.models.loop_thread import call_function, is_in_loop_thread, shared_loop
 from groundjudge.models.pacing import wait_or_raise
-from groundjudge.models.redaction import RedactedError, redact
+from groundjudge.models.redaction import RedactedError, redact, text_of
 from groundjudge.models.secret_values import (
     SHORTEST_SECRET,
     environment_header_secrets,
@@ -292,7 +293,9 @@ class OpenAIModel:
         try:
             answer = parse_body(await self._send(body))
             return self._find_reply(answer)
-        except Exception as error:  # noqa: BLE001  clients raise exceptions of any kind
+        except BaseException as error:
+            if not is_failure(error, asyncio.current_task()):
+                raise
             remedies: Mapping[str, str] = REMEDIES
             if _is_async(self._callers_client) and _is_about_loops(error):
                 remedies = {"connection": ANOTHER_LOOP, "timeout": ANOTHER_LOOP, "failed": ANOTHER_LOOP}
@@ -451,7 +454,7 @@ def _without_names(secrets: Iterable[str], name: str, url: str) -> tuple[str, ..
 def _is_about_loops(error: BaseException | None) -> bool:
     """Whether an exception comes from connections that belong to another event loop."""
     while error is not None:
-        if isinstance(error, RuntimeError) and "loop" in str(error):
+        if isinstance(error, RuntimeError) and "loop" in text_of(error):
             return True
         error = error.__cause__ or error.__context__
     return False

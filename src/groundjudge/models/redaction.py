@@ -84,6 +84,14 @@ def secret_forms(secret: str) -> frozenset[str]:
     return frozenset(forms)
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an exception says, also one whose own `__str__` raises."""
+    try:
+        return str(error)
+    except Exception as problem:  # noqa: BLE001  it is code of anybody's
+        return f"(no text: its __str__ raises {type(problem).__name__})"
+
+
 class RedactedError(Exception):
     """Shows an exception, and what it was raised from, in tracebacks: without keys and passwords.
 
