@@ -21,7 +21,7 @@ def screen(browser: webdriver.Chrome, width: int, height: int, scheme: str = "li
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-def logged(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
+def log_entries(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
     """The browser's log entries of one kind since the last call."""
     untyped: Any = browser
     entries: list[dict[str, Any]] = untyped.get_log(kind)

@@ -29,7 +29,8 @@ def test_event_has_name_scope_and_severity() -> None:
 
 
 def test_without_the_judge_there_is_one_event_for_the_headline() -> None:
-    exported, parts = Exported(), (Part(name="recall", value=3, score=0.5),)
+    exported = Exported()
+    parts = (Part(name="recall", value=3, score=0.5),)
     emit(OK.model_copy(update={"parts": parts}), logger_provider=exported.provider)
     assert [event.log_record.attributes[f"{GEN_AI}name"] for event in exported.events()] == ["mine"]
 
@@ -63,12 +64,15 @@ emit(Verdict(judge="mine", status="ok", score=1))
 """
 WITHOUT_SDK = f"import sys; sys.modules['opentelemetry.sdk'] = None\n{EMIT}"
 WITH_SDK = f"""
-from adapter_entries import Exported
 from opentelemetry._logs import set_logger_provider
-exported = Exported()
-set_logger_provider(exported.provider)
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+exporter = InMemoryLogRecordExporter()
+provider = LoggerProvider(shutdown_on_exit=False)
+provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+set_logger_provider(provider)
 {EMIT}
-print(*[event.log_record.event_name for event in exported.events()])
+print(*[event.log_record.event_name for event in exporter.get_finished_logs()])
 """
 
 

@@ -39,12 +39,15 @@ def provider_of(server: BatchStandIn) -> Generator[AnthropicBatches, None, None]
 def pending(n: int) -> list[PendingRequest]:
     """Requests of a judge about n cases."""
     judge = load("groundedness", model=ScriptedModel(GOOD))
-    return [each for new, _ in pending_requests([judge], rows(n)) for each in new]
+    requests: list[PendingRequest] = []
+    for requests_of_case, _ in pending_requests([judge], rows(n)):
+        requests.extend(requests_of_case)
+    return requests
 
 
-def created(provider: Provider, tmp_path: Path, n: int) -> Batch:
+def create_batch(provider: Provider, tmp_path: Path, n: int) -> Batch:
     path = tmp_path / "lines.jsonl"
-    path.write_text("".join(f"{provider.line(each)}\n" for each in pending(n)))
+    path.write_text("".join(f"{provider.line(request)}\n" for request in pending(n)))
     return provider.create(path, {})
 
 
@@ -80,14 +83,14 @@ def created(provider: Provider, tmp_path: Path, n: int) -> Batch:
 def test_parameters_are_those_of_anthropics_api(
     messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], expected: Mapping[str, Any]
 ) -> None:
-    found = params_of("claude", messages, parameters)
-    told = [message for message in messages if message is not SYSTEM]
-    assert found == {"model": "claude", "messages": told, **expected}
-    PARAMS.validate_python(found)
+    params = params_of("claude", messages, parameters)
+    other_messages = [message for message in messages if message is not SYSTEM]
+    assert params == {"model": "claude", "messages": other_messages, **expected}
+    PARAMS.validate_python(params)
 
 
-USED = {"input_tokens": 3, "output_tokens": 2}
-CACHED = {**USED, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500}
+USAGE = {"input_tokens": 3, "output_tokens": 2}
+CACHED = {**USAGE, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500}
 TEXT = {"type": "text", "text": "a"}
 
 
@@ -95,12 +98,12 @@ TEXT = {"type": "text", "text": "a"}
     ("content", "stop_reason", "usage", "text", "n_prompt"),
     [
         pytest.param(
-            [{"type": "thinking", "thinking": "t"}, TEXT], "end_turn", USED, "a", 3, id="thinking is no text"
+            [{"type": "thinking", "thinking": "t"}, TEXT], "end_turn", USAGE, "a", 3, id="thinking is no text"
         ),
         pytest.param(
             [TEXT, TEXT], "end_turn", CACHED, "aa", 543, id="texts are joined, cached tokens counted"
         ),
-        pytest.param([], "max_tokens", USED, "", 3, id="no text"),
+        pytest.param([], "max_tokens", USAGE, "", 3, id="no text"),
     ],
 )
 def test_a_message_is_read_as_a_reply(
@@ -108,11 +111,11 @@ def test_a_message_is_read_as_a_reply(
 ) -> None:
     message = {"model": "claude", "content": content, "stop_reason": stop_reason, "usage": usage}
     line = {"custom_id": "r", "result": {"type": "succeeded", "message": message}}
-    used = Usage(prompt_tokens=n_prompt, completion_tokens=2)
-    assert read_result(json.dumps(line)) == ("r", Reply(text, stop_reason, used, "claude"))
+    tokens = Usage(prompt_tokens=n_prompt, completion_tokens=2)
+    assert read_result(json.dumps(line)) == ("r", Reply(text, stop_reason, tokens, "claude"))
 
 
-def errored(kind: str) -> dict[str, Any]:
+def error_result(kind: str) -> dict[str, Any]:
     return {"type": "errored", "error": {"type": "error", "error": {"type": kind, "message": "m"}}}
 
 
@@ -122,10 +125,10 @@ def errored(kind: str) -> dict[str, Any]:
         pytest.param({"type": "expired"}, "expired", id="expired"),
         pytest.param({"type": "canceled"}, "cancelled", id="cancelled"),
         pytest.param({"type": "new"}, "failed", id="unknown"),
-        pytest.param(errored("invalid_request_error"), "bad_request", id="bad request"),
-        pytest.param(errored("billing_error"), "quota", id="no money"),
-        pytest.param(errored("timeout_error"), "timeout", id="timeout"),
-        pytest.param(errored("overloaded_error"), "server", id="overloaded"),
+        pytest.param(error_result("invalid_request_error"), "bad_request", id="bad request"),
+        pytest.param(error_result("billing_error"), "quota", id="no money"),
+        pytest.param(error_result("timeout_error"), "timeout", id="timeout"),
+        pytest.param(error_result("overloaded_error"), "server", id="overloaded"),
     ],
 )
 def test_what_is_no_message_is_an_error(result: Mapping[str, Any], code: str) -> None:
@@ -143,32 +146,38 @@ def test_a_batch_is_created_polled_and_read(tmp_path: Path) -> None:
     cut_off = Text("<S0>", finish_reason="length")
     script = by_number({1: cut_off, 2: Status(429), 3: Unanswered("expired")})
     with BatchStandIn(script) as server, provider_of(server) as provider:
-        batch = created(provider, tmp_path, 5)
+        batch = create_batch(provider, tmp_path, 5)
         assert batch == Batch(batch.id, "in_progress", is_ended=False)
         while not (end := provider.batch(batch.id)).is_ended:
             pass
         assert end == Batch(batch.id, "ended", is_ended=True, n_done=5, files=(batch.id,))
         lines = b"".join(provider.content(batch.id, 0)).decode().splitlines()
-    (sent, *_) = server.batches[batch.id].requests.values()
-    assert {*sent} == {"model", "system", "messages", "max_tokens", "temperature", "top_p"}
-    answers = dict(map(read_result, lines))
-    found = [answers[each.custom_id] for each in pending(5)]
-    replies = [(each.text, each.finish_reason, each.model) for each in found if isinstance(each, Reply)]
+    (params, *_) = server.batches[batch.id].requests.values()
+    assert {*params} == {"model", "system", "messages", "max_tokens", "temperature", "top_p"}
+    answer_by_id = dict(map(read_result, lines))
+    replies: list[tuple[str, str | None, str | None]] = []
+    codes: list[str] = []
+    for request in pending(5):
+        answer = answer_by_id[request.custom_id]
+        if isinstance(answer, Reply):
+            replies.append((answer.text, answer.finish_reason, answer.model))
+        else:
+            codes.append(answer.code)
     good = (GOOD, "end_turn", pending(1)[0].model.name)
     assert replies == [good, ("<S0>", "max_tokens", good[2]), good]
-    assert [each.code for each in found if isinstance(each, ModelError)] == ["rate_limited", "expired"]
+    assert codes == ["rate_limited", "expired"]
 
 
 @pytest.mark.soak
 def test_a_batch_is_found_by_time_and_size_whatever_the_servers_clock_says(tmp_path: Path) -> None:
     with BatchStandIn(ahead=900.0) as server, provider_of(server) as provider:
-        made = [created(provider, tmp_path, n) for n in (1, 2, 3)]
-        for one, other in pairwise(server.batches.values()):
-            one.created_at, other.created_at = other.created_at - 60, other.created_at
+        batches = [create_batch(provider, tmp_path, n) for n in (1, 2, 3)]
+        for earlier, later in pairwise(server.batches.values()):
+            earlier.created_at = later.created_at - 60
         now = time.time()
-        assert provider.find({}, now - 30, 3) == made[2]
+        assert provider.find({}, now - 30, 3) == batches[2]
         assert provider.find({}, now - 30, 2) is None
-        assert provider.find({}, now - 90, 2) == made[1]
+        assert provider.find({}, now - 90, 2) == batches[1]
         assert provider.find({}, now + 30, 3) is None
         assert provider.find({}, now - 999, 4) is None
 

@@ -33,13 +33,20 @@ SCRIPT = by_number(
 def results_of(requests: list[str], script: Script = SCRIPT) -> list[str]:
     bodies, errors = read_lines("\n".join(requests).encode(), COMPLETIONS, 50_000)
     assert not errors
-    answers = {name: script(body) for name, body in bodies.items()}
-    return [json.dumps(result_line(*each)) for each in answers.items() if not isinstance(each[1], Missing)]
+    lines: list[str] = []
+    for name, body in bodies.items():
+        answer = script(body)
+        if not isinstance(answer, Missing):
+            lines.append(json.dumps(result_line(name, answer)))
+    return lines
 
 
 def codes(results: list[str], cases: list[dict[str, Any]]) -> dict[str | None, float | str | None]:
-    found = verdicts_of(results, JUDGE, cases)
-    return {each.case_id: each.error.code if each.error else each.score for each in found}
+    verdicts = verdicts_of(results, JUDGE, cases)
+    outcomes: dict[str | None, float | str | None] = {}
+    for verdict in verdicts:
+        outcomes[verdict.case_id] = verdict.error.code if verdict.error else verdict.score
+    return outcomes
 
 
 OUTCOMES = (1.0, "no_verdict", "expired", "bad_request", "unanswered", "truncated", 1.0)
@@ -59,16 +66,17 @@ ODD = [
 @given(order=st.permutations(RESULTS), odd=st.lists(st.sampled_from([*ODD, *RESULTS])))
 def test_results_are_read_in_any_order_twice_and_among_other_lines(order: list[str], odd: list[str]) -> None:
     half = len(odd) // 2
-    assert codes([*odd[:half], *order, *odd[half:]], rows(7)) == EXPECTED
+    lines = odd[:half] + order + odd[half:]
+    assert codes(lines, rows(7)) == EXPECTED
 
 
 @pytest.mark.soak
-@given(known=st.sets(st.sampled_from(range(len(RESULTS)))))
-def test_what_the_results_lack_is_unanswered(known: set[int]) -> None:
-    found = codes([RESULTS[at] for at in sorted(known)], rows(7))
+@given(places=st.sets(st.sampled_from(range(len(RESULTS)))))
+def test_what_the_results_lack_is_unanswered(places: set[int]) -> None:
+    codes_of_rows = codes([RESULTS[at] for at in sorted(places)], rows(7))
     answered_rows = [name for name in EXPECTED if name != "4"]
-    expected = {name: EXPECTED[name] for at, name in enumerate(answered_rows) if at in known}
-    assert found == {**dict.fromkeys(EXPECTED, "unanswered"), **expected}
+    expected = {name: EXPECTED[name] for at, name in enumerate(answered_rows) if at in places}
+    assert codes_of_rows == {**dict.fromkeys(EXPECTED, "unanswered"), **expected}
 
 
 @pytest.mark.parametrize(
@@ -91,8 +99,11 @@ def test_only_what_must_be_asked_again_is_written_again() -> None:
     assert sorted(number_of(line["body"]) for line in again) == [1, 2, 4, 5]
     first = {json.loads(line)["custom_id"] for line in request_lines(JUDGE, rows(7))}
     assert len({line["custom_id"] for line in again} & first) == 2  # no answer at all
-    rest = results_of([json.dumps(line) for line in again], by_number({}))
-    assert codes([*RESULTS, *rest], rows(7)) == {**dict.fromkeys("0123456", 1.0), "3": "bad_request"}
+    further_results = results_of([json.dumps(line) for line in again], by_number({}))
+    assert codes([*RESULTS, *further_results], rows(7)) == {
+        **dict.fromkeys("0123456", 1.0),
+        "3": "bad_request",
+    }
 
 
 def test_cases_are_read_one_by_one() -> None:
@@ -106,5 +117,5 @@ def test_cases_are_read_one_by_one() -> None:
 def test_all_votes_are_asked_for() -> None:
     repeated = load("groundedness", model=ScriptedModel(GOOD), repeats=5)
     lines = [*request_lines(repeated, rows(2))]
-    found = verdicts_of(results_of(lines, by_number({})), repeated, rows(2))
-    assert (len(lines), [len(verdict.votes) for verdict in found]) == (10, [5, 5])
+    verdicts = verdicts_of(results_of(lines, by_number({})), repeated, rows(2))
+    assert (len(lines), [len(verdict.votes) for verdict in verdicts]) == (10, [5, 5])

@@ -42,7 +42,9 @@ class Named(ScriptedModel):
 
 def pending_of(name: str, **row: Any) -> list[PendingRequest]:
     judge = load(name, model=Named("m"))
-    return [*replay(judge, Case.from_mapping(row or ALL_FIELDS), lambda _: None)[1]]
+    case = Case.from_mapping(row or ALL_FIELDS)
+    _, requests = replay(judge, case, lambda _: None)
+    return list(requests)
 
 
 ALL_FIELDS = {
@@ -61,8 +63,8 @@ def test_the_requests_of_every_judge_have_the_types_of_the_openai_client(name: s
     assert {*line} == {"custom_id", "method", "url", "body"}
     body = PARAMS.validate_python(line["body"], extra="forbid")
     assert body["model"] == "m"
-    read = read_lines(request_line(pending).encode(), COMPLETIONS, 1)
-    assert read == ({pending.custom_id: line["body"]}, [])
+    bodies_and_errors = read_lines(request_line(pending).encode(), COMPLETIONS, 1)
+    assert bodies_and_errors == ({pending.custom_id: line["body"]}, [])
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ ALL = dict.fromkeys("0123", 1.0)
 soak = pytest.mark.soak
 
 
-def begun(batches: Any, model: str = OPENAI, n_rows: int = 4, **options: Any) -> BatchCommands:
-    """A run that is submitted."""
+def submit_run(batches: Any, model: str = OPENAI, n_rows: int = 4, **options: Any) -> BatchCommands:
+    """Submit a run."""
     run: BatchCommands = batches(n_rows, model=model, **options)
-    submitted = run.submit()
-    assert submitted.exit_code == 0, submitted.output
+    submission = run.submit()
+    assert submission.exit_code == 0, submission.output
     return run
 
 
@@ -133,32 +133,39 @@ def test_a_refusal_ends_the_command_and_the_next_one_goes_on(batches: Any, model
 
 # --- downloads ------------------------------------------------------------------------------------
 
-CUTS: list[Sequence[Part | Cut | Status]] = [
-    [Part(0.0)] * (TRIES - 1),
-    [Part(0.3)] * 3 * TRIES,
-    [Part(1.0, is_sized=False)],
-    [Part(0.5), Cut(), Part(0.1), Status(500), Part(0.7)],
-    [Part(0.5, is_cut=False), Part(0.9, is_cut=False)],
-]
-
 
 @both
-@pytest.mark.parametrize("has_ranges", [True, pytest.param(False, marks=soak)])
 @pytest.mark.parametrize(
-    "cuts", [[Part(0.5, is_sized=False), Part(0.5)], *(pytest.param(cuts, marks=soak) for cuts in CUTS)]
+    "has_ranges",
+    [pytest.param(True, id="with ranges"), pytest.param(False, marks=soak, id="without ranges")],
+)
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        pytest.param([Part(0.5, is_sized=False), Part(0.5)], id="without a size, then with one"),
+        pytest.param([Part(0.0)] * (TRIES - 1), marks=soak, id="before the first byte, as often as may be"),
+        pytest.param([Part(0.3)] * 3 * TRIES, marks=soak, id="again and again, and more each time"),
+        pytest.param([Part(1.0, is_sized=False)], marks=soak, id="after the last byte, without a size"),
+        pytest.param(
+            [Part(0.5), Cut(), Part(0.1), Status(500), Part(0.7)], marks=soak, id="errors between parts"
+        ),
+        pytest.param(
+            [Part(0.5, is_cut=False), Part(0.9, is_cut=False)], marks=soak, id="an end as if that were all"
+        ),
+    ],
 )
 def test_a_download_that_is_cut_is_fetched_again(
     batches: Any, model: str, cuts: Sequence[Part | Cut | Status], *, has_ranges: bool
 ) -> None:
-    run = begun(batches, model, has_ranges=has_ranges)
-    for nth, cut in enumerate(cuts, 1):
-        run.server.fail(DOWNLOAD[model], cut, nth=nth)
+    run = submit_run(batches, model, has_ranges=has_ranges)
+    for nth, fault in enumerate(cuts, 1):
+        run.server.fail(DOWNLOAD[model], fault, nth=nth)
     check(run)
 
 
 @soak
 def test_the_file_of_errors_is_fetched_again_too(batches: Any) -> None:
-    run = begun(batches, script=by_number({1: Status(400), 2: Status(500)}))
+    run = submit_run(batches, script=by_number({1: Status(400), 2: Status(500)}))
     for nth in (1, 3, 4):  # the second call ends the first file
         run.server.fail("content", Part(0.4), nth=nth)
     assert run.collect().exit_code == 1
@@ -174,7 +181,7 @@ def test_the_file_of_errors_is_fetched_again_too(batches: Any) -> None:
 def test_a_download_that_is_cut_for_ever_blocks_no_other(
     batches: Any, model: str, wait: tuple[str, ...]
 ) -> None:
-    run = begun(batches, model, at_most=2)
+    run = submit_run(batches, model, at_most=2)
     run.collect_options = ()
     for batch in run.server.batches.values():
         batch.stages = ["completed"]
@@ -192,7 +199,7 @@ def test_a_download_that_is_cut_for_ever_blocks_no_other(
 @both
 @pytest.mark.parametrize("call", ["retrieve", "download", "cancel"])
 def test_an_error_while_collecting_or_cancelling_loses_nothing(batches: Any, model: str, call: Any) -> None:
-    run = begun(batches, model, at_most=2)
+    run = submit_run(batches, model, at_most=2)
     run.server.fail(DOWNLOAD[model] if call == "download" else call, Status(401, "bad key"))
     failed = run.invoke("batch", "cancel", run.out) if call == "cancel" else run.collect()
     assert (failed.exit_code, "bad key" in failed.stderr) == (2, True)
@@ -200,7 +207,7 @@ def test_an_error_while_collecting_or_cancelling_loses_nothing(batches: Any, mod
 
 
 def test_bytes_that_are_no_text_cost_no_other_line(batches: Any) -> None:
-    run = begun(batches)
+    run = submit_run(batches)
     (batch,) = run.server.batches.values()
     while not batch.output_file_id:
         run.invoke("batch", "status", run.out)
@@ -210,13 +217,13 @@ def test_bytes_that_are_no_text_cost_no_other_line(batches: Any) -> None:
 
 @soak
 def test_what_a_range_brings_is_not_fetched_twice(batches: Any) -> None:
-    run = begun(batches)
+    run = submit_run(batches)
     for nth in range(1, 4):
         run.server.fail("content", Part(0.5), nth=nth)
     check(run)
-    first, *others = run.server.downloads
-    assert others == [first // 2 + 1 + first % 2, others[1], others[2]]
-    assert first > others[0] > others[1] > others[2]
+    whole, second, third, fourth = run.server.downloads
+    assert second == whole // 2 + 1 + whole % 2
+    assert whole > second > third > fourth
 
 
 # --- results that are late ------------------------------------------------------------------------
@@ -226,13 +233,13 @@ def test_what_a_range_brings_is_not_fetched_twice(batches: Any) -> None:
 @both
 @pytest.mark.parametrize("late_share", [0.0, 0.5])
 def test_results_that_are_not_there_yet_are_waited_for(batches: Any, model: str, late_share: float) -> None:
-    run = begun(batches, model, late_for=3, late_share=late_share)
+    run = submit_run(batches, model, late_for=3, late_share=late_share)
     assert f"{4 * late_share:.0f} of 4 results are there" in check(run)
 
 
 @soak
 def test_a_file_that_is_announced_and_not_there_is_waited_for(batches: Any) -> None:
-    run = begun(batches, script=by_number({3: Missing()}))
+    run = submit_run(batches, script=by_number({3: Missing()}))
     for nth in (1, 2, 3):
         run.server.fail("content", Status(404, "No such File object"), nth=nth)
     assert run.collect().exit_code == 1
@@ -253,7 +260,7 @@ def test_a_file_that_is_announced_and_not_there_is_waited_for(batches: Any) -> N
 def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all(
     batches: Any, model: str, late_share: float, finish: tuple[str, ...]
 ) -> None:
-    run = begun(batches, model, late_for=9, late_share=late_share)
+    run = submit_run(batches, model, late_for=9, late_share=late_share)
     until_incomplete(run)
     n_there = int(4 * late_share)
     assert bool(run.server.uploads()) is (model == OPENAI)
@@ -262,7 +269,8 @@ def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all
     assert run.collect().exit_code == 1
     assert parts_of(run) == {"lost"}
     assert [*run.results().values()].count("unanswered") == 4 - n_there
-    assert all(message.count(f"{n_there} of 4 results are there") == 1 for message in errors_of(run))
+    for message in errors_of(run):
+        assert message.count(f"{n_there} of 4 results are there") == 1
     for batch in run.server.batches.values():
         batch.late_for = 0
     check(run, *finish)  # they are there before anything is asked
@@ -271,7 +279,7 @@ def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all
 
 @soak
 def test_what_came_once_stays(batches: Any) -> None:
-    run = begun(batches, late_for=2, late_share=0.5)
+    run = submit_run(batches, late_for=2, late_share=0.5)
     until_incomplete(run)
     for nth in range(1, 9):
         run.server.fail("content", Status(404), nth=nth)
@@ -325,7 +333,7 @@ def test_limits_hold_for_each_model_and_for_further_batches(batches: Any) -> Non
 
 @soak
 def test_limits_can_be_given_when_a_run_goes_on(batches: Any) -> None:
-    run = begun(batches, max_enqueued=4500)
+    run = submit_run(batches, max_enqueued=4500)
     assert run.collect().exit_code == 1
     assert run.submit("--max-tokens-per-batch", "4500").exit_code == 0
     check(run, "--finish", "batch")
@@ -352,7 +360,7 @@ def test_cancel_sends_nothing_more(batches: Any, model: str) -> None:
 
 @pytest.mark.parametrize("n_refused", [1, pytest.param(5, marks=soak)])
 def test_a_batch_that_was_refused_was_not_an_attempt(batches: Any, n_refused: int) -> None:
-    run = begun(batches, ends=[*["failed"] * n_refused, "completed"])
+    run = submit_run(batches, ends=[*["failed"] * n_refused, "completed"])
     for number in range(n_refused):
         assert run.collect(*(("--finish", "batch") if number else ())).exit_code == 1
         assert run.results() == dict.fromkeys(ALL, "unanswered")
@@ -365,7 +373,7 @@ def test_a_batch_that_was_refused_was_not_an_attempt(batches: Any, n_refused: in
 def test_attempts_are_counted_for_each_request(batches: Any) -> None:
     """Batch 1 is answered with errors again and again, batch 2 is refused again and again."""
     ends = ["completed", "failed", *["completed", "failed"] * 3, "completed"]
-    run = begun(batches, at_most=2, ends=ends, script=by_number({0: Status(500), 1: Status(500)}))
+    run = submit_run(batches, at_most=2, ends=ends, script=by_number({0: Status(500), 1: Status(500)}))
     for _ in range(6):
         run.collect("--finish", "batch")
     assert run.results() == {"0": "server", "1": "server", "2": 1.0, "3": 1.0}
@@ -375,7 +383,7 @@ def test_attempts_are_counted_for_each_request(batches: Any) -> None:
 
 @soak
 def test_a_queue_that_takes_one_batch_gets_one_after_another(batches: Any) -> None:
-    run = begun(batches, n_rows=6, at_most=2, max_enqueued=4500)
+    run = submit_run(batches, n_rows=6, at_most=2, max_enqueued=4500)
     check(run, "--finish", "batch")
     assert run.server.most_open > 1  # until it was refused
     assert len(run.server.batches) == 3 + 2
@@ -396,7 +404,7 @@ def test_a_queue_that_takes_one_batch_gets_one_after_another(batches: Any) -> No
 def test_the_reason_stands_once_in_the_verdict(
     batches: Any, errors: list[dict[str, Any]], expected: str
 ) -> None:
-    run = begun(batches, ends=["failed"])
+    run = submit_run(batches, ends=["failed"])
     (batch,) = run.server.batches.values()
     batch.errors = errors
     assert run.collect().exit_code == 1
@@ -408,23 +416,23 @@ def test_the_reason_stands_once_in_the_verdict(
 
 @both
 def test_a_batch_that_the_provider_no_longer_knows_blocks_no_other(batches: Any, model: str) -> None:
-    run = begun(batches, model, n_rows=6, at_most=2)
+    run = submit_run(batches, model, n_rows=6, at_most=2)
     changed_parts(run, since=0.0)  # what is new may not be listed yet
     name = [*run.server.batches][1]
-    kept = run.server.batches.pop(name)
+    removed_batch = run.server.batches.pop(name)
     status = run.invoke("batch", "status", run.out)
     assert (status.exit_code, "not_found" in status.stdout) == (1, True)
     assert run.collect().exit_code == 1
     assert run.results() == {str(n): "unanswered" if n in {2, 3} else 1.0 for n in range(6)}
     assert {message.count("404: No such Batch") for message in errors_of(run)} == {1}
-    run.server.batches[name] = kept  # the key was another one
+    run.server.batches[name] = removed_batch  # the key was another one
     check(run)
 
 
 @soak
 @both
 def test_a_new_batch_that_is_not_known_yet_is_waited_for(batches: Any, model: str) -> None:
-    run = begun(batches, model)
+    run = submit_run(batches, model)
     run.patience = ("--listed-within", "60")
     for nth in (1, 2, 3, 4):
         run.server.fail("retrieve", Status(404, "No such Batch"), nth=nth)
@@ -434,7 +442,7 @@ def test_a_new_batch_that_is_not_known_yet_is_waited_for(batches: Any, model: st
 @soak
 @both
 def test_a_batch_that_is_unknown_can_be_cancelled_and_asked_again(batches: Any, model: str) -> None:
-    run = begun(batches, model, at_most=2)
+    run = submit_run(batches, model, at_most=2)
     changed_parts(run, since=0.0)
     run.server.batches.pop(next(iter(run.server.batches)))
     cancelled = run.invoke("batch", "cancel", run.out)
@@ -451,12 +459,17 @@ UNFIT = "results that fit no request: 2; they come from another run, model or op
 
 @both
 @pytest.mark.parametrize(
-    "finish", [(), *(pytest.param(("--finish", how), marks=soak) for how in ("online", "batch"))]
+    "finish",
+    [
+        pytest.param((), id="as it is"),
+        pytest.param(("--finish", "online"), marks=soak, id="online"),
+        pytest.param(("--finish", "batch"), marks=soak, id="batch"),
+    ],
 )
 def test_results_for_cases_that_changed_are_counted_each_time(
     batches: Any, model: str, finish: tuple[str, ...]
 ) -> None:
-    run = begun(batches, model)
+    run = submit_run(batches, model)
     changed = rows(4)
     changed[1]["response"] = "At ten."
     run.write_cases(changed[:3])
@@ -501,7 +514,7 @@ def test_files_of_calls_that_were_cut_are_deleted_too(batches: Any) -> None:
 @soak
 @pytest.mark.parametrize("call", ["delete", "files"])
 def test_files_that_cannot_be_deleted_lose_nothing(batches: Any, call: Call) -> None:
-    run = begun(batches, at_most=2)
+    run = submit_run(batches, at_most=2)
     for nth in range(1, 9):
         run.server.fail(call, Status(401), nth=nth)
     assert run.collect().exit_code == 0
@@ -514,9 +527,9 @@ def test_files_that_cannot_be_deleted_lose_nothing(batches: Any, call: Call) -> 
 def with_a_full_disk(run: BatchCommands, arguments: list[str]) -> str:
     """What a command says where no file can exceed 20,000 bytes."""
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
-    done = run_command(*arguments, env={**os.environ, **environment(run.server)}, preexec_fn=limit)
-    assert done.returncode == 2
-    return done.stderr.splitlines()[-1]
+    process = run_command(*arguments, env={**os.environ, **environment(run.server)}, preexec_fn=limit)
+    assert process.returncode == 2
+    return process.stderr.splitlines()[-1]
 
 
 @soak

@@ -58,46 +58,56 @@ def judge_of(script: Sequence[LineAnswer] = (GOOD,), name: str = "groundedness")
 
 
 def pending_in(judges: Iterable[AnyJudge], rows: Rows, answers: Mapping[str, Answer]) -> list[PendingRequest]:
-    cases = map(Case.from_mapping, rows)
-    return [each for case in cases for judge in judges for each in replay(judge, case, answers.get)[1]]
+    requests: list[PendingRequest] = []
+    for row in rows:
+        case = Case.from_mapping(row)
+        for judge in judges:
+            _, requests_of_case = replay(judge, case, answers.get)
+            requests.extend(requests_of_case)
+    return requests
 
 
-def batched(judges: Sequence[AnyJudge], rows: Rows, script: Sequence[LineAnswer]) -> dict[str, Answer]:
+def answers_of_batches(
+    judges: Sequence[AnyJudge], rows: Rows, script: Sequence[LineAnswer]
+) -> dict[str, Answer]:
     """The answers of as many batches as it takes, each shuffled; no request is in two of them."""
     answers: dict[str, Answer] = {}
     while True:
-        pending = {
-            each.custom_id: each
-            for each in pending_in(judges, rows, answers)
-            if not isinstance(each.why, ModelError)
-        }
-        if not pending:
+        request_by_id: dict[str, PendingRequest] = {}
+        for request in pending_in(judges, rows, answers):
+            if not isinstance(request.why, ModelError):
+                request_by_id[request.custom_id] = request
+        if not request_by_id:
             return answers
-        assert not pending.keys() & answers.keys()
-        lines = [json.dumps(result_line(name, answer_to(each, script))) for name, each in pending.items()]
-        lines.reverse()
-        answers.update(map(read_result, lines, ["m"] * len(lines)))
+        assert not request_by_id.keys() & answers.keys()
+        for custom_id in reversed(request_by_id):
+            line = json.dumps(result_line(custom_id, answer_to(request_by_id[custom_id], script)))
+            name, answer = read_result(line, "m")
+            answers[name] = answer
 
 
-def dumped(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    return [verdict.model_dump(exclude={"latency_s"}) for verdict in verdicts]
+def data_of(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as data, without the time that it took."""
+    return verdict.model_dump(exclude={"latency_s"})
 
 
-ANSWERS: list[LineAnswer] = [
-    GOOD,
-    "I would rather not say.",
-    Text("<S0>because", finish_reason="length"),
-    Text(None, refusal="no"),
-    Status(400),
-    Status(429),
-    Unanswered("expired"),
-]
+UNREADABLE = "I would rather not say."
+CUT_OFF = Text("<S0>because", finish_reason="length")
+ANSWERS: dict[str, LineAnswer] = {
+    "good": GOOD,
+    "unreadable": UNREADABLE,
+    "cut off": CUT_OFF,
+    "refusal": Text(None, refusal="no"),
+    "bad request": Status(400),
+    "rate limit": Status(429),
+    "expired": Unanswered("expired"),
+}
 
 
 @pytest.mark.soak
 @given(
     numbers=st.lists(st.integers(0, 5), max_size=8),
-    script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=4),
+    script=st.lists(st.sampled_from(list(ANSWERS.values())), min_size=1, max_size=4),
     n_votes=st.integers(2, 5),
     stop=st.sampled_from(["decided", "never"]),
 )
@@ -108,25 +118,26 @@ def test_batches_give_the_verdicts_that_a_run_gives(
     judges = [judge_of(script), judge_of(script, "statement_groundedness"), votes]
     rows = [row(number, id=f"row-{position}") for position, number in enumerate(numbers)]
     assert len(pending_in([votes], rows, NOTHING)) == n_votes * len(rows)
-    answers = batched(judges, rows, script)
-    found = verdicts_in(answers.get, judges, rows)
-    expected = [judge.evaluate(Case.from_mapping(each)) for each in rows for judge in judges]
-    assert dumped(found) == dumped(expected)
+    answers = answers_of_batches(judges, rows, script)
+    expected: list[dict[str, Any]] = []
+    for case_row in rows:
+        case = Case.from_mapping(case_row)
+        expected.extend(data_of(judge.evaluate(case)) for judge in judges)
+    assert [data_of(verdict) for verdict in verdicts_in(answers.get, judges, rows)] == expected
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_a_batch_gives_the_verdict_that_a_run_gives(answer: LineAnswer) -> None:
-    judge, case = judge_of([GOOD, answer]), row(0)
-    answers = batched([judge], [case], [GOOD, answer])
-    (found,) = verdicts_in(answers.get, [judge], [case])
-    assert dumped([found]) == dumped([judge.evaluate(Case.from_mapping({**case, "id": "row 1"}))])
+    judge = judge_of([GOOD, answer])
+    answers = answers_of_batches([judge], [row(0)], [GOOD, answer])
+    (verdict,) = verdicts_in(answers.get, [judge], [row(0)])
+    assert data_of(verdict) == data_of(judge.evaluate(Case.from_mapping(row(0, id="row 1"))))
 
 
 def test_a_panel_asks_each_of_its_judges() -> None:
-    several = panel(
-        [judge_of(), load("groundedness", model=ByScript([GOOD]), parameters={"temperature": 0.5})]
-    )
-    first, second = pending_in([with_all_votes(several)], [row(1)], NOTHING)
+    other_judge = load("groundedness", model=ByScript([GOOD]), parameters={"temperature": 0.5})
+    both_judges = panel([judge_of(), other_judge])
+    first, second = pending_in([with_all_votes(both_judges)], [row(1)], NOTHING)
     assert (first.request.parameters["temperature"], second.request.parameters["temperature"]) == (0, 0.5)
     assert first.custom_id != second.custom_id
 
@@ -134,15 +145,13 @@ def test_a_panel_asks_each_of_its_judges() -> None:
 def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
     judge = judge_of()
     rows = [row(1, id="a"), row(2, id="b"), row(1, id="c"), row(1)]
-    assert len({request_line(each) for each in pending_in([judge], rows, NOTHING)}) == 2
-    answers = batched([judge], rows, [GOOD])
-    found = [*verdicts_in(answers.get, [judge], rows)]
-    assert [verdict.case_id for verdict in found] == ["a", "b", "c", "row 4"]
-    assert {verdict.score for verdict in found} == {1.0}
-    assert [verdict.key for verdict in found] == [
-        judge.key(Case.from_mapping({"id": verdict.case_id, **each}))
-        for verdict, each in zip(found, rows, strict=True)
-    ]
+    assert len({request_line(request) for request in pending_in([judge], rows, NOTHING)}) == 2
+    answers = answers_of_batches([judge], rows, [GOOD])
+    verdicts = list(verdicts_in(answers.get, [judge], rows))
+    assert [verdict.case_id for verdict in verdicts] == ["a", "b", "c", "row 4"]
+    assert {verdict.score for verdict in verdicts} == {1.0}
+    for verdict, case_row in zip(verdicts, rows, strict=True):
+        assert verdict.key == judge.key(Case.from_mapping({"id": verdict.case_id, **case_row}))
 
 
 @pytest.mark.parametrize(
@@ -161,14 +170,16 @@ def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], c
 
 
 def test_what_waits_has_no_verdict_yet() -> None:
-    judge, rows = judge_of(), [row(1), row(2)]
-    answers = batched([judge], rows[:1], [GOOD])
-    assert len([*verdicts_in(answers.get, [judge], rows, is_final=False)]) == 1
+    judge = judge_of()
+    rows = [row(1), row(2)]
+    answers = answers_of_batches([judge], rows[:1], [GOOD])
+    verdicts = list(verdicts_in(answers.get, [judge], rows, is_final=False))
+    assert len(verdicts) == 1
 
 
 @pytest.mark.parametrize(
     ("answer", "n_messages", "max_tokens"),
-    [pytest.param(ANSWERS[1], 2, 2000, id="unreadable"), pytest.param(ANSWERS[2], 0, 4000, id="cut off")],
+    [pytest.param(UNREADABLE, 2, 2000, id="unreadable"), pytest.param(CUT_OFF, 0, 4000, id="cut off")],
 )
 def test_what_cannot_be_read_is_asked_again_in_a_second_batch(
     answer: LineAnswer, n_messages: int, max_tokens: int
@@ -183,16 +194,17 @@ def test_what_cannot_be_read_is_asked_again_in_a_second_batch(
 
 
 def test_requests_that_differ_have_different_names() -> None:
-    other = ByScript([GOOD])
-    other.name = "n"
+    other_model = ByScript([GOOD])
+    other_model.name = "n"
     judges: list[AnyJudge] = [
         judge_of(),
         judge_of(name="statement_groundedness"),
         load("groundedness", model=ByScript([GOOD]), parameters={"max_tokens": 5}),
-        load("groundedness", model=other),
+        load("groundedness", model=other_model),
         with_all_votes(load("groundedness", model=ByScript([GOOD]), repeats=3)),
     ]
     rows = [row(1), row(2), row(1, context="Else.")]
     pending = pending_in(judges, rows, NOTHING)
-    assert len({each.custom_id for each in pending}) == len(pending) == (4 + 3) * 3
-    assert all(len(each.custom_id) <= 64 for each in pending)
+    ids = [request.custom_id for request in pending]
+    assert len(set(ids)) == len(ids) == (4 + 3) * 3
+    assert max(len(custom_id) for custom_id in ids) <= 64

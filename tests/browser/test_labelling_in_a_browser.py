@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from a_browser import logged, screen, wait_until
+from a_browser import log_entries, screen, wait_until
 from make_verdicts import verdict
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
@@ -33,22 +33,23 @@ LABELS: dict[str, int | None] = {"1": 1, "0": 0, "2": None}
 Open = Callable[[str], Callable[[str], list[WebElement]]]
 
 
-CASES = [
-    Case(
+def case_of(place: int) -> Case:
+    return Case(
         id=f"c{place}",
         query=f"What does item {place} cost?",
         response=f"Item {place} costs 9 euros. {HOSTILE}",
-        context=[f"Item {place} costs 8 euros. Number {each}. " * 40 for each in "12"],
+        context=[f"Item {place} costs 8 euros. Number {number}. " * 40 for number in (1, 2)],
     )
-    for place in range(300)
-]
+
+
+CASES = [case_of(place) for place in range(300)]
 
 
 @pytest.fixture
 def open_page(browser: webdriver.Chrome, tmp_path: Path) -> Open:
     """Opens the page, which the browser may have worked on before."""
 
-    def opened(html: str) -> Callable[[str], list[WebElement]]:
+    def open_html(html: str) -> Callable[[str], list[WebElement]]:
         path = tmp_path / "label.html"
         path.write_text(html, encoding="utf-8")
         params = {"behavior": "allow", "downloadPath": str(tmp_path)}
@@ -57,18 +58,21 @@ def open_page(browser: webdriver.Chrome, tmp_path: Path) -> Open:
         browser.get(path.as_uri())
         return lambda selector: browser.find_elements(By.CSS_SELECTOR, selector)
 
-    return opened
+    return open_html
 
 
 def press(browser: webdriver.Chrome, keys: str) -> None:
     ActionChains(browser).send_keys(keys).perform()
 
 
-def downloaded(browser: webdriver.Chrome, folder: Path, name: str = "labels.jsonl") -> list[dict[str, Any]]:
-    (folder / name).unlink(missing_ok=True)
+def download_rows(
+    browser: webdriver.Chrome, folder: Path, name: str = "labels.jsonl"
+) -> list[dict[str, Any]]:
+    path = folder / name
+    path.unlink(missing_ok=True)
     browser.find_element(By.ID, "download").click()
-    wait_until(lambda: (folder / name).exists() and (folder / name).read_text().endswith("\n"))
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+    wait_until(lambda: path.exists() and path.read_text().endswith("\n"))
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def page_of(sample: LabelSample, **options: bool) -> str:
@@ -87,15 +91,15 @@ def test_a_hundred_rows_are_labelled_by_keys_alone_with_a_reload_in_the_middle(
     assert find("#count")[0].text.startswith("50 of 100 rows labelled, ")
     press(browser, "".join(keys[50:]))
     assert find("#count")[0].text.startswith("100 of 100 rows labelled")
-    rows = downloaded(browser, tmp_path)
+    rows = download_rows(browser, tmp_path)
     assert [(row["id"], row["label"]) for row in rows] == [
         (case_id, LABELS[key]) for case_id, key in zip(sample.ids, keys, strict=True)
     ]
     assert {(row["annotator"], row["sample"], row["note"]) for row in rows} == {("Ann", sample.id, "")}
     assert all(0 <= row["seconds"] < 60 for row in rows)
-    found = rate(VERDICTS, read_labels(tmp_path / "labels.jsonl"), sample)
-    assert (found.rate.n, found.n_unlabelled) == (100 - keys.count("2"), 0)
-    assert [entry for entry in logged(browser, "browser") if entry["level"] == "SEVERE"] == []
+    measured_rate = rate(VERDICTS, read_labels(tmp_path / "labels.jsonl"), sample)
+    assert (measured_rate.rate.n, measured_rate.n_unlabelled) == (100 - keys.count("2"), 0)
+    assert [entry for entry in log_entries(browser, "browser") if entry["level"] == "SEVERE"] == []
     assert HOSTILE in find("#response")[0].text
     assert browser.execute_script("return window.hurt") is None
 
@@ -117,7 +121,7 @@ def test_rows_can_be_gone_back_to_undone_and_noted(
     press(browser, "n")
     find("#note")[0].send_keys("0 is the price\n")
     press(browser, "jj0")
-    rows = downloaded(browser, tmp_path)
+    rows = download_rows(browser, tmp_path)
     assert [(row["label"], row["note"]) for row in rows] == [(1, "0 is the price"), (1, ""), (0, "")]
 
 
@@ -128,32 +132,31 @@ def test_a_label_that_is_undone_after_a_reload_is_gone(
     press(browser, "1")
     browser.refresh()
     press(browser, "u0")
-    assert [row["label"] for row in downloaded(browser, tmp_path)] == [0]
+    assert [row["label"] for row in download_rows(browser, tmp_path)] == [0]
     press(browser, "ku")
     browser.find_element(By.ID, "marks").click()
     press(browser, "1")  # a switch that was clicked takes no keys
-    assert [row["label"] for row in downloaded(browser, tmp_path)] == [1]
+    assert [row["label"] for row in download_rows(browser, tmp_path)] == [1]
 
 
 def test_an_id_that_every_object_has_is_an_id_like_others(
     browser: webdriver.Chrome, open_page: Open, tmp_path: Path
 ) -> None:
     ids = ["__proto__", "constructor", "toString", "hasOwnProperty", "5"]
-    rows = [Case(id=each, query="q", response="r", context=["c"]) for each in ids]
-    sample = draw([verdict(each, 0.9) for each in ids], 5)
+    rows = [Case(id=case_id, query="q", response="r", context=["c"]) for case_id in ids]
+    sample = draw([verdict(case_id, 0.9) for case_id in ids], 5)
     find = open_page(labelling_page(sample, rows, load_rubric("groundedness")))
     press(browser, "10")
     browser.refresh()
     assert find("#count")[0].text.startswith("2 of 5 rows labelled")
-    labels = {row["id"]: row["label"] for row in downloaded(browser, tmp_path)}
+    labels = {row["id"]: row["label"] for row in download_rows(browser, tmp_path)}
     assert labels == dict(zip(sample.ids, (1, 0), strict=False))
 
 
 def test_other_verdicts_on_the_same_sample_give_the_same_page() -> None:
     sample = draw(VERDICTS, 60, double=10)
-    whole = sample.strata[0].model_copy(
-        update={"name": "error", "drawn": tuple((each,) for each in sorted(sample.ids))}
-    )
+    drawn_ids = tuple((case_id,) for case_id in sorted(sample.ids))
+    whole = sample.strata[0].model_copy(update={"name": "error", "drawn": drawn_ids})
     other = sample.model_copy(update={"strata": (whole,), "signatures": ("other",)})
     assert page_of(other) == page_of(sample)
     assert page_of(other, second=True) == page_of(sample, second=True)
@@ -165,7 +168,7 @@ def test_the_second_person_sees_the_rows_that_two_label(
     sample = draw(VERDICTS, 60, double=10)
     open_page(page_of(sample, second=True))
     press(browser, "1" * 10)
-    rows = downloaded(browser, tmp_path, "labels.2.jsonl")
+    rows = download_rows(browser, tmp_path, "labels.2.jsonl")
     assert sorted(row["id"] for row in rows) == sorted(sample.double)
 
 
@@ -173,11 +176,21 @@ def test_people_can_choose_among_the_labels_of_the_judge(
     browser: webdriver.Chrome, open_page: Open, tmp_path: Path
 ) -> None:
     find = open_page(page_of(draw(VERDICTS, 30, seed=2), own_labels=True))
-    texts = [each.text for each in find("#choices button")]
-    named = "1 ungrounded, 2 incorrect, 3 nothing to ground, 4 incomplete, 5 grounded, 0 cannot tell"
-    assert texts == named.split(", ")
+    texts = [button.text for button in find("#choices button")]
+    assert texts == [
+        "1 ungrounded",
+        "2 incorrect",
+        "3 nothing to ground",
+        "4 incomplete",
+        "5 grounded",
+        "0 cannot tell",
+    ]
     press(browser, "350")
-    assert [row["label"] for row in downloaded(browser, tmp_path)] == ["nothing_to_ground", "grounded", None]
+    assert [row["label"] for row in download_rows(browser, tmp_path)] == [
+        "nothing_to_ground",
+        "grounded",
+        None,
+    ]
 
 
 def test_words_that_a_sentence_shares_are_marked_only_where_people_want_that(
@@ -185,13 +198,13 @@ def test_words_that_a_sentence_shares_are_marked_only_where_people_want_that(
 ) -> None:
     find = open_page(page_of(draw(VERDICTS, 30, seed=3)))
 
-    def marked() -> set[str]:
+    def shared_words() -> set[str]:
         ActionChains(browser).move_to_element(find("#row-title")[0]).perform()
         ActionChains(browser).move_to_element(find(".sentence")[0]).perform()
-        return {each.text.lower() for each in find("mark.shared")[:20]}
+        return {mark.text.lower() for mark in find("mark.shared")[:20]}
 
-    assert marked() == set()
+    assert shared_words() == set()
     find("#marks")[0].click()
-    assert marked() >= {"item", "costs", "euros"}
+    assert shared_words() >= {"item", "costs", "euros"}
     ActionChains(browser).move_to_element(find("#row-title")[0]).perform()
     assert find("mark.shared") == []

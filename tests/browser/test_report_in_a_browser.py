@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from a_browser import logged, screen, wait_until
+from a_browser import log_entries, screen, wait_until
 from make_verdicts import error, panel_verdict, verdict, vote
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
@@ -26,7 +26,7 @@ from groundjudge.lab.agreement import agree
 from groundjudge.lab.labels import Labels
 from groundjudge.lab.probe import probe
 from groundjudge.report.page import report
-from groundjudge.types import Evidence, Part
+from groundjudge.types import Evidence, Part, Vote
 
 pytest_plugins = ["browser_fixture"]
 
@@ -66,7 +66,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     verdicts: list[Verdict] = []
     for index, case in enumerate(cases):
-        score, case_id = round(generator.random(), 3), str(case.id)
+        score = round(generator.random(), 3)
+        case_id = str(case.id)
         more: dict[str, Any] = {
             "label": "good" if score > 0.7 else "bad",
             "reason": f"reason-{index:04}: {text(30)}",
@@ -74,17 +75,19 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "usage": {"prompt_tokens": 400, "completion_tokens": index},
         }
         verdicts.append(verdict(case_id, score, judge="whole", latency_s=0.5, **more))
-        failed = error(case_id, "timeout", judge="parts")
-        verdicts.append(verdict(case_id, score, judge="parts") if index % 50 else failed)
+        if index % 50 == 0:
+            verdicts.append(error(case_id, "timeout", judge="parts"))
+        else:
+            verdicts.append(verdict(case_id, score, judge="parts"))
     cases.append(Case(id="marked", query="q", response=" ".join(SENTENCES), context=["first", CONTEXT]))
     verdicts.append(verdict("marked", 0.6, judge="parts", parts=tuple(parts())))
     verdicts.append(verdict("marked", None, judge="whole"))
     document = {"title": HOSTILE, "content": HOSTILE}
     cases.append(Case(id=HOSTILE, query=HOSTILE, response=HOSTILE, context=[document]))
     votes = (vote(HOSTILE, 1.0, label=HOSTILE, reply=HOSTILE), vote("m", 0.0, reply=HOSTILE))
-    shown: dict[str, Any] = dict.fromkeys(("reason", "label", "model"), HOSTILE)
+    texts: dict[str, Any] = dict.fromkeys(("reason", "label", "model"), HOSTILE)
     weighted = {"agreement": 0.5, "expected": 0.5, "distribution": {HOSTILE: 1.0}}
-    more = {**shown, **weighted, "warnings": (HOSTILE,), "votes": votes}
+    more = {**texts, **weighted, "warnings": (HOSTILE,), "votes": votes}
     verdicts.append(verdict(HOSTILE, 0.5, judge="whole", **more))
     failed = error(HOSTILE, HOSTILE, judge="parts")
     verdicts.append(failed.model_copy(update={"reply": HOSTILE, "reason": HOSTILE}))
@@ -97,15 +100,20 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def parts() -> list[Part]:
-    def found(quote: str) -> Evidence:
+    def evidence(quote: str) -> Evidence:
         start = CONTEXT.index(quote)
         return Evidence(quote=quote, document=1, start=start, end=start + len(quote), exact=True)
 
-    quoted = ((QUOTES[0], QUOTES[1], QUOTES[3]), (QUOTES[2],), ())
-    return [
-        Part(name=sentence, value=value, score=value / 10, evidence=tuple(map(found, quotes)))
-        for sentence, value, quotes in zip(SENTENCES, (10, 7, 0), quoted, strict=True)
+    rows: list[tuple[str, int, list[str]]] = [
+        (SENTENCES[0], 10, [QUOTES[0], QUOTES[1], QUOTES[3]]),
+        (SENTENCES[1], 7, [QUOTES[2]]),
+        (SENTENCES[2], 0, []),
     ]
+    sentence_parts: list[Part] = []
+    for sentence, value, quotes in rows:
+        quotes_found = tuple(evidence(quote) for quote in quotes)
+        sentence_parts.append(Part(name=sentence, value=value, score=value / 10, evidence=quotes_found))
+    return sentence_parts
 
 
 @pytest.fixture
@@ -178,11 +186,11 @@ def test_pages_of_the_table_show_every_row_once(find: Find, page: Path) -> None:
     assert page.stat().st_size < 5_000_000
     Select(find("#by-label")[0]).select_by_value("l:good")
     total = int(count(find).split(" ")[0])
-    seen = column(find, "case")
+    ids = column(find, "case")
     while find("#pages button")[2].is_enabled():
         find("#pages button")[2].click()
-        seen.extend(column(find, "case"))
-    assert len(seen) == len(set(seen)) == total
+        ids.extend(column(find, "case"))
+    assert len(ids) == len(set(ids)) == total
 
 
 def test_click_on_a_row_opens_its_case_reason_and_documents(find: Find) -> None:
@@ -190,7 +198,8 @@ def test_click_on_a_row_opens_its_case_reason_and_documents(find: Find) -> None:
     text = find("dialog")[0].text
     assert "case-0007" in text
     assert find("#reason")[0].text.startswith("reason-0007: ")
-    assert [one.text for one in find("dialog .document > p:first-child")] == ["Document 1", "Document 2"]
+    titles = [paragraph.text for paragraph in find("dialog .document > p:first-child")]
+    assert titles == ["Document 1", "Document 2"]
     assert "whole@1.0.0|sha:aaaaaaaaaaaa" not in text  # inside a closed details element
     find("dialog summary")[0].click()
     assert "whole@1.0.0|sha:aaaaaaaaaaaa|model:m" in find("dialog")[0].text
@@ -202,24 +211,26 @@ def test_highlights_are_at_the_offsets_of_the_evidence(browser: webdriver.Chrome
     assert document.text == CONTEXT
     for number, part in enumerate(parts()):
         marks = find(f'[data-document="1"] mark.quote[data-parts~="{number}"]')
-        ends = [[int(mark.get_attribute(f"data-{end}") or 0) for end in ("start", "end")] for mark in marks]
-        marked = {index for start, end in ends for index in range(start, end)}
-        expected = {index for one in part.evidence for index in range(one.start, one.end)}
-        assert marked == expected
+        offsets_of_marks: set[int] = set()
+        for mark in marks:
+            start = int(mark.get_attribute("data-start") or 0)
+            end = int(mark.get_attribute("data-end") or 0)
+            offsets_of_marks.update(range(start, end))
+        expected: set[int] = set()
+        for quote in part.evidence:
+            expected.update(range(quote.start, quote.end))
+        assert offsets_of_marks == expected
         pieces = browser.execute_script("return arguments[0].map((mark) => mark.textContent)", marks)
         assert "".join(pieces) == "".join(CONTEXT[index] for index in sorted(expected))
     assert not find('[data-document="0"] mark')
-    texts = {
-        look: "".join(one.text for one in find(f"#response mark.{look}"))
-        for look in ("unsupported", "partly")
-    }
-    assert texts == {"unsupported": SENTENCES[2], "partly": SENTENCES[1]}
+    assert "".join(mark.text for mark in find("#response mark.unsupported")) == SENTENCES[2]
+    assert "".join(mark.text for mark in find("#response mark.partly")) == SENTENCES[1]
 
 
 def test_hostile_row_executes_nothing_and_requests_nothing_and_shows_as_text(
     browser: webdriver.Chrome, find: Find
 ) -> None:
-    logged(browser, "browser")
+    log_entries(browser, "browser")
     assert find("h1")[0].text == "a <b>title</b>"
     search(find, "window.hurt", "2 of 2,000 verdicts")
     for index in range(2):
@@ -230,30 +241,31 @@ def test_hostile_row_executes_nothing_and_requests_nothing_and_shows_as_text(
     assert browser.execute_script("return window.hurt") is None
     for selector in ("dialog", "body > header", "main"):
         assert not find(f"{selector} :is(img, iframe, script, style, a[href^=javascript])")
-    events = [json.loads(entry["message"])["message"] for entry in logged(browser, "performance")]
+    events = [json.loads(entry["message"])["message"] for entry in log_entries(browser, "performance")]
     requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    assert {urlsplit(each["request"]["url"]).scheme for each in requests} - {"data"} == {"file"}
-    assert logged(browser, "browser") == []
-    blocked = browser.execute_async_script(
+    schemes: set[str] = {urlsplit(request["request"]["url"]).scheme for request in requests}
+    assert schemes - {"data"} == {"file"}
+    assert log_entries(browser, "browser") == []
+    directive = browser.execute_async_script(
         "addEventListener('securitypolicyviolation', (event) => arguments[1](event.effectiveDirective));"
         "fetch(arguments[0]).catch(() => {});",
         NOBODY,
     )
-    assert blocked == "connect-src"
+    assert directive == "connect-src"
 
 
 def test_page_can_be_used_by_keyboard(browser: webdriver.Chrome, find: Find) -> None:
     def press(*keys: str) -> None:
         ActionChains(browser).send_keys(*keys).perform()
 
-    def focused(name: str) -> str | None:
+    def focus_attribute(name: str) -> str | None:
         return browser.switch_to.active_element.get_attribute(name)
 
     press("/")
-    assert focused("id") == "by-text"
+    assert focus_attribute("id") == "by-text"
     press("case-0001")
     wait_until(lambda: count(find) == "2 of 2,000 verdicts")
-    while focused("data-row") is None:
+    while focus_attribute("data-row") is None:
         press(Keys.TAB)
     press(Keys.ARROW_DOWN, Keys.ENTER)
     title = find("#row-title")[0].text, find("dialog .inside > p")[0].text
@@ -262,7 +274,7 @@ def test_page_can_be_used_by_keyboard(browser: webdriver.Chrome, find: Find) -> 
     assert find("dialog .inside > p")[0].text == "whole"
     press(Keys.ESCAPE)
     assert not find("dialog")[0].is_displayed()
-    assert focused("class") == "open"
+    assert focus_attribute("class") == "open"
 
 
 def test_light_and_dark_colours_meet_wcag_contrast(browser: webdriver.Chrome, find: Find) -> None:
@@ -309,14 +321,24 @@ def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     more: dict[str, Any] = {"spread": 0.2, "parts": (part,), "value": 0.5, **weighted}
     verdicts: list[Verdict] = []
     for index in range(40):
-        said = [index % 3] * 4 + [(index + (index % 10 == 0)) % 3]
-        votes = [
-            vote(f"provider/model-{n}", scores[each], label=words[each], reply=f"It says {words[each]}.")
-            for n, each in enumerate(said)
-        ]
-        shown = {"label": words[said[0]], "agreement": said.count(said[0]) / 5}
-        verdicts.append(panel_verdict(f"case-{index:04}", *votes, **shown, **more))
-    labels = Labels({f"case-{index:04}": words[(index + (index % 7 == 0)) % 3] for index in range(40)})
+        majority = index % 3
+        places = [majority] * 5
+        if index % 10 == 0:
+            places[4] = (majority + 1) % 3
+        votes: list[Vote] = []
+        for number, place in enumerate(places):
+            word = words[place]
+            model = f"provider/model-{number}"
+            votes.append(vote(model, scores[place], label=word, reply=f"It says {word}."))
+        agreement = places.count(majority) / 5
+        verdicts.append(
+            panel_verdict(f"case-{index:04}", *votes, label=words[majority], agreement=agreement, **more)
+        )
+    label_by_id: dict[str, Any] = {}
+    for index in range(40):
+        place = index + 1 if index % 7 == 0 else index
+        label_by_id[f"case-{index:04}"] = words[place % 3]
+    labels = Labels(label_by_id)
     path = tmp_path_factory.mktemp("panel") / "report.html"
     agreements = agree(verdicts, labels, worst=9999, resamples=100)
     path.write_text(report(verdicts, labels=labels, agreements=agreements), encoding="utf-8")
@@ -324,11 +346,11 @@ def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_page_of_a_panel_shows_its_votes(browser: webdriver.Chrome, find: Find, panel_page: Path) -> None:
-    logged(browser, "browser")
+    log_entries(browser, "browser")
     browser.get(panel_page.as_uri())
     assert len(find("#agreement .confusion")) == 2
     labels = find("#agreement .confusion")[1].find_elements(By.CSS_SELECTOR, "thead th, tbody th")
-    assert [one.text for one in labels] == ["no", "partly", "yes"] * 2
+    assert [heading.text for heading in labels] == ["no", "partly", "yes"] * 2
     assert "No difference in accuracy was found" in find("#agreement")[0].text
     Select(find("#by-votes")[0]).select_by_visible_text("split (4)")
     assert count(find) == "4 of 40 verdicts"
@@ -337,54 +359,54 @@ def test_page_of_a_panel_shows_its_votes(browser: webdriver.Chrome, find: Find, 
     assert set(column(find, "human")) <= {"no", "partly", "yes", "no ≠", "partly ≠", "yes ≠"}
     find("#body .open")[0].click()
     votes = find("dialog .votes > li")
-    models = [one.text.split("\n")[1].split(" · ")[0] for one in votes]
+    models = [list_item.text.split("\n")[1].split(" · ")[0] for list_item in votes]
     assert models == [f"provider/model-{number}" for number in range(5)]
     assert not find("dialog .votes .raw")[0].is_displayed()
     find("dialog .votes summary")[0].click()
     assert find("dialog .votes .raw")[0].text.startswith("It says ")
     assert find("dialog .probabilities li")[0].text.split("\n") == ["yes", "70 %"]
-    shown = find("dialog")[0].text
+    dialog_text = find("dialog")[0].text
     for text in ("Agreement of the votes", "Spread of their scores", "Expected value, weighted"):
-        assert text in shown
-    assert "recall — cannot tell, not applicable" in shown
-    assert "NaN" not in shown
-    assert logged(browser, "browser") == []
+        assert text in dialog_text
+    assert "recall — cannot tell, not applicable" in dialog_text
+    assert "NaN" not in dialog_text
+    assert log_entries(browser, "browser") == []
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_nothing_overflows_the_screen(
     browser: webdriver.Chrome, find: Find, panel_page: Path, width: int
 ) -> None:
-    measured = "return document.querySelector(arguments[0]).scrollWidth"
+    width_script = "return document.querySelector(arguments[0]).scrollWidth"
     for url in (browser.current_url, panel_page.as_uri()):
         screen(browser, width, 900)
         browser.get(url)
-        assert browser.execute_script(measured, "html") <= width
+        assert browser.execute_script(width_script, "html") <= width
         if url.startswith(panel_page.as_uri()):
             find("#body .open")[0].click()
         else:
             open_row(find, "marked", "parts")
-        assert browser.execute_script(measured, "dialog") <= width
+        assert browser.execute_script(width_script, "dialog") <= width
 
 
 def test_figures_of_a_probe_are_shown_and_its_texts_stay_text(
     browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
-    found = probe(load("groundedness", model="offline"))
-    card = found.card.model_copy(update={"signature": HOSTILE})
+    result = probe(load("groundedness", model="offline"))
+    card = result.card.model_copy(update={"signature": HOSTILE})
     path = tmp_path / "probe.html"
-    path.write_text(report(found.verdicts, probe=card), encoding="utf-8")
+    path.write_text(report(result.verdicts, probe=card), encoding="utf-8")
     browser.get(path.as_uri())
     section = browser.find_element(By.ID, "probe")
     assert section.is_displayed()
-    headings = [each.text for each in section.find_elements(By.TAG_NAME, "h3")]
+    headings = [heading.text for heading in section.find_elements(By.TAG_NAME, "h3")]
     assert headings == ["Faults", "Neutral edits", "Attacks"]
-    rows = [each.text for each in section.find_elements(By.CSS_SELECTOR, "tbody tr")]
+    rows = [row.text for row in section.find_elements(By.CSS_SELECTOR, "tbody tr")]
     assert len(rows) == len(card.edits) + len(card.families)
     number = card.edits[0]
     assert rows[0].startswith(f"{number.edit} {number.rate.n} {number.rate.value:.3f} ")
     assert browser.execute_script("return window.hurt") is None
-    path.write_text(report(found.verdicts), encoding="utf-8")
+    path.write_text(report(result.verdicts), encoding="utf-8")
     browser.get(path.as_uri())
     assert not browser.find_element(By.ID, "probe").is_displayed()
 

@@ -39,10 +39,10 @@ def rows(n: int) -> list[dict[str, Any]]:
     return [{"id": str(number), **ROW, "response": f"At nine. row={number};"} for number in range(n)]
 
 
-def frame(spark: SparkSession, listed: list[dict[str, Any]], partitions: int = 1) -> DataFrame:
+def frame(spark: SparkSession, cases: list[dict[str, Any]], partitions: int = 1) -> DataFrame:
     """A DataFrame of these rows, in so many partitions."""
-    found: DataFrame = spark.createDataFrame(pa.Table.from_batches([batch_of(*listed)]))
-    return found.repartition(partitions) if partitions > 1 else found.coalesce(1)
+    df: DataFrame = spark.createDataFrame(pa.Table.from_batches([batch_of(*cases)]))
+    return df.repartition(partitions) if partitions > 1 else df.coalesce(1)
 
 
 def verdicts(df: DataFrame) -> list[Verdict]:
@@ -55,8 +55,8 @@ def on(server: StandIn) -> Judge:
 
 @pytest.mark.parametrize("name", JUDGES)
 def test_verdicts_are_those_of_judge(spark: SparkSession, name: str) -> None:
-    found = verdicts(judge_dataframe(frame(spark, cases_in_runs(name)), judge_of(name)))
-    assert [fields_of(verdict) for verdict in found] == expected_of_runs(name)
+    judged_verdicts = verdicts(judge_dataframe(frame(spark, cases_in_runs(name)), judge_of(name)))
+    assert [fields_of(verdict) for verdict in judged_verdicts] == expected_of_runs(name)
 
 
 def test_nothing_is_judged_before_an_action(spark: SparkSession) -> None:
@@ -83,12 +83,12 @@ def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
     )
     df = spark.createDataFrame(both.collect() * 2, types)
     judges = [load(name, model="offline") for name in ("groundedness", "confidence_grounding")]
-    found = judge_dataframe(df, judges, columns="*")
-    assert found.schema.fields[: len(df.columns)] == df.schema.fields
-    listed = found.collect()
-    assert [row["judge"] for row in listed] == ["groundedness", "confidence_grounding"] * 2
-    assert {row["status"] for row in listed} == {"ok"}
-    assert [row[name] for row in listed[:1] for name in df.columns] == [*df.collect()[0]]
+    output = judge_dataframe(df, judges, columns="*")
+    assert output.schema.fields[: len(df.columns)] == df.schema.fields
+    judged_rows = output.collect()
+    assert [row["judge"] for row in judged_rows] == ["groundedness", "confidence_grounding"] * 2
+    assert {row["status"] for row in judged_rows} == {"ok"}
+    assert [judged_rows[0][name] for name in df.columns] == [*df.collect()[0]]
 
 
 @pytest.mark.parametrize(
@@ -124,15 +124,16 @@ def test_key_in_a_judge_is_refused_at_once(spark: SparkSession) -> None:
 
 
 def test_what_is_written_is_not_judged_again(spark: SparkSession, tmp_path: Path) -> None:
-    df, written = frame(spark, rows(30), 3), str(tmp_path / "verdicts")
+    df = frame(spark, rows(30), 3)
+    path = str(tmp_path / "verdicts")
     with StandIn([GOOD]) as server:
         judge = on(server)
-        judge_dataframe(df.where("id < 10"), judge).write.parquet(written)
-        left = add_keys(df, judge).join(spark.read.parquet(written), "key", "left_anti")
-        judge_dataframe(left, judge).write.mode("append").parquet(written)
+        judge_dataframe(df.where("id < 10"), judge).write.parquet(path)
+        df_without_verdict = add_keys(df, judge).join(spark.read.parquet(path), "key", "left_anti")
+        judge_dataframe(df_without_verdict, judge).write.mode("append").parquet(path)
         assert len(server.requests) == 30
-    found = spark.read.parquet(written)
-    assert sorted(int(row["id"]) for row in found.select("id").collect()) == list(range(30))
+    output = spark.read.parquet(path)
+    assert sorted(int(row["id"]) for row in output.select("id").collect()) == list(range(30))
 
 
 def test_fatal_error_fails_the_task(spark: SparkSession) -> None:
@@ -158,53 +159,60 @@ class Killing:
 
     def __init__(self, kills_at: Iterable[int]) -> None:
         self.asked: Counter[str] = Counter()
-        self.kills_at, self.port = {*kills_at}, 0
+        self.kills_at = {*kills_at}
+        self.port = 0
 
     def __call__(self, body: dict[str, Any]) -> str:
-        found = re.search(r"row=(\d+);", body["messages"][-1]["content"])
-        assert found
-        self.asked[found[1]] += 1
+        match = re.search(r"row=(\d+);", body["messages"][-1]["content"])
+        assert match
+        self.asked[match[1]] += 1
         if self.asked.total() in self.kills_at:
-            ((busiest, _),) = connected(self.port).most_common(1)
+            ((busiest, _),) = n_connections(self.port).most_common(1)
             os.kill(busiest, signal.SIGKILL)
         return GOOD
 
 
-def connected(port: int) -> Counter[int]:
-    """The other processes with connections to the port; by /proc, which needs no other package."""
-    sockets = {
-        fields[9]
-        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
-        if (fields := line.split())[2].endswith(f":{port:04X}") and fields[3] == "01"
-    }
-    return Counter(
-        int(link.parts[2])
-        for link in Path("/proc").glob("[0-9]*/fd/*")
-        if int(link.parts[2]) != os.getpid() and _inode(link) in sockets
-    )
+def n_connections(port: int) -> Counter[int]:
+    """How many connections to the port other processes have; by /proc, which needs no other package."""
+    inodes: set[str] = set()
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        is_established = fields[3] == "01"
+        if is_established and fields[2].endswith(f":{port:04X}"):
+            inodes.add(fields[9])
+    processes: Counter[int] = Counter()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        process = int(link.parts[2])
+        if process != os.getpid() and _inode(link) in inodes:
+            processes[process] += 1
+    return processes
 
 
 def _inode(link: Path) -> str:
     try:
-        found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link))  # noqa: PTH115  a socket is no path
+        match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link))  # noqa: PTH115  a socket is no path
     except OSError:  # the file was closed, or the process has ended
         return ""
-    return found[1] if found else ""
+    return match[1] if match else ""
 
 
 def test_killed_workers_repeat_with_a_ledger_what_was_in_flight(spark: SparkSession, tmp_path: Path) -> None:
-    n_rows, n_kills, written = 2000, 6, str(tmp_path / "verdicts")
+    n_rows = 2000
+    n_kills = 6
+    path = str(tmp_path / "verdicts")
     endpoint = Killing(n_rows * nth // (n_kills + 1) for nth in range(1, n_kills + 1))
     with StandIn(endpoint, latency=0.05) as server:
         endpoint.port = server.port
-        found = judge_dataframe(
+        output = judge_dataframe(
             frame(spark, rows(n_rows), 20), on(server), concurrency=16, ledger=tmp_path / "ledger"
         )
-        found.write.parquet(written)
+        output.write.parquet(path)
         n_asked = endpoint.asked.total()
-        assert found.where("passed").count() == n_rows  # all over again
-    listed = spark.read.parquet(written).select("id", "status").collect()
-    assert sorted((int(row["id"]), row["status"]) for row in listed) == [(n, "ok") for n in range(n_rows)]
+        assert output.where("passed").count() == n_rows  # all over again
+    stored_rows = spark.read.parquet(path).select("id", "status").collect()
+    assert sorted((int(row["id"]), row["status"]) for row in stored_rows) == [
+        (n, "ok") for n in range(n_rows)
+    ]
     assert 0 < n_asked - n_rows <= n_kills * 16
     assert endpoint.asked.total() == n_asked
     assert server.most_in_flight <= 4 * 16  # tasks at a time
@@ -241,7 +249,7 @@ finally:
 def test_spark_connect() -> None:
     """In a process of its own: a process has either kind of session."""
     path = os.pathsep.join([str(Path(__file__).parents[2] / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(  # noqa: S603  this very Python
+    process = subprocess.run(  # noqa: S603  this very Python
         [sys.executable, "-c", CONNECT],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path},
         capture_output=True,
@@ -249,8 +257,8 @@ def test_spark_connect() -> None:
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines() == [
         "pyspark.sql.connect.dataframe ['id', 'query', 'key']",
         "20 {'ok'}",
         "15",

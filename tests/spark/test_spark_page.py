@@ -14,8 +14,8 @@ from standin_openai import StandIn
 pytest_plugins = ["local_spark"]
 
 PAGE = ROOT / "docs" / "spark.md"
-OTHERS = ("polars", "ray", "dask", "daft")
-"""Engines that are not installed for the tests."""
+NOT_INSTALLED = ("polars", "ray", "dask", "daft")
+"""Engines that the tests do without."""
 
 
 @pytest.mark.timeout(600)
@@ -29,13 +29,16 @@ def test_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     warehouse = f"{tmp_path}/verdicts"
-    before, namespace = len(endpoint.requests), dict[str, Any]()
-    codes = [each.code for each in blocks(PAGE) if each.language == "python"]
-    assert len(codes) >= 5 + len(OTHERS)
-    for code in (each.replace('parquet("verdicts")', f'parquet("{warehouse}")') for each in codes):
-        if not any(f"import {name}" in code for name in OTHERS):
-            exec(compile(code, str(PAGE), "exec"), namespace)  # noqa: S102  the page's own code
+    n_requests_before = len(endpoint.requests)
+    namespace: dict[str, Any] = {}
+    codes = [block.code for block in blocks(PAGE) if block.language == "python"]
+    assert len(codes) >= 5 + len(NOT_INSTALLED)
+    for code in codes:
+        if any(f"import {name}" in code for name in NOT_INSTALLED):
+            continue
+        code_in_warehouse = code.replace('parquet("verdicts")', f'parquet("{warehouse}")')
+        exec(compile(code_in_warehouse, str(PAGE), "exec"), namespace)  # noqa: S102  the page's own code
     assert spark.read.parquet(warehouse).count() == 1
     assert list(namespace["found"]["score"]) == [1.0]
     assert capsys.readouterr().out.endswith("1\n")
-    assert len(endpoint.requests) == before + 2  # those of Spark and of pandas
+    assert len(endpoint.requests) == n_requests_before + 2  # those of Spark and of pandas
