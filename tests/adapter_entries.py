@@ -171,15 +171,12 @@ QUIET: Mapping[str, Any] = {
 
 def results(metrics: list[Any], *cases: Any, run_async: bool, **errors: bool) -> list[dict[str, Any]]:
     """The results of DeepEval's `evaluate`: for each case the metrics' data by their names."""
-    evaluated = DEEPEVAL.evaluate(
-        [*cases],
-        metrics,
-        async_config=AsyncConfig(run_async=run_async),
-        error_config=ErrorConfig(**errors),
-        **QUIET,
-    )
+    configs = dict(QUIET)
+    configs["async_config"] = AsyncConfig(run_async=run_async)
+    configs["error_config"] = ErrorConfig(**errors)
+    evaluation = DEEPEVAL.evaluate(list(cases), metrics, **configs)
     data_of_cases: list[dict[str, Any]] = []
-    for result in sorted(evaluated.test_results, key=lambda result: result.index or 0):
+    for result in sorted(evaluation.test_results, key=lambda result: result.index or 0):
         metrics_data = result.metrics_data or ()
         data_of_cases.append({data.name: data for data in metrics_data})
     return data_of_cases
@@ -277,11 +274,11 @@ def by_langfuse(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
 def by_run_experiment(server: StandIn, **experiment: Any) -> Any:
     """An experiment over local data."""
     data: Any = []
-    for item in server.items:
+    for dataset_item in server.items:
         local_item = {
-            "input": item["input"],
-            "expected_output": item["expectedOutput"],
-            "metadata": item["metadata"],
+            "input": dataset_item["input"],
+            "expected_output": dataset_item["expectedOutput"],
+            "metadata": dataset_item["metadata"],
         }
         data.append(local_item)
     return server.client().run_experiment(data=data, **experiment)
@@ -313,13 +310,13 @@ def by_experiment(by: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[
     bodies_by_trace: dict[str, list[Body]] = {}
     for body in server.scores:
         bodies_by_trace.setdefault(body["traceId"], []).append(body)
-    for item in run.item_results:
-        for body, evaluation in zip(bodies_by_trace[item.trace_id], item.evaluations, strict=True):
+    for result in run.item_results:
+        for body, evaluation in zip(bodies_by_trace[result.trace_id], result.evaluations, strict=True):
             assert (body["name"], body["value"]) == (evaluation.name, evaluation.value)
             assert body["dataType"] == evaluation.data_type
             assert body.get("comment", "") == evaluation.comment  # the client leaves out an empty comment
             assert body["metadata"] == evaluation.metadata
-    verdicts = [in_langfuse(item.evaluations, judge) for item in run.item_results]
+    verdicts = [in_langfuse(result.evaluations, judge) for result in run.item_results]
     verdict_by_id = {verdict.case_id: verdict for verdict in verdicts}
     assert len(verdicts) == len(rows)
     return [verdict_by_id[row.id] for row in rows]
@@ -382,7 +379,8 @@ def in_report(row: ReportCase[Any, Any, Any], judge: AnyJudge) -> Verdict:
     if verdict.error:
         expected_failures.append((judge.name, f"GroundjudgeError: {verdict.explanation}"))
     assert [(failure.name, failure.error_message) for failure in row.evaluator_failures] == expected_failures
-    results: list[Any] = [*row.scores.values(), *row.labels.values(), *row.evaluator_failures]
+    results: list[Any] = list(row.scores.values()) + list(row.labels.values())
+    results += row.evaluator_failures
     for result in results:
         assert result.evaluator_version == judge.prompt_id.sha256
     return verdict

@@ -87,15 +87,20 @@ class Scripted(ModelAPI):
 
 def evaluate(samples: Sequence[Sample], *scorers: Scorer, **options: Any) -> EvalLog:
     """The log of an evaluation, which ended well."""
-    task = Task(dataset=[*samples], solver=answers(), scorer=[*scorers])
-    options = {"model": "none/none", "display": "none", "log_level": "error"} | options
-    (log,) = inspect_eval(task, **options)
+    task = Task(dataset=list(samples), solver=answers(), scorer=list(scorers))
+    settings: dict[str, Any] = {"model": "none/none", "display": "none", "log_level": "error"} | options
+    (log,) = inspect_eval(task, **settings)
     assert log.status == "success", log.error
     return log
 
 
 def scores_in(log: EvalLog, name: str) -> list[Score]:
-    return [(sample.scores or {})[name] for sample in log.samples or []]
+    assert log.samples
+    scores: list[Score] = []
+    for sample in log.samples:
+        assert sample.scores
+        scores.append(sample.scores[name])
+    return scores
 
 
 def sample_of(row: Exchange) -> Sample:

@@ -55,19 +55,22 @@ def shown_forms(secret: str) -> list[str]:
 
 def leaks_in(text: str, planted: Sequence[str] = PLANTED) -> set[str]:
     """What a text shows of the planted keys: so many characters in a row, or around a mask."""
-    pieces = {
-        form[at : at + KNOWN]
-        for secret in planted
-        for form in shown_forms(secret)
-        for at in range(len(form) - KNOWN + 1)
-    }
-    masked = {
-        found[0]
-        for found in re.finditer(r"([^\s\"'*]{0,40})(?:\*{2,}|…|\.{3})([^\s\"'*]{0,40})", text)
-        for secret in planted
-        if _n_shared(found[1], secret) + _n_shared(found[2][::-1], secret[::-1]) >= KNOWN
-    }
-    return pieces & {text[at : at + KNOWN] for at in range(len(text))} | masked
+    pieces_of_secrets: set[str] = set()
+    for secret in planted:
+        for form in shown_forms(secret):
+            pieces_of_secrets |= _pieces(form)
+    leaks = pieces_of_secrets & _pieces(text)
+    for match in re.finditer(r"([^\s\"'*]{0,40})(?:\*{2,}|…|\.{3})([^\s\"'*]{0,40})", text):
+        before, after = match[1], match[2]
+        for secret in planted:
+            if _n_shared(before, secret) + _n_shared(after[::-1], secret[::-1]) >= KNOWN:
+                leaks.add(match[0])
+    return leaks
+
+
+def _pieces(text: str) -> set[str]:
+    """All pieces of a text that have as many characters as must not be seen of a key."""
+    return {text[at : at + KNOWN] for at in range(len(text) - KNOWN + 1)}
 
 
 def _n_shared(before: str, secret: str) -> int:
@@ -78,8 +81,8 @@ def _n_shared(before: str, secret: str) -> int:
 def in_files(folder: Path) -> str:
     """All that stands in the files of a folder, and their names."""
     files = [path for path in folder.rglob("*") if path.is_file()]
-    shown = "\n".join(f"{path}\n{path.read_bytes().decode(errors='replace')}" for path in files)
-    return shown.replace("\0", "")
+    texts = [f"{path}\n{path.read_bytes().decode(errors='replace')}" for path in files]
+    return "\n".join(texts).replace("\0", "")
 
 
 # --- the places -----------------------------------------------------------------------------------
@@ -107,7 +110,7 @@ def with_password(url: str) -> str:
     return url.replace("://", f"://{USER}:{quote(PASSWORD, safe='')}@")
 
 
-def own(url: str, key: str | None = None, **more: Any) -> Any:
+def openai_model(url: str, key: str | None = None, **more: Any) -> Any:
     return OpenAIModel("m", base_url=url, api_key=key, **SETTINGS, **more)
 
 
@@ -123,9 +126,11 @@ def groq(url: str, key: str = KEY) -> Any:
 def ask(url: str, key: str, request: Any) -> str | None:
     """Ask an endpoint, as a function of the user's would; an exception shows the key."""
     try:
-        with openai.OpenAI(base_url=url, api_key=key, **SETTINGS) as found:
+        with openai.OpenAI(base_url=url, api_key=key, **SETTINGS) as openai_client:
             messages: Any = [{"role": "user", "content": str(request)[:40]}]
-            return found.chat.completions.create(model="m", messages=messages).choices[0].message.content
+            return (
+                openai_client.chat.completions.create(model="m", messages=messages).choices[0].message.content
+            )
     except Exception as error:
         message = f"asking with {key} (Basic {base64.b64encode(f'me:{key}'.encode()).decode()}): {error}"
         raise ValueError(message) from error
@@ -222,7 +227,7 @@ BY_VALUE: Mapping[str, Callable[[str], Any]] = {
     "organization": lambda url: client(url, organization=KEY),
     "project": lambda url: client(url, project=KEY),
     "any query": lambda url: client(url, default_query={"tenant": KEY}),
-    "any query of a URL": lambda url: own(f"{url}?tenant={quote(KEY, safe='')}"),
+    "any query of a URL": lambda url: openai_model(f"{url}?tenant={quote(KEY, safe='')}"),
     "header of a transport": lambda url: client_over(url, headers={"x-team": KEY}),
     "cookie of a transport": lambda url: client_over(url, cookies={"session": KEY}),
     "query of a transport": lambda url: client_over(url, params={"tenant": KEY}),
@@ -249,23 +254,25 @@ SENT_FROM_ENVIRONMENT = {
 
 
 def with_variable(name: str) -> Place:
-    return Place(own, environment=lambda _: {name: SENT_FROM_ENVIRONMENT[name], "OPENAI_API_KEY": "none"})
+    return Place(
+        openai_model, environment=lambda _: {name: SENT_FROM_ENVIRONMENT[name], "OPENAI_API_KEY": "none"}
+    )
 
 
 AT_URL = (USER, PASSWORD)
 PLACES: Mapping[str, Place] = {
-    "OPENAI_API_KEY": Place(own, environment=lambda _: {"OPENAI_API_KEY": KEY}),
-    "api_key": Place(lambda url: own(url, KEY)),
+    "OPENAI_API_KEY": Place(openai_model, environment=lambda _: {"OPENAI_API_KEY": KEY}),
+    "api_key": Place(lambda url: openai_model(url, KEY)),
     "client": Place(lambda url: client(url, KEY)),
     "async client": Place(lambda url: client(url, KEY, openai.AsyncOpenAI)),
     "headers": Place(lambda url: client(url, default_headers={"x-api-key": KEY})),
     "query of a client": Place(lambda url: client(url, default_query={"code": KEY, "api-key": KEY})),
-    "URL": Place(lambda url: own(with_password(url)), AT_URL),
+    "URL": Place(lambda url: openai_model(with_password(url)), AT_URL),
     "OPENAI_BASE_URL": Place(
         lambda _: OpenAIModel("m", **SETTINGS), AT_URL, lambda url: {"OPENAI_BASE_URL": with_password(url)}
     ),
     "URL of a client": Place(lambda url: client(with_password(url)), AT_URL),
-    "query": Place(lambda url: own(f"{url}?sig={quote(KEY, safe='')}")),
+    "query": Place(lambda url: openai_model(f"{url}?sig={quote(KEY, safe='')}")),
     "LangChain": Place(groq),
     "LangChain with_retry": Place(lambda url: groq(url).with_retry(stop_after_attempt=1)),
     "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
@@ -292,10 +299,15 @@ PLACES: Mapping[str, Place] = {
 def echo(planted: Sequence[str]) -> str:
     """An endpoint's message with all forms of the keys that it was sent."""
     pair = base64.b64encode(":".join(planted).encode()).decode()
-    forms = [form for secret in planted for form in (*shown_forms(secret)[:4], html.escape(secret))]
-    masks = [f"{each[:6]}********{each[-5:]} {each[:6]}...{each[-4:]}" for each in planted]
-    cut = [f"{each[:11]} {each[3:14]}" for each in planted]
-    return " ; ".join([f"Incorrect: {forms[0]}", *forms, *masks, *cut, f"Authorization: Basic {pair}", pair])
+    forms: list[str] = []
+    for secret in planted:
+        forms.extend(shown_forms(secret)[:4])
+        forms.append(html.escape(secret))
+    masks = [f"{secret[:6]}********{secret[-5:]} {secret[:6]}...{secret[-4:]}" for secret in planted]
+    halves = [f"{secret[:11]} {secret[3:14]}" for secret in planted]
+    texts = [f"Incorrect: {forms[0]}", *forms, *masks, *halves]
+    texts += [f"Authorization: Basic {pair}", pair]
+    return " ; ".join(texts)
 
 
 GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
@@ -329,20 +341,29 @@ UNREACHABLE: Mapping[str, Callable[[Place], Any]] = {
 """What goes wrong without an endpoint: from a place to the model."""
 
 PATHS = (
-    *(("api_key", "401"), ("closure", "500"), ("URL", "text")),
-    *(("client", "finish_reason"), ("DeepEval", "page")),
+    ("api_key", "401"),
+    ("closure", "500"),
+    ("URL", "text"),
+    ("client", "finish_reason"),
+    ("DeepEval", "page"),
 )
 """What goes wrong at every adapter and in every command: the place and the fault."""
 
 
 @contextmanager
-def planted(place: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
-    """The model of a place whose endpoint has a fault."""
-    found = PLACES[place]
-    with StandIn([FAULTS[fault](found.planted)] if fault in FAULTS else ["fine"]) as server:
-        for name, value in found.environment(server.url).items():
+def plant_keys(place: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
+    """Give keys at a place whose endpoint has a fault; yields the model of the place."""
+    place_of_keys = PLACES[place]
+    answer: Answer = "fine"
+    if fault in FAULTS:
+        answer = FAULTS[fault](place_of_keys.planted)
+    with StandIn([answer]) as server:
+        for name, value in place_of_keys.environment(server.url).items():
             monkeypatch.setenv(name, value)
-        model = UNREACHABLE[fault](found) if fault in UNREACHABLE else found.make(server.url)
+        if fault in UNREACHABLE:
+            model = UNREACHABLE[fault](place_of_keys)
+        else:
+            model = place_of_keys.make(server.url)
         yield model
         if isinstance(model, tuple) and isinstance(model[0], openai.OpenAI):
             model[0].close()

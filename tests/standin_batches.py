@@ -304,14 +304,14 @@ class BatchStandIn:
                 case Fault(Part() as part):
                     beginning = await _send_beginning(request, part, await do(request))
                     if part.is_cut:
-                        return _failed(request, Cut(), beginning)
+                        return _error_response(request, Cut(), beginning)
                     return beginning
                 case Fault(Status() | Cut() as answer, takes_effect):
                     if takes_effect:
                         await do(request)
                     else:
                         await request.read()
-                    return _failed(request, answer)
+                    return _error_response(request, answer)
                 case _:
                     return await do(request)
 
@@ -398,7 +398,9 @@ class BatchStandIn:
             requests = {str(entry["custom_id"]): entry["params"] for entry in body["requests"]}
             are_names_valid = all(CUSTOM_ID.fullmatch(custom_id) for custom_id in requests)
             if len(requests) < len(body["requests"]) or not are_names_valid:
-                return _failed(request, Status(400, "custom_id: must be unique and match the pattern"))
+                return _error_response(
+                    request, Status(400, "custom_id: must be unique and match the pattern")
+                )
             return web.json_response(self._message_batch(self._new_batch("msgbatch", requests)))
         file = self.files[body["input_file_id"]]
         requests, errors = read_lines(file.content, body["endpoint"], 50_000)
@@ -415,7 +417,7 @@ class BatchStandIn:
 
     async def _retrieve(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["id"] not in self.batches:
-            return _failed(request, Status(404, "No such Batch"))
+            return _error_response(request, Status(404, "No such Batch"))
         batch = self._batch(request)
         self._advance(batch)
         answers = self._ready_answers(batch)
@@ -448,7 +450,9 @@ class BatchStandIn:
     async def _cancel(self, request: web.Request) -> web.StreamResponse:
         batch = self._batch(request)
         if not batch.stages:
-            return _failed(request, Status(409, f"Cannot cancel a batch with status '{batch.status}'."))
+            return _error_response(
+                request, Status(409, f"Cannot cancel a batch with status '{batch.status}'.")
+            )
         batch.status = "cancelling"
         batch.stages = ["cancelled"]
         return web.json_response(self._description(request, batch))
@@ -458,7 +462,7 @@ class BatchStandIn:
         self.chats.append(body)
         answer = self.script(body)
         if isinstance(answer, Status):
-            return _failed(request, answer)
+            return _error_response(request, answer)
         text = Text(GOOD) if isinstance(answer, Unanswered | Missing) else _text_of(answer)
         if _is_anthropic(request):
             return web.json_response(_message_of(body, text))
@@ -481,13 +485,13 @@ class BatchStandIn:
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         file = self.files.pop(request.match_info["id"], None)
         if file is None:
-            return _failed(request, Status(404, "No such File"))
+            return _error_response(request, Status(404, "No such File"))
         return web.json_response({"id": file.id, "object": "file", "deleted": True})
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
         file = self.files.get(request.match_info["id"])
         if file is None:
-            return _failed(request, Status(404, "No such File"))
+            return _error_response(request, Status(404, "No such File"))
         start = 0
         if self.has_ranges and request.http_range.start:
             start = request.http_range.start
@@ -495,7 +499,7 @@ class BatchStandIn:
         if not start:
             return web.Response(body=file.content, content_type="application/octet-stream")
         if start >= len(file.content):
-            return _failed(request, Status(416, "The range cannot be satisfied."))
+            return _error_response(request, Status(416, "The range cannot be satisfied."))
         place = {"Content-Range": f"bytes {start}-{len(file.content) - 1}/{len(file.content)}"}
         return web.Response(status=206, body=file.content[start:], headers=place)
 
@@ -585,10 +589,10 @@ async def _hold(request: web.Request, stop: Stop, do: Handler) -> web.StreamResp
         response = await _send_beginning(request, Part(is_sized=False), response)
     stop.reached.set()
     await asyncio.to_thread(stop.ended.wait)
-    return _failed(request, Cut(), response)
+    return _error_response(request, Cut(), response)
 
 
-def _failed(
+def _error_response(
     request: web.Request, answer: Status | Cut, beginning: web.StreamResponse | None = None
 ) -> web.StreamResponse:
     if isinstance(answer, Cut):

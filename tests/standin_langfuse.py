@@ -30,12 +30,12 @@ class StandIn:
     def __init__(self, items: Sequence[Mapping[str, Any]] = ()) -> None:
         common = {"status": "ACTIVE", "datasetId": "d", "datasetName": self.dataset} | times()
         self.items: list[Body] = []
-        for number, item in enumerate(items):
+        for number, dataset_item in enumerate(items):
             body: Body = {
                 "id": f"item {number}",
-                "input": item["input"],
-                "expectedOutput": item.get("expected_output"),
-                "metadata": item.get("metadata"),
+                "input": dataset_item["input"],
+                "expectedOutput": dataset_item.get("expected_output"),
+                "metadata": dataset_item.get("metadata"),
                 "mediaReferences": [],
             }
             self.items.append({**body, **common})
@@ -71,10 +71,10 @@ class StandIn:
         errors = [{"index": scores.index(score), "message": "Invalid score value"} for score in bad]
         return 207, {"accepted": len(scores) - len(bad), "rejected": len(bad), "errors": errors}
 
-    def answer(self, seen: Seen) -> tuple[int, Any]:
+    def answer(self, request: Seen) -> tuple[int, Any]:
         """Status and body of the API's response to a request."""
-        body = seen.body
-        match seen.method, seen.path.removeprefix("/api/public/"):
+        body = request.body
+        match request.method, request.path.removeprefix("/api/public/"):
             case "GET", "projects":
                 project = {"id": "p", "name": "p", "organization": {"id": "o", "name": "o"}, "metadata": {}}
                 return 200, {"data": [project]}
@@ -97,7 +97,7 @@ class StandIn:
             case "POST", "otel/v1/traces":
                 return 200, {}
             case _:
-                self.unknown.append(f"{seen.method} {seen.path}")
+                self.unknown.append(f"{request.method} {request.path}")
                 return 404, {}
 
 

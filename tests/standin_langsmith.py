@@ -55,7 +55,7 @@ class StandIn:
         self.runs: dict[str, Body] = {}
         self.sessions: dict[str, Body] = {}
         self._lock = threading.Lock()
-        self._server, self._running = json_server(self._answered), ExitStack()
+        self._server, self._running = json_server(self._record_and_answer), ExitStack()
         self.url = url_of(self._server)
 
     def __enter__(self) -> Self:
@@ -72,50 +72,54 @@ class StandIn:
     @property
     def feedback(self) -> list[Body]:
         """The posted feedback, in order of arrival."""
-        return [seen.body for seen in self.requests if (seen.method, seen.path) == ("POST", "/feedback")]
+        return [
+            request.body
+            for request in self.requests
+            if (request.method, request.path) == ("POST", "/feedback")
+        ]
 
     def of_project(self, name: str) -> list[Body]:
         """The runs of a project, in the order in which they started."""
         runs = [run for run in self.runs.values() if run.get("session_name") == name]
         return sorted(runs, key=lambda run: str(run["dotted_order"]))
 
-    def answer(self, seen: Seen) -> Any:  # noqa: C901, PLR0911, PLR0912  one case per route
+    def answer(self, request: Seen) -> Any:  # noqa: C901, PLR0911, PLR0912  one case per route
         """The API's response to a request, or None for an unknown route."""
-        match seen.method, seen.path.strip("/").split("/"):
+        match request.method, request.path.strip("/").split("/"):
             case "GET", ["info"]:
                 return INFO
             case "GET", ["datasets"]:
-                return [self._dataset()] if seen.query.get("name") == self.dataset else []
+                return [self._dataset()] if request.query.get("name") == self.dataset else []
             case ("GET", ["datasets", _]) | ("POST", ["datasets"]):
-                return self._dataset() | seen.body | {"id": self.dataset_id}
+                return self._dataset() | request.body | {"id": self.dataset_id}
             case "GET", ["examples"]:
-                start = int(seen.query.get("offset", 0))
+                start = int(request.query.get("offset", 0))
                 return self.examples[start : start + 100]
             case "POST", ["examples"]:
-                return seen.body
+                return request.body
             case "GET", ["sessions"]:
-                name = seen.query.get("name")
+                name = request.query.get("name")
                 return [session for session in self.sessions.values() if name in {None, session["name"]}]
             case "POST", ["sessions"]:
-                session = {"tenant_id": TENANT, "start_time": NOW, "id": str(uuid4())} | seen.body
+                session = {"tenant_id": TENANT, "start_time": NOW, "id": str(uuid4())} | request.body
                 return self.sessions.setdefault(session["id"], session)
             case (("GET" | "PATCH"), ["sessions", ident]):
                 return self.sessions.get(ident)
             case "POST", ["runs", "batch"]:
-                for run in (*(seen.body.get("post") or ()), *(seen.body.get("patch") or ())):
+                for run in (*(request.body.get("post") or ()), *(request.body.get("patch") or ())):
                     fields = {name: value for name, value in run.items() if value is not None}
                     self.runs.setdefault(run["id"], {}).update(fields)
                 return {}
             case "POST", ["runs", "query"]:
-                return {"runs": self._query(seen.body), "cursors": {"next": None}}
+                return {"runs": self._query(request.body), "cursors": {"next": None}}
             case "POST", ["feedback"]:
-                return seen.body
+                return request.body
             case "GET", ["feedback"]:
-                run_ids = seen.queries["run"]
+                run_ids = request.queries["run"]
                 feedback = [body for body in self.earlier_feedback if body["run_id"] in run_ids]
-                return feedback[int(seen.query.get("offset", 0)) :]
+                return feedback[int(request.query.get("offset", 0)) :]
             case "POST", ["annotation-queues"]:
-                return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | seen.body
+                return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | request.body
             case "POST", ["annotation-queues", _, "runs"]:
                 return {}
             case _:
@@ -135,8 +139,8 @@ class StandIn:
                 runs.append({"inputs": {}, **run, **returned})
         return runs
 
-    def _answered(self, seen: Seen) -> tuple[int, Any]:
+    def _record_and_answer(self, request: Seen) -> tuple[int, Any]:
         with self._lock:
-            self.requests.append(seen)
-            answer = self.answer(seen)
+            self.requests.append(request)
+            answer = self.answer(request)
         return (404, {"detail": "not found"}) if answer is None else (200, answer)

@@ -35,7 +35,7 @@ from planted_keys import (
     echo,
     in_files,
     leaks_in,
-    planted,
+    plant_keys,
     with_password,
 )
 from standin_batches import Call, LineAnswer
@@ -77,7 +77,7 @@ def test_no_key_in_verdicts_errors_logs_and_caches(
     place: str, fault: str, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = list[object]()
-    with planted(place, fault, monkeypatch) as model:
+    with plant_keys(place, fault, monkeypatch) as model:
         for asked in (model, CachedModel(model, tmp_path / "cache.db")):
             judge = load("groundedness", model=asked)
             verdict = judge.evaluate(ROW)
@@ -108,7 +108,7 @@ def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtur
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     row = exchange_of({**ROW, "context": [ROW["context"]], "id": "1"})
-    with planted(*path, monkeypatch) as model:
+    with plant_keys(*path, monkeypatch) as model:
         # The entry checks all else that the adapter shows against the verdict that it hands over.
         (verdict,) = ENTRIES[adapter](load("groundedness", model=model), [row])
     seen = [verdict.model_dump_json(), verdict.explanation]
@@ -119,7 +119,7 @@ def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtur
 def test_no_key_in_what_langsmith_is_sent(
     place: str, fault: str, logged: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with planted(place, fault, monkeypatch) as model, LangSmith([({**ROW}, None)]) as server:
+    with plant_keys(place, fault, monkeypatch) as model, LangSmith([({**ROW}, None)]) as server:
         tracer = server.client()
         judge = evaluator("groundedness", model=model)
         with tracing_context(enabled=True, client=tracer):
@@ -173,7 +173,7 @@ def test_no_key_in_what_commands_print_and_write(  # noqa: PLR0913, PLR0917  fix
     place: str, fault: str, command: Invoke, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_rows("c.jsonl", CASES)
-    with planted(place, fault, monkeypatch) as model:
+    with plant_keys(place, fault, monkeypatch) as model:
         results = [command(*each, model=as_model(model)) for each in COMMANDS]
     for each, result in zip(COMMANDS, results, strict=True):
         assert isinstance(result.exception, SystemExit | None), each

@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from planted_keys import PATHS, leaks_in, planted
+from planted_keys import PATHS, leaks_in, plant_keys
 from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import NativeOutput
@@ -445,7 +445,7 @@ def test_no_key_in_what_a_guard_hands_over(
 ) -> None:
     caplog.set_level("DEBUG", "groundjudge")
     shown = list[object]()
-    with planted(place, fault, monkeypatch) as model:
+    with plant_keys(place, fault, monkeypatch) as model:
         for on_error in ("block", "raise"):
             seen = Seen()
             row = replace(ROWS["good"], options={"model": model, "on_error": on_error})
