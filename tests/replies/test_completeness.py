@@ -179,7 +179,7 @@ def test_error_names_what_is_missing_and_what_is_foreign() -> None:
         READERS["scorecard"].read_reply(
             reply, SCALES["scorecard"], Expectation({}, "It is open. The pool is closed.")
         )
-    assert caught.value.quotes == ("the pool is closed", "There is a huge terrace.")
+    assert caught.value.quotes == ("The pool is closed.", "There is a huge terrace.")
     assert "without a block: 1; blocks that are not in it: 1)" in caught.value.wording
     assert "pool" not in caught.value.wording
 
@@ -199,7 +199,7 @@ def test_unrated_sentence_is_asked_about_once_inside_the_fence_and_then_an_error
     partial = block("8", "It is open.", "It is open.")
     verdict, asked = verdict_on(CASE, partial, FULL.format("The pool is shut, closed."))
     assert (verdict.score, verdict.attempts, verdict.warnings) == (0.65, 2, ())
-    assert asked.index("<data-quote-") < asked.index("the pool is closed") < asked.index("</data-quote-")
+    assert asked.index("<data-quote-") < asked.index("The pool is closed.") < asked.index("</data-quote-")
     failed, _ = verdict_on(CASE, partial)
     assert failed.error
     assert (failed.error.code, failed.attempts, failed.score) == ("unrated_sentences", 2, None)

@@ -3,37 +3,109 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from unicodedata import combining, normalize
+from html import unescape
+from unicodedata import combining, is_normalized, normalize
 
+from groundjudge.evidence.joined import NUMBERED
+from groundjudge.evidence.normalized import plain
 from groundjudge.text.words import MOST_KEPT, stem
 
+# 3, doc 1, web:12, 4:0†source
+_CITATION = r"(?:[^\W\d_]{1,12}[.:\#_]?\s?)?\d{1,3}(?::\d{1,3})?(?:†[^\[\]【】\n]{0,20})?"
+_CITATIONS = rf"{_CITATION}(?:\s?[,;&–-]\s?{_CITATION})*"
+# Where a raised number may be a citation: behind a sentence, a long number or a word, but not in m².
+_LETTER = r"[^\W\d_]"
+_RAISED = (
+    rf"(?:(?<={_LETTER}{_LETTER}{_LETTER})|(?<={_LETTER}{_LETTER})(?<![kcdmnμ]m)(?<!ft|in|yd|mi)"
+    r"|(?<=[0-9][0-9][0-9][0-9])|(?<=[.,;:!?)\]\"”»’]))"
+)
 # What a copy may leave out, but not alter: numbers in circles, marks of citations, addresses of links, tags.
 ASIDE = re.compile(
-    r"[①-⑳❶-❿]|[0-9]\ufe0f?\u20e3|\[\^?[0-9]{1,2}(?:, ?[0-9]{1,2})*\](?:\([^\s()]*\))?|(?<=\])\([^\s()]*\)"
-    r"|</?(?:a|b|br|code|em|i|li|ol|p|strong|su[bp]|u|ul)(?:\s[^<>]*)?/?>",
+    rf"""
+      [①-⑳❶-❿] | [0-9]\ufe0f?\u20e3
+    | \[{{1,2}} (?: {_CITATIONS} | \^[^\[\]\s]{{1,20}} ) \]{{1,2}} (?:\([^\s()]*\))?
+    | 【\s?{_CITATIONS}\s?】 | \(\s?{NUMBERED}\s?\)
+    | {_RAISED} (?: [⁰¹²³⁴-⁹]{{1,3}} | <sup>\[?\d{{1,3}}\]?</sup> )
+    | (?<=[^⁰¹²³⁴-⁹]) (?: ¹(?![⁰¹²³⁴-⁹]) | <sup>1</sup> )   # nothing is raised to the first power
+    | (?<=\])\([^\s()]*\)
+    | </?[a-z][a-z0-9-]*(?:\s[^<>=]*=[^<>]*|\s*)/?>
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_ENTITY = re.compile(r"&(?:[a-z][a-z0-9]{1,31}|\#[0-9]{1,7}|\#x[0-9a-f]{1,6});", re.IGNORECASE)
+# Signs that may have another form, each with its accents.
+_COMPOSED = re.compile(r"[\u1100-\u11ff]+|.[\u0300-\u036f\u3099\u309a]+|[^\x00-\x7f]", re.DOTALL)
+# The number of a list that the judge itself may have added: "2. ".
+LIST_NUMBER = re.compile(
+    r"[\s*_]*\(?(?:[0-9]{1,2}|[a-z](?=\))|[一二三四五六七八九十]{1,3}(?=、))(?:[.):]+(?=[\s*_])|、)",
     re.IGNORECASE,
 )
-# The number of a list ("2. ") may be left out, or added.
-LIST_NUMBER = re.compile(
-    r"\(?(?:[0-9]{1,2}|[a-z](?=\))|[一二三四五六七八九十]{1,3}(?=、))(?:[.):]+(?=[\s*_])|、)", re.IGNORECASE
-)
-NUMBERED = re.compile(rf"\A[\s*_]*{LIST_NUMBER.pattern}", re.IGNORECASE)
 # "It's" is "It is".
-IS = re.compile(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
+_IS = re.compile(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
 # "5km" is "5 km", and "9-17" is "9 - 17"; "of 3 100" is no number of thousands.
-JOINED = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
-RANGE = re.compile(r"(?<=\d)(?:\s*[-‐-―−]\s*|\s+)(?=\d)")
+_JOINED = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
+_RANGE = re.compile(r"(?<=\d)(?:\s*[-‐-―−]\s*|\s+)(?=\d)")
 # Letters of a word in which there may be a slip.
 SHORTEST_WORD = 4
 
 
-def comparable(text: str) -> str:
-    """A text in one width, without what a copy may leave out."""
-    text = ASIDE.sub(" ", text)
-    text = IS.sub("", normalize("NFKC", text))
-    text = RANGE.sub(" - ", text)
-    return JOINED.sub(" ", text)
+@dataclass(frozen=True)
+class TracedText:
+    """A text that was made of another one.
+
+    Attributes:
+        text: the text.
+        origins: for each of its indexes, its end included, the index in the other one.
+    """
+
+    text: str
+    origins: Sequence[int]
+
+    def substitute(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> TracedText:
+        """Return the text with another in the place of each match."""
+        pieces: list[str] = []
+        origins: list[int] = []
+        position = 0
+        for match in pattern.finditer(self.text):
+            start, end = match.span()
+            new_text = replacement(match)
+            pieces.extend((self.text[position:start], new_text))
+            origins.extend(self.origins[position:start])
+            origins.extend([self.origins[start]] * len(new_text))
+            position = end
+        if not pieces:
+            return self
+        pieces.append(self.text[position:])
+        origins.extend(self.origins[position:])
+        return TracedText("".join(pieces), origins)
+
+
+def decode_entities(text: str) -> TracedText:
+    """A text with signs for HTML's entities: a judge copies what it has read, or what the sign is."""
+    return TracedText(text, range(len(text) + 1)).substitute(_ENTITY, lambda entity: unescape(entity[0]))
+
+
+def without_asides(decoded: TracedText) -> TracedText:
+    """A text in one width, with blanks for what a copy may leave out."""
+    text = decoded.substitute(ASIDE, lambda _: " ")
+    if is_normalized("NFKC", text.text):
+        return text
+    return text.substitute(_COMPOSED, lambda signs: normalize("NFKC", signs[0]))
+
+
+def separate_words(text: TracedText) -> TracedText:
+    """A text without short forms, whose numbers stand apart from words and from other numbers."""
+    text = text.substitute(_IS, lambda _: "")
+    text = text.substitute(_RANGE, lambda _: " - ")
+    return text.substitute(_JOINED, lambda _: " ")
+
+
+def asides_of(decoded: str) -> set[str]:
+    """The marks, addresses and tags that a copy may leave out, each as it is compared."""
+    return {"".join(plain(aside).split()) for aside in ASIDE.findall(decoded)}
 
 
 @lru_cache(MOST_KEPT)

@@ -29,16 +29,17 @@ _NAME = (
     r"|документ|источник|文档|文件|来源|資料|文書|출처|문서)"
 )
 _NUMBER = r"\s*(?:\#|no\.?\s?|nr\.?\s?|n°\s?)?\[?[0-9]{1,4}\]?"
-_NUMBERED = rf"{_NAME}{_NUMBER}(?:\s*(?:,|&|and|und|et|y)\s*(?:{_NAME})?{_NUMBER})*"
+# A name and the number of one document, or of several.
+NUMBERED = rf"{_NAME}{_NUMBER}(?:\s*(?:,|&|and|und|et|y)\s*(?:{_NAME})?{_NUMBER})*"
 _SEPARATOR = re.compile(
     rf"""
       [\[(（]? (?: \.{{3,}} | …+ ) [\])）]?
     | (?<=[{_CLOSING}]) (?: {_JOINED} | \s++ ) (?=[{_OPENING}])
     | \n (?: \s*+ {BULLET} )?
     | [\[【] \s* [0-9]{{1,3}} (?:\s*[,;–-]\s*[0-9]{{1,3}})* \s* [\]】]                # [2], [1, 2]
-    | [\[(（【] \s* {_NUMBERED} \s* [\])）】] \s* [:：]?                              # (Document 2)
-    | {_NUMBERED} [*\s]*+ (?: [:：] | (?<=\s)[-–—] )                                  # Document 2: ...
-    | [—–-] \s* {_NUMBERED} \s* \Z
+    | [\[(（【] \s* {NUMBERED} \s* [\])）】] \s* [:：]?                              # (Document 2)
+    | {NUMBERED} [*\s]*+ (?: [:：] | (?<=\s)[-–—] )                                  # Document 2: ...
+    | [—–-] \s* {NUMBERED} \s* \Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -9,129 +9,219 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from groundjudge.errors import ReplyError
-from groundjudge.evidence.copied import ASIDE, LIST_NUMBER, NUMBERED, comparable, fold_word, is_alike
+from groundjudge.evidence.copied import (
+    LIST_NUMBER,
+    asides_of,
+    decode_entities,
+    fold_word,
+    is_alike,
+    separate_words,
+    without_asides,
+)
 from groundjudge.evidence.edges import is_whole
 from groundjudge.evidence.near import MAY_DIFFER
 from groundjudge.evidence.normalized import Normalized
 from groundjudge.replies.format import PartReading
+from groundjudge.replies.marks import find_marks
 from groundjudge.replies.reply import Reply
 
-# What ends a sentence or a line, and what may stand before the number of a list.
+# What ends a sentence or a line.
 ENDS = re.compile(r"[.!?。\n]")
-BEFORE_NUMBER = re.compile(r"[.!?:;,。，；：\n(]")
 # So many words may be left out behind a sentence that ends in "...", at most.
 LONGEST_CUT = 2
 # How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
 RAREST, MOST_PLACES = 4, 20
+# A word with the signs behind it, or the rest of its sentence.
+UP_TO_END = re.compile(r"\S*(?:[^.!?。]*[.!?。]\S*)?")
 
 
-class ComparableWords:
-    """The words of a text that a copy must have.
+class ComparableText:
+    """A text, and the words that a copy of it must have.
 
     Attributes:
-        text: the text.
-        numbers: which words of the text they are.
-        folded_words: those words, as `fold_word` folds them.
+        raw: the text as it stands.
+        decoded: the text without HTML's entities.
+        normalized: the same in one width, without what a copy may leave out.
+        text: the same with its words apart.
+        words: which words of `text` a copy must have, by their numbers.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = Normalized(f"\n{comparable(text)}\n")
-        words = self.text.words
-        self.numbers = [number for number, word in enumerate(words) if word not in MAY_DIFFER]
-        self.folded_words = [fold_word(words[number]) for number in self.numbers]
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        self.decoded = decode_entities(raw)
+        self.normalized = without_asides(self.decoded)
+        self._separated = separate_words(self.normalized)
+        self.text = Normalized(self._separated.text)
+        numbers = [number for number, word in enumerate(self.text.words) if word not in MAY_DIFFER]
+        self.words = WordSequence(self.text.words, numbers)
+
+    @cached_property
+    def unnumbered(self) -> ComparableText:
+        """The text without the number ahead of it: a judge may number sentences, or number them otherwise."""
+        number = LIST_NUMBER.match(self.normalized.text)
+        if number is None:
+            return self
+        return ComparableText(self.normalized.text[number.end() :])
+
+    def origin(self, number: int) -> int:
+        """Where a word begins in the raw text; where that ends, for the number behind the last word."""
+        if number == len(self.text.words):
+            return len(self.raw)
+        return self._separated.origins[self.text.span(number)[0]]
+
+
+class WordSequence:
+    """Some words of a text, in order.
+
+    Attributes:
+        numbers: their numbers among the words of the text.
+        folded_words: the words, as `fold_word` folds them.
+    """
+
+    def __init__(self, words: Sequence[str], numbers: Sequence[int]) -> None:
+        self.numbers = numbers
+        self.folded_words = [fold_word(words[number]) for number in numbers]
+        self._places: dict[str, list[int]] = {}
+
+    def find_starts(self, words: Sequence[str], first_number: int) -> Iterator[int]:
+        """Yield the indexes where words may begin: from a word on, then the places that are worth a try."""
+        reached = bisect_left(self.numbers, first_number)
+        yield reached
+        if not self._places:
+            for index, word in enumerate(self.folded_words):
+                self._places.setdefault(word, []).append(index)
+        candidates: list[tuple[int, list[int]]] = []
+        for number, word in enumerate(words):
+            if word in self._places:
+                candidates.append((number, self._places[word]))
+        candidates.sort(key=lambda candidate: len(candidate[1]))
+        for number, places in candidates[:RAREST]:
+            behind = bisect_left(places, reached)
+            for place in (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES]):
+                if place >= number:
+                    yield place - number
+
+    def has_at(self, start: int, words: Sequence[str]) -> bool:
+        """Whether words like these stand at an index."""
+        candidates = self.folded_words[start : start + len(words)]
+        return len(candidates) == len(words) and all(map(is_alike, candidates, words))
 
 
 class RatedResponse:
     """A response, and which of its words are in a sentence that is rated.
 
     Attributes:
-        words: the words of the response.
-        places: where each folded word stands among them.
-        taken: for each word, whether a sentence that is rated has it.
-        reached: the word behind the sentence that was taken last.
-        cuts: the words behind sentences that end in "...".
+        response: the response.
+        taken: for each word, by its number, whether a sentence that is rated has it.
+        reached: the number of the word behind the sentence that was taken last.
+        cuts: the numbers of the words behind sentences that end in "...".
     """
 
     def __init__(self, response: str) -> None:
-        self.words = ComparableWords(response)
-        self.places: dict[str, list[int]] = {}
-        for place, word in enumerate(self.words.folded_words):
-            self.places.setdefault(word, []).append(place)
-        self.taken = bytearray(len(self.words.folded_words))
+        self.response = ComparableText(response)
+        self.taken = bytearray(len(self.response.text.words))
         self.reached = 0
         self.cuts: set[int] = set()
+        is_mark = bytearray(len(response) + 1)
+        for start, end in find_marks(self.response.decoded, self.response.normalized):
+            is_mark[start:end] = b"\x01" * (end - start)
+        self._required: list[int] = []
+        self._marks: set[int] = set()
+        for number in self.response.words.numbers:
+            if is_mark[self.response.origin(number)]:
+                self._marks.add(number)
+            else:
+                self._required.append(number)
+        # A copy has the marks of lists and the lines of fences, or it has none of them.
+        self._sequences = [self.response.words]
+        if self._marks:
+            self._sequences.append(WordSequence(self.response.text.words, self._required))
 
-    def take(self, sentence: ComparableWords) -> bool:
+    def take(self, sentence: ComparableText) -> bool:
         """Take the words of a sentence where the last ones ended, or else anywhere, if they are free there.
 
         Returns:
             Whether the response has them; True for a sentence without words.
         """
-        if not sentence.folded_words:
+        if not sentence.words.numbers:
             return True
-        for start in self._find_starts(sentence.folded_words):
-            if self._are_free(sentence.folded_words, start):
-                end = start + len(sentence.folded_words)
-                self.taken[start:end] = b"\x01" * len(sentence.folded_words)
-                self.reached = end
-                if sentence.text.source.rstrip().endswith("..."):
-                    self.cuts.add(end)
+        for text in dict.fromkeys((sentence, sentence.unnumbered)):
+            if self._take_words(text.words.folded_words):
+                if text.text.source.rstrip().endswith("..."):
+                    self.cuts.add(self.reached)
                 return True
         return False
 
-    def _find_starts(self, words: Sequence[str]) -> Iterator[int]:
-        """Yield where words may begin: where the last ones ended, then the places that are worth a try."""
-        yield self.reached
-        candidates: list[tuple[int, list[int]]] = []
-        for number, word in enumerate(words):
-            if word in self.places:
-                candidates.append((number, self.places[word]))
-        candidates.sort(key=lambda candidate: len(candidate[1]))
-        for number, places in candidates[:RAREST]:
-            behind = bisect_left(places, self.reached)
-            for place in (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES]):
-                if place >= number:
-                    yield place - number
-
-    def _are_free(self, words: Sequence[str], start: int) -> bool:
-        """Whether there are these words, none is taken, and nothing right before them denies them."""
-        end = start + len(words)
-        response_words = self.words.folded_words[start:end]
-        if len(response_words) < len(words) or any(self.taken[start:end]):
+    def _take_words(self, words: Sequence[str]) -> bool:
+        if not words:
             return False
-        if not all(map(is_alike, response_words, words)):
+        for sequence in self._sequences:
+            for start in sequence.find_starts(words, self.reached):
+                if not sequence.has_at(start, words):
+                    continue
+                first, last = sequence.numbers[start], sequence.numbers[start + len(words) - 1]
+                if self._is_free(first, last + 1):
+                    self.taken[first : last + 1] = b"\x01" * (last + 1 - first)
+                    self.reached = last + 1
+                    return True
+        return False
+
+    def _is_free(self, first: int, end: int) -> bool:
+        """Whether no sentence has taken any of these words yet, and nothing right before them denies them."""
+        if any(self.taken[first:end]):
             return False
         # The words that may differ right before them are looked at, too: "is not" denies.
-        number = self.words.numbers[start - 1] + 1 if start else 0
-        text = self.words.text
-        first_sign = text.span(number)[0]
-        return is_whole(text.source, first_sign, len(text.source))
+        numbers = self.response.words.numbers
+        index = bisect_left(numbers, first)
+        number = numbers[index - 1] + 1 if index else 0
+        if number - 1 in self._marks:
+            return True  # "1 - Two towers" is not the number twelve
+        text = self.response.text
+        return is_whole(text.source, text.span(number)[0], len(text.source))
 
     def unrated_texts(self) -> list[str]:
-        """Return the runs of words that are in no sentence that is rated."""
-        text = self.words.text
-        source = text.source
-        # The first span stands for the beginning of the response: behind it, the first word may be left out.
-        spans = [(0, 0), *map(text.span, self.words.numbers)]
+        """Return what is in no sentence that is rated, as it stands in the response."""
         texts: list[str] = []
-        for run in re.finditer(rb"\x00+", self.taken):
-            first, end = run.span()
-            word_start = spans[first + 1][0]
-            before = source[spans[first][1] : word_start]
-            is_short = end - first <= LONGEST_CUT
-            if first in self.cuts and is_short and not ENDS.search(before):
+        run: list[int] = []
+        behind = 0
+        for number in self._required:
+            if not self.taken[number]:
+                run.append(number)
                 continue
-            is_after_end = BEFORE_NUMBER.search(before) is not None
-            if end - first == 1 and is_after_end and LIST_NUMBER.match(source, word_start):
-                continue
-            # "+" is the bullet of a list.
-            if {"+", "="}.issuperset(self.words.folded_words[first:end]):
-                continue
-            unrated = source[spans[first][1] : spans[end][1]]
-            texts.append(unrated.casefold().strip(" \n.,:;!?。，"))
+            if run and not self._is_cut(behind, run):
+                texts.append(self._quote(behind, run, number))
+            run = []
+            behind = number + 1
+        if run and not self._is_cut(behind, run):
+            texts.append(self._quote(behind, run, len(self.taken)))
         return texts
+
+    def _is_cut(self, behind: int, run: Sequence[int]) -> bool:
+        """Whether a run of words belongs to the sentence before it, which ends in "..."."""
+        if behind not in self.cuts or len(run) > LONGEST_CUT:
+            return False
+        text = self.response.text
+        return ENDS.search(text.source, text.span(behind - 1)[1], text.span(run[0])[0]) is None
+
+    def _quote(self, behind: int, run: Sequence[int], end: int) -> str:
+        """Return a run of words as it stands, between the words before it and those behind it.
+
+        The words around it that may differ belong to its sentence, or to the one before or behind it.
+        """
+        response = self.response
+        start = response.origin(behind)
+        last = response.origin(run[-1])
+        before = response.raw[start : response.origin(run[0])]
+        sentence_ends = [*ENDS.finditer(before)]
+        if sentence_ends:
+            start += sentence_ends[-1].end()
+        rest = UP_TO_END.match(response.raw, last, response.origin(end))
+        if rest is not None:
+            last = rest.end()
+        return response.raw[start:last].strip()
 
 
 def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
@@ -149,23 +239,30 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
     if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
         return [*parts]
     rated = RatedResponse(response)
-    response_text = " ".join(rated.words.text.source.split())
-    asides = set(ASIDE.findall(response))
+    response_text = " ".join(rated.response.text.source.split())
+    asides = asides_of(rated.response.decoded.text)
     counted: list[PartReading] = []
     foreign: list[str] = []
     verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
+    sentences: dict[str, ComparableText] = {}
+    absent: set[str] = set()
     for part in parts:
-        sentence = ComparableWords(NUMBERED.sub("", part.name))
-        words = tuple(sentence.text.words)
+        # A reply may have one sentence thousands of times.
+        if part.name not in sentences:
+            sentences[part.name] = ComparableText(part.name)
+        sentence = sentences[part.name]
+        words = tuple(sentence.unnumbered.text.words)
         verdict = (part.value, part.label)
-        is_in_response = rated.take(sentence)
+        is_in_response = part.name not in absent and rated.take(sentence)
+        if not is_in_response:
+            absent.add(part.name)
         if not is_in_response and verdicts.get(words) == verdict:
             continue  # a sentence that is rated twice
         counted.append(part)
         verdicts[words] = verdict
-        if not sentence.folded_words:  # such as "!!": then its signs must be there
+        if not sentence.words.numbers:  # such as "!!": then its signs must be there
             is_in_response = " ".join(sentence.text.source.split()) in response_text
-        if not is_in_response or not asides.issuperset(ASIDE.findall(part.name)):
+        if not is_in_response or not asides.issuperset(asides_of(sentence.decoded.text)):
             foreign.append(part.name)
     unrated = rated.unrated_texts()
     if foreign or unrated:

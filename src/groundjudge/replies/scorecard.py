@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
-from groundjudge.replies.completeness import ComparableWords, check_completeness
+from groundjudge.replies.completeness import ComparableText, check_completeness
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
@@ -96,7 +96,7 @@ def _has_surplus(parts: Sequence[PartReading], rated_parts: Sequence[PartReading
             return True
     signs: list[str] = []
     for part in rated_parts:
-        if not ComparableWords(part.name).folded_words:
+        if not ComparableText(part.name).words.numbers:
             signs += part.name.split() if part.name else [part.name]
     response_signs = Counter(word for word in response.split() if not LETTER_OR_DIGIT.search(word))
     return not Counter(signs) <= response_signs
