@@ -42,32 +42,33 @@ Guarded = Callable[[Row, Seen, str], object]
 """What an application with a guard sends, for a row of the table; the last argument is "sync" or "async"."""
 
 
-def run_agent(agent: Any, given: Any, how: str) -> Any:
+def run_agent(agent: Any, agent_input: Any, how: str) -> Any:
     """What a runnable of LangChain returns."""
-    return asyncio.run(agent.ainvoke(given)) if how == "async" else agent.invoke(given)
+    return asyncio.run(agent.ainvoke(agent_input)) if how == "async" else agent.invoke(agent_input)
 
 
-def check_shown(row: Row, shown: object) -> None:
+def check_shown(row: Row, output: object) -> None:
     """Nothing that was rejected is in what an application keeps."""
     for word in row.rejected:
-        assert word not in str(shown)
+        assert word not in str(output)
 
 
 agents.set_tracing_disabled(disabled=True)
 pytestmark = pytest.mark.usefixtures("current_event_loop")  # which pydantic-ai would leave open
 
 
-ASKED: list[str] = []
+PROMPTS: list[str] = []
 """What the models of the applications were asked."""
 
 
-def core(row: Row, seen: Seen, how: str) -> object:
-    guard, drafts = as_guard(JUDGE, **seen.options(row)), iter(row.drafts)
-    ASKED.append(QUERY)
+def core(row: Row, decisions: Seen, how: str) -> object:
+    guard = as_guard(JUDGE, **decisions.options(row))
+    drafts = iter(row.drafts)
+    PROMPTS.append(QUERY)
     case = {"query": QUERY, "context": [SOURCE] * row.uses_tool, "response": next(drafts)}
 
     def again(note: str, _: object) -> str:
-        ASKED.append(note)
+        PROMPTS.append(note)
         return next(drafts)
 
     if how == "async":
@@ -84,9 +85,9 @@ class Chat(GenericFakeChatModel):
     def bind(self, **_: Any) -> Any:
         return self
 
-    def _generate(self, messages: Any, *given: Any, **more: Any) -> Any:
-        ASKED.append(str(messages))
-        return super()._generate(messages, *given, **more)
+    def _generate(self, messages: Any, *arguments: Any, **options: Any) -> Any:
+        PROMPTS.append(str(messages))
+        return super()._generate(messages, *arguments, **options)
 
 
 @tool
@@ -96,48 +97,50 @@ def hours() -> str:
 
 
 def chat(row: Row) -> Chat:
-    calls = [AIMessage("", tool_calls=[{"name": "hours", "args": {}, "id": "1"}])] * row.uses_tool
-    return Chat(messages=iter([*calls, *map(AIMessage, row.drafts)]))
+    messages = [AIMessage(draft) for draft in row.drafts]
+    if row.uses_tool:
+        messages.insert(0, AIMessage("", tool_calls=[{"name": "hours", "args": {}, "id": "1"}]))
+    return Chat(messages=iter(messages))
 
 
 def question(row: Row) -> dict[str, Any]:
     return {"messages": [*row.turns, ("user", QUERY)]}
 
 
-def middleware(row: Row, seen: Seen, how: str) -> object:
+def middleware(row: Row, decisions: Seen, how: str) -> object:
     agent: Any = create_agent(
-        chat(row), [hours], middleware=[GroundingMiddleware(JUDGE, **seen.options(row))]
+        chat(row), [hours], middleware=[GroundingMiddleware(JUDGE, **decisions.options(row))]
     )
     state = run_agent(agent, question(row), how)
-    assert state["verdict"] == seen.outcomes[0].summary
+    assert state["verdict"] == decisions.outcomes[0].summary
     return state["messages"][-1].content
 
 
-def chain(row: Row, seen: Seen, how: str) -> object:
+def chain(row: Row, decisions: Seen, how: str) -> object:
     drafts = iter(row.drafts)
 
-    def answer(asked: object) -> str:
-        ASKED.append(str(asked))
+    def answer(prompt: object) -> str:
+        PROMPTS.append(str(prompt))
         return next(drafts)
 
-    runnable = add_guard(RunnableLambda(answer), JUDGE, **seen.options(row))
-    given = {"query": QUERY, "context": [SOURCE] * row.uses_tool}
-    return run_agent(runnable, given, how)
+    runnable = add_guard(RunnableLambda(answer), JUDGE, **decisions.options(row))
+    row_input = {"query": QUERY, "context": [SOURCE] * row.uses_tool}
+    return run_agent(runnable, row_input, how)
 
 
-def graph(row: Row, seen: Seen, how: str) -> object:
-    agent = add_guard(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))  # pyright: ignore[reportUnknownArgumentType]
+def graph(row: Row, decisions: Seen, how: str) -> object:
+    agent = add_guard(create_agent(chat(row), [hours]), JUDGE, **decisions.options(row))  # pyright: ignore[reportUnknownArgumentType]
     state = run_agent(agent, question(row), how)
-    said: list[BaseMessage] = state["messages"]
-    assert len([each for each in said if each.type == "human"]) == 1 + len(row.turns) // 2
-    return said[-1].content
+    messages: list[BaseMessage] = state["messages"]
+    assert len([message for message in messages if message.type == "human"]) == 1 + len(row.turns) // 2
+    return messages[-1].content
 
 
-def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
+def pydantic_agent(row: Row, decisions: Seen, how: str) -> object:
     replies: Any = iter([*[None] * row.uses_tool, *row.drafts])
 
-    def answer(*asked: object) -> Any:
-        ASKED.append(str(asked))
+    def answer(*prompt: object) -> Any:
+        PROMPTS.append(str(prompt))
         reply = next(replies)
         part: Any = (
             pydantic_messages.TextPart(reply) if reply else pydantic_messages.ToolCallPart("hours", {})
@@ -150,14 +153,13 @@ def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
     def _() -> str:
         return SOURCE
 
-    agent.output_validator(grounding_validator(JUDGE, **seen.options(row)))
-    said = {"user": pydantic_messages.UserPromptPart, "assistant": pydantic_messages.TextPart}
-    history: list[Any] = [
-        (pydantic_messages.ModelRequest if role == "user" else pydantic_messages.ModelResponse)(
-            parts=[said[role](text)]  # pyright: ignore[reportArgumentType]
-        )
-        for role, text in row.turns
-    ]
+    agent.output_validator(grounding_validator(JUDGE, **decisions.options(row)))
+    history: list[Any] = []
+    for role, text in row.turns:
+        if role == "user":
+            history.append(pydantic_messages.ModelRequest(parts=[pydantic_messages.UserPromptPart(text)]))
+        else:
+            history.append(pydantic_messages.ModelResponse(parts=[pydantic_messages.TextPart(text)]))
     if how == "async":
         result = asyncio.run(agent.run(QUERY, message_history=history))
     else:
@@ -173,15 +175,15 @@ class Scripted(AgentsModel):
     def __init__(self, replies: Sequence[str | None]) -> None:
         self.replies = iter(replies)
 
-    async def get_response(self, *given: Any, **asked: Any) -> Any:
-        ASKED.append(f"{given} {asked}")
+    async def get_response(self, *arguments: Any, **keywords: Any) -> Any:
+        PROMPTS.append(f"{arguments} {keywords}")
         reply = next(self.replies)
         call = ResponseFunctionToolCall(type="function_call", name="hours", call_id="1", arguments="{}")
         text = ResponseOutputText(type="output_text", text=reply or "", annotations=[])
-        said = ResponseOutputMessage(
+        answer_item = ResponseOutputMessage(
             id="m", type="message", role="assistant", status="completed", content=[text]
         )
-        output: Any = [call if reply is None else said]
+        output: Any = [call if reply is None else answer_item]
         return agents.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:
@@ -199,14 +201,15 @@ def openai_agent(row: Row, hooks: GroundingHooks | None = None) -> agents.Agent[
     return agents.Agent(name="clerk", model=model, tools=[openai_hours], output_guardrails=guardrails)
 
 
-def openai(row: Row, seen: Seen, how: str, agent: agents.Agent[Any] | None = None) -> object:
-    asked: Any = [*({"role": role, "content": text} for role, text in row.turns)]
-    asked.append({"role": "user", "content": QUERY})
-    given: Any = agent or openai_agent(row), asked, JUDGE
-    options = seen.options(row)
-    run = (
-        guarded_run_sync(*given, **options) if how == "sync" else asyncio.run(guarded_run(*given, **options))
-    )
+def openai(row: Row, decisions: Seen, how: str, agent: agents.Agent[Any] | None = None) -> object:
+    turns: Any = [{"role": role, "content": text} for role, text in row.turns]
+    turns.append({"role": "user", "content": QUERY})
+    guarded_agent = agent or openai_agent(row)
+    options = decisions.options(row)
+    if how == "sync":
+        run = guarded_run_sync(guarded_agent, turns, JUDGE, **options)
+    else:
+        run = asyncio.run(guarded_run(guarded_agent, turns, JUDGE, **options))
     check_shown(row, run.input_list)
     return run.final_output
 
@@ -223,27 +226,33 @@ def test_same_decision_everywhere_by_what_the_tools_returned(guard: Guarded, how
             assert (SOURCE in str(request.messages)) is uses_tool
             return judge(request)
 
-        seen = Seen()
-        seen.check(row, guard(replace(row, options={"model": judging, **row.options}), seen, how))
-        drafts = len(row.drafts)
-        assert [NOTE[:40] in asked for asked in ASKED[-drafts:]] == [False, *[True] * (drafts - 1)]
+        decisions = Seen()
+        decisions.check(row, guard(replace(row, options={"model": judging, **row.options}), decisions, how))
+        n_drafts = len(row.drafts)
+        have_note = [NOTE[:40] in prompt for prompt in PROMPTS[-n_drafts:]]
+        assert have_note == [False] + [True] * (n_drafts - 1)
 
 
 def test_chain_is_asked_again_with_its_draft_and_the_note() -> None:
-    row, user = ROWS["bad then good"], [("user", QUERY)]
+    row = ROWS["bad then good"]
+    turns = [("user", QUERY)]
 
-    def written(given: Any) -> Any:
-        asked.append(given if isinstance(given, list) else given["messages"])
-        said = next(drafts)
-        return said if isinstance(given, list) else {"messages": [AIMessage(said)]}
+    def write_draft(chain_input: Any) -> Any:
+        draft = next(drafts)
+        if isinstance(chain_input, list):
+            prompts.append(chain_input)
+            return draft
+        prompts.append(chain_input["messages"])
+        return {"messages": [AIMessage(draft)]}
 
-    for given in (user, {"messages": user}):
-        asked, drafts = list[Any](), iter(row.drafts)
+    for chain_input in (turns, {"messages": turns}):
+        prompts: list[Any] = []
+        drafts = iter(row.drafts)
         options: Any = {**Seen().options(row), "optional": ["context"]}
-        add_guard(RunnableLambda(written), JUDGE, **options).invoke(given)
-        again = asked[1]
-        assert [each.content for each in again[:2]] == [QUERY, "bad one"]
-        assert [each.content.startswith(NOTE) for each in again] == [False, False, True]
+        add_guard(RunnableLambda(write_draft), JUDGE, **options).invoke(chain_input)
+        user_message, draft_message, note = prompts[1]
+        assert (user_message.content, draft_message.content) == (QUERY, "bad one")
+        assert note.content.startswith(NOTE)
 
 
 def raises(*_: object, **__: object) -> Any:
@@ -257,13 +266,14 @@ FIELDS = {"block": FALLBACK, "allow": "good one", "raise": LookupError}
 @pytest.mark.parametrize("guard", GUARDS[1:])
 @pytest.mark.parametrize("on_error", FIELDS)
 def test_fields_that_cannot_be_found_follow_on_error(on_error: str, guard: Guarded, how: str) -> None:
-    row, seen = replace(ROWS["good"], options={"fields": raises, "on_error": on_error}), Seen()
+    row = replace(ROWS["good"], options={"fields": raises, "on_error": on_error})
+    decisions = Seen()
     if on_error == "raise":
         with pytest.raises(LookupError):
-            guard(row, seen, how)
+            guard(row, decisions, how)
         return
-    assert guard(row, seen, how) == FIELDS[on_error]
-    assert [outcome.reason for outcome in seen.outcomes] == ["not_judged"]
+    assert guard(row, decisions, how) == FIELDS[on_error]
+    assert [outcome.reason for outcome in decisions.outcomes] == ["not_judged"]
 
 
 @pytest.mark.parametrize("guard", GUARDS[1:])
@@ -284,25 +294,26 @@ class Answer(BaseModel):
     text: str
 
 
-def structured_middleware(row: Row, seen: Seen, how: str, strategy: Any = ToolStrategy) -> Any:
-    said: list[AIMessage] = []
+def structured_middleware(row: Row, decisions: Seen, how: str, strategy: Any = ToolStrategy) -> Any:
+    messages: list[AIMessage] = []
     for number, draft in enumerate(row.drafts):
         data = {"text": draft}
         call = {"name": "Answer", "args": data, "id": str(number)}
         is_call = strategy is ToolStrategy
-        said.append(AIMessage("", tool_calls=[call]) if is_call else AIMessage(json.dumps(data)))
-    model, guard = Chat(messages=iter(said)), GroundingMiddleware(JUDGE, **seen.options(row))
+        messages.append(AIMessage("", tool_calls=[call]) if is_call else AIMessage(json.dumps(data)))
+    model = Chat(messages=iter(messages))
+    guard = GroundingMiddleware(JUDGE, **decisions.options(row))
     agent: Any = create_agent(model, [hours], middleware=[guard], response_format=strategy(Answer))
     state = run_agent(agent, question(row), how)
     check_shown(row, state)
     return state["structured_response"] or state["messages"][-1].content
 
 
-def structured_by_the_provider(row: Row, seen: Seen, how: str) -> Any:
-    return structured_middleware(row, seen, how, ProviderStrategy)
+def structured_by_the_provider(row: Row, decisions: Seen, how: str) -> Any:
+    return structured_middleware(row, decisions, how, ProviderStrategy)
 
 
-def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any = Answer) -> Any:
+def structured_pydantic_agent(row: Row, decisions: Seen, how: str, output_type: Any = Answer) -> Any:
     drafts = iter(row.drafts)
 
     def answer(_: object, info: AgentInfo) -> Any:
@@ -313,32 +324,33 @@ def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any =
         return pydantic_messages.ModelResponse(parts=[part])
 
     agent: Any = PydanticAgent(PydanticModel(answer), output_type=output_type, retries={"output": 2})
-    agent.output_validator(grounding_validator(JUDGE, **seen.options(row)))
+    agent.output_validator(grounding_validator(JUDGE, **decisions.options(row)))
     result = asyncio.run(agent.run(QUERY)) if how == "async" else agent.run_sync(QUERY)
     check_shown(row, result.all_messages())
-    (part,) = [each for each in result.all_messages() if each.kind == "response"][-1].parts
+    responses = [message for message in result.all_messages() if message.kind == "response"]
+    (part,) = responses[-1].parts
     if isinstance(part, pydantic_messages.ToolCallPart):
         is_data = isinstance(result.output, Answer)
         assert part.args == (dict(result.output) if is_data else {"response": result.output})
     return result.output
 
 
-def structured_as_text(row: Row, seen: Seen, how: str) -> Any:
-    return structured_pydantic_agent(row, seen, how, NativeOutput(Answer))
+def structured_as_text(row: Row, decisions: Seen, how: str) -> Any:
+    return structured_pydantic_agent(row, decisions, how, NativeOutput(Answer))
 
 
-def structured_openai_agent(row: Row, seen: Seen, how: str) -> Any:
+def structured_openai_agent(row: Row, decisions: Seen, how: str) -> Any:
     drafts = [json.dumps({"text": draft}) for draft in row.drafts]
     agent = agents.Agent(name="clerk", model=Scripted(drafts), output_type=Answer)
-    return openai(row, seen, how, agent)
+    return openai(row, decisions, how, agent)
 
 
 def judge_of_data(request: Request) -> Reply:
     """A judge that sees structured answers as JSON, and neither a note nor a call of the output tool."""
     assert NOTE not in str(request.messages)
-    assert not [
-        each for each in request.case.context or () if "good" in each.content or "bad" in each.content
-    ]
+    for document in request.case.context or ():
+        assert "good" not in document.content
+        assert "bad" not in document.content
     reply = REPLIES[json.loads(request.case.response_text)["text"].partition(" ")[0]]
     assert isinstance(reply, Reply)
     return reply
@@ -372,21 +384,23 @@ STRUCTURED: Mapping[str, tuple[Row, object]] = {
 )
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_structured_answers_are_judged_like_others(name: str, guard: Guarded, how: str) -> None:
-    row, sent = STRUCTURED[name]
-    row, seen = replace(row, options={"model": judge_of_data, **row.options}), Seen()
-    assert guard(row, seen, how) == sent
-    assert [outcome.reason for outcome in seen.outcomes] == [row.reason]
+    row, answer = STRUCTURED[name]
+    row = replace(row, options={"model": judge_of_data, **row.options})
+    decisions = Seen()
+    assert guard(row, decisions, how) == answer
+    assert [outcome.reason for outcome in decisions.outcomes] == [row.reason]
 
 
 def test_structured_answer_that_langchain_cannot_read_is_not_judged() -> None:
     """LangChain asks for it again."""
-    row, seen = replace(STRUCTURED["good"][0], options={"model": judge_of_data}), Seen()
+    row = replace(STRUCTURED["good"][0], options={"model": judge_of_data})
+    decisions = Seen()
     calls = [{"name": "Answer", "args": args, "id": str(args)} for args in ({}, {"text": "good one"})]
     model = Chat(messages=iter([AIMessage("", tool_calls=[call]) for call in calls]))
-    guard = GroundingMiddleware(JUDGE, **seen.options(row))
+    guard = GroundingMiddleware(JUDGE, **decisions.options(row))
     agent: Any = create_agent(model, middleware=[guard], response_format=ToolStrategy(Answer))
     assert agent.invoke(question(row))["structured_response"] == Answer(text="good one")
-    assert [len(outcome.drafts) for outcome in seen.outcomes] == [1]
+    assert [len(outcome.drafts) for outcome in decisions.outcomes] == [1]
 
 
 @pytest.mark.parametrize("argument", ["session", "conversation_id"])
@@ -396,16 +410,15 @@ async def test_guarded_run_takes_nothing_that_keeps_drafts(argument: str) -> Non
 
 
 async def test_next_turn_of_a_guarded_run_has_the_sources_of_the_last() -> None:
-    row, seen = ROWS["bad then good"], Seen()
+    row, decisions = ROWS["bad then good"], Seen()
     agent = openai_agent(replace(row, drafts=[*row.drafts, "good three"]))
-    first = await guarded_run(agent, QUERY, JUDGE, **seen.options(row))
-    asked: Any = [*first.input_list, {"role": "user", "content": QUERY}]
-    second = await guarded_run(agent, asked, JUDGE, **seen.options(row))
-    assert [each.get("type", each.get("role")) for each in second.input_list] == [
-        *("user", "function_call", "function_call_output", "assistant"),
-        *("user", "assistant"),
-    ]
-    assert SOURCE in str(seen.outcomes[1].drafts[0].case)
+    first = await guarded_run(agent, QUERY, JUDGE, **decisions.options(row))
+    messages: Any = [*first.input_list, {"role": "user", "content": QUERY}]
+    second = await guarded_run(agent, messages, JUDGE, **decisions.options(row))
+    kinds = [message.get("type", message.get("role")) for message in second.input_list]
+    first_turn = ["user", "function_call", "function_call_output", "assistant"]
+    assert kinds == [*first_turn, "user", "assistant"]
+    assert SOURCE in str(decisions.outcomes[1].drafts[0].case)
 
 
 OUTPUT_GUARDRAIL = {"good": False, "bad twice": True, "judge refuses": True, "nothing to ground": False}
@@ -413,8 +426,8 @@ OUTPUT_GUARDRAIL = {"good": False, "bad twice": True, "judge refuses": True, "no
 
 @pytest.mark.parametrize("name", OUTPUT_GUARDRAIL)
 async def test_output_guardrail_stops_a_run_with_the_verdict(name: str) -> None:
-    row, seen = ROWS[name], Seen()
-    hooks = GroundingHooks(JUDGE, **seen.options(row))
+    row, decisions = ROWS[name], Seen()
+    hooks = GroundingHooks(JUDGE, **decisions.options(row))
     run = agents.Runner.run(openai_agent(row, hooks), QUERY, hooks=hooks)
     if OUTPUT_GUARDRAIL[name]:
         with pytest.raises(agents.OutputGuardrailTripwireTriggered) as raised:
@@ -422,16 +435,16 @@ async def test_output_guardrail_stops_a_run_with_the_verdict(name: str) -> None:
         result = raised.value.guardrail_result
     else:
         (result,) = (await run).output_guardrail_results
-    (outcome,) = seen.outcomes
+    (outcome,) = decisions.outcomes
     assert result.output.output_info == outcome.verdict
     assert [draft.response for draft in outcome.drafts] == [row.drafts[0]]
 
 
 async def test_output_guardrail_without_its_hooks_lets_nothing_out() -> None:
-    row, seen = ROWS["good"], Seen()
+    row, decisions = ROWS["good"], Seen()
     with pytest.raises(agents.OutputGuardrailTripwireTriggered):
-        await agents.Runner.run(openai_agent(row, GroundingHooks(JUDGE, **seen.options(row))), QUERY)
-    assert seen.outcomes[0].reason == "not_judged"
+        await agents.Runner.run(openai_agent(row, GroundingHooks(JUDGE, **decisions.options(row))), QUERY)
+    assert decisions.outcomes[0].reason == "not_judged"
 
 
 @pytest.mark.parametrize(("place", "fault"), PATHS)
@@ -444,14 +457,14 @@ def test_no_key_in_what_a_guard_hands_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("DEBUG", "groundjudge")
-    shown = list[object]()
+    outputs: list[object] = []
     with plant_keys(place, fault, monkeypatch) as model:
         for on_error in ("block", "raise"):
-            seen = Seen()
+            decisions = Seen()
             row = replace(ROWS["good"], options={"model": model, "on_error": on_error})
             try:
-                shown += [guard(row, seen, "sync"), seen.outcomes]
+                outputs += [guard(row, decisions, "sync"), decisions.outcomes]
             except GroundjudgeError as error:
-                shown += format_exception(error)
-    assert shown
-    assert not leaks_in(f"{shown} {caplog.text}")
+                outputs += format_exception(error)
+    assert outputs
+    assert not leaks_in(f"{outputs} {caplog.text}")
