@@ -183,8 +183,16 @@ def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -
 @pytest.mark.parametrize(
     "line",
     [
-        *("", "[]", "1", '{"custom_id": "r"}', '{"response": {}}', '{"custom_id": "r", "result": 1}'),
-        '{"custom_id": "r", "result": {"type": "succeeded", "message": {"content": [], "usage": 1}}}',
+        pytest.param("", id="an empty line"),
+        pytest.param("[]", id="a list"),
+        pytest.param("1", id="a number"),
+        pytest.param('{"custom_id": "r"}', id="an id alone"),
+        pytest.param('{"response": {}}', id="no id"),
+        pytest.param('{"custom_id": "r", "result": 1}', id="a number as Anthropic's result"),
+        pytest.param(
+            '{"custom_id": "r", "result": {"type": "succeeded", "message": {"content": [], "usage": 1}}}',
+            id="a number as Anthropic's usage",
+        ),
     ],
 )
 def test_a_line_that_is_no_result_is_refused(line: str) -> None:
@@ -198,6 +206,15 @@ def test_a_half_written_line_is_never_read(where: int) -> None:
         read_result(of("a")[:where])
 
 
-@pytest.mark.parametrize("around", ["{}", "{}\n", "{}\r\n", " {} ", "\ufeff{}"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        pytest.param("{}", id="nothing"),
+        pytest.param("{}\n", id="a line feed"),
+        pytest.param("{}\r\n", id="the end of a line on Windows"),
+        pytest.param(" {} ", id="spaces"),
+        pytest.param("\ufeff{}", id="a byte order mark"),
+    ],
+)
 def test_a_line_is_read_whatever_surrounds_it(around: str) -> None:
     assert read_result(around.replace("{}", of("a"))) == read_result(of("a"))

@@ -231,7 +231,7 @@ def test_what_a_range_brings_is_not_fetched_twice(batches: Any) -> None:
 
 @soak
 @both
-@pytest.mark.parametrize("late_share", [0.0, 0.5])
+@pytest.mark.parametrize("late_share", [0.0, 0.5], ids=["none is there", "half are there"])
 def test_results_that_are_not_there_yet_are_waited_for(batches: Any, model: str, late_share: float) -> None:
     run = submit_run(batches, model, late_for=3, late_share=late_share)
     assert f"{4 * late_share:.0f} of 4 results are there" in check(run)
@@ -248,7 +248,7 @@ def test_a_file_that_is_announced_and_not_there_is_waited_for(batches: Any) -> N
 
 @soak
 @both
-@pytest.mark.parametrize("late_share", [0.0, 0.5])
+@pytest.mark.parametrize("late_share", [0.0, 0.5], ids=["none is there", "half are there"])
 @pytest.mark.parametrize(
     "finish",
     [
@@ -358,7 +358,9 @@ def test_cancel_sends_nothing_more(batches: Any, model: str) -> None:
 # --- batches that are refused -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_refused", [1, pytest.param(5, marks=soak)])
+@pytest.mark.parametrize(
+    "n_refused", [pytest.param(1, id="once"), pytest.param(5, marks=soak, id="five times")]
+)
 def test_a_batch_that_was_refused_was_not_an_attempt(batches: Any, n_refused: int) -> None:
     run = submit_run(batches, ends=[*["failed"] * n_refused, "completed"])
     for number in range(n_refused):
