@@ -42,6 +42,7 @@ FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, 
 SIGNED = Choices({"-1": 0, "0": 0.5, "1": 1})
 CHINESE = Choices({"有依据": 1, "无依据": 0})
 GRADES = Choices({"A": 1, "A-": 0.8, "B+": 0.6, "B": 0.4})
+STARRED = Choices({"A*": 1, "A": 0.9, "B": 0})
 
 
 def outcome(

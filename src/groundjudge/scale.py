@@ -14,12 +14,13 @@ from groundjudge.verdict import Finite, Frozen, Score
 DIGITS = 12
 """Decimal places of a score that are kept: the noise of floating point lies behind them."""
 
-BRACKETS = ("[]", "()", "{}", "（）", "【】")
-QUOTES = " \t\n\"'`*“”„‘’«»「」『』"
-"""Quotation marks, emphasis and white space around a label."""
+PAIRS = (
+    *('""', "''", "“”", "‘’", "„“", "„”", "«»", "»«", "「」", "『』"),
+    *("**", "__", "``", "[]", "()", "{}", "（）", "【】"),
+)
+"""Quotation marks, emphasis and brackets around a value. One alone is a part of it: `A*` is not `A`."""
 
-FINAL = ".,;:!。，；：！"
-"""Punctuation with which a label may end."""
+FULL_STOPS = (".", "。")
 
 SPACES = re.compile(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
 """White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
@@ -36,8 +37,8 @@ class Scale(Frozen):
         best: the number that scores 1.
         integer: whether only whole numbers are allowed.
         choices: the labels that the judge chooses from, each with its score, 0..1, or None for a label that
-            means "not applicable". White space, `_`, hyphens between letters, case, quotation marks and
-            final punctuation do not distinguish labels. {} if the judge answers with a number.
+            means "not applicable". White space, `_`, hyphens between letters, case, pairs of quotation
+            marks and a full stop do not distinguish labels. {} if the judge answers with a number.
 
     Raises:
         ValidationError: worst and best are the same number or missing; or the choices cannot be told
@@ -150,12 +151,29 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
 
 def fold_label(label: str) -> str:
     """A label as it is compared: `**Not_supported.**` is "not supported"."""
-    # Models set labels off in many ways, often in two at once: "**(yes)**".
-    text = label.strip(QUOTES)
-    while text[:1] + text[-1:] in BRACKETS:
-        text = text[1:-1].strip(QUOTES)
     # Hyphens between letters become blanks; the dashes that remain are signs, as in "−1" and "A–".
-    return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip().translate(DASHES)
+    return SPACES.sub(" ", unwrap(label).casefold()).translate(DASHES)
+
+
+def unwrap(text: str) -> str:
+    """Return a text without a full stop behind it and without pairs of marks and white space around it."""
+    # By index: in a scorecard a place of 200,000 quotation marks must not be copied once for each of them.
+    start, end = 0, len(text)
+    while True:
+        while start < end and text[start].isspace():
+            start += 1
+        words_end = end
+        while start < words_end and (text[words_end - 1].isspace() or text[words_end - 1] in FULL_STOPS):
+            words_end -= 1
+        n_full_stops = sum(sign in FULL_STOPS for sign in text[words_end:end])
+        if n_full_stops > 1:  # an ellipsis is no full stop
+            return text[start:end].rstrip()
+        end = words_end
+        # Models set values off in many ways, often in two at once: "**(yes)**".
+        if end - start < 2 or text[start] + text[end - 1] not in PAIRS:  # noqa: PLR2004  a pair
+            return text[start:end]
+        start += 1
+        end -= 1
 
 
 def _describe_choice(choice: str, score: float | None) -> str:
@@ -178,8 +196,9 @@ def _fault_of_choices(scale: Scale) -> str:
     if scale.model_fields_set != {"choices"}:
         return "choices need no worst, best or integer: each has its own score"
     folded_labels = [fold_label(choice) for choice in scale.choices]
-    # No reply could name a label without words, or tell two labels apart that are folded to one.
-    if "" in folded_labels or len(set(folded_labels)) < len(folded_labels):
+    # No reply could name a label of full stops, or tell two labels apart that are folded to one.
+    has_no_words = any(not label.strip(".") for label in folded_labels)
+    if has_no_words or len(set(folded_labels)) < len(folded_labels):
         return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
     distinct_scores = set(scale.choices.values()) - {None}
     if len(distinct_scores) < 2:  # noqa: PLR2004  a judge must be able to choose

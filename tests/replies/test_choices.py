@@ -91,7 +91,7 @@ def test_every_format_expresses_labels(kind: str, scale: Scale) -> None:
 BAD_SCALES: list[Any] = [
     pytest.param({"yes": 1, "no": 1}, "two of them", id="one score for both"),
     pytest.param(
-        {"yes": 1, "Yes!": 0}, "differ in their words", id="labels that differ in capitals and signs"
+        {"yes": 1, "Yes.": 0}, "differ in their words", id="labels that differ in capitals and signs"
     ),
     pytest.param({"...": 1, "no": 0}, "differ in their words", id="a label without words"),
     pytest.param({True: 1, False: 0}, 'quote the labels, as in "yes": 1', id="a boolean"),

@@ -14,6 +14,7 @@ from read_replies import (
     READERS,
     SCALES,
     SIGNED,
+    STARRED,
     YES,
     block,
     card,
@@ -29,12 +30,16 @@ IN_A_PLACE: dict[object, str] = {
     4: (
         ' 4\n|4.0|+4|４|**4**|`4`|[4]|(4)|"4"|「4」|4.|4。|"4."|Score: 4|GRADE: 4|Score: 4/5|4 / 5|4 Out Of 5'
         "|(4/5)|4 (Incomplete)|4, incomplete|4 (4)|4, 4|4/5 (incomplete)|\u200b4\u200b|**Score: 4**"
+        "|4 - incomplete|4: incomplete|4 – Incomplete.|4-incomplete|4/5 — “incomplete”|4：incomplete"
+        "|```4```|`4`.|(`4`)|Score: `4`|4 (`incomplete`)"
     ),
     "ambiguous": (
         "4 - mostly correct|4 (mostly)|4: fine|4, fine|4 (grounded)|4 (a strict grader gives 2)"
         "|4 (could be five)|4，更正：三|4 or 5|4-5|4 → 5|3/10|4/4|4 out of 10|4 (out of 5)|4 of 5|80%|4th|4e0"
         "|4.1.2|4,500|1,000|2 + 2 = 4|4\n5|4, 5|4 (5)|~4|4?|4..|4 stars|about 4|four (4)|S3: 4|final score: 4"
         "|4/5/5|--4|4 4|٤|４、５|4²|4½|4 (x) (x) (x)|[4|4]|4 [incomplete]"
+        "|4 - 4|4: 4|4 - grounded|4: 4 - incomplete|4 - incomplete - incomplete|4 - not incomplete|4 -"
+        "|4*|*4|**4*|4'|'4|`4|4`|4...|4!"
     ),
     "not_a_number": "| |five|½|NaN|true|四|-|good.",
     "out_of_scale": "0|6|-3|−3|+9|007",
@@ -75,7 +80,15 @@ ON_SCALES: list[Any] = [
     pytest.param(Scale(worst=-1, best=1), 0, "-0", id="minus zero"),
     pytest.param(FIVE, 4, "4" + " " * 200, id="blanks to any length"),
     pytest.param(FIVE, "ambiguous", f"{'(' * 60}4{')' * 60}|Score:{' ' * 200}4", id="too long for a place"),
-    pytest.param(YES, "yes", "yes|**Yes**.|Score: yes", id="yes"),
+    pytest.param(
+        YES, "yes", "yes|**Yes**.|Score: yes|`yes`|```yes```|“(Yes)”.|*yes*|_Yes_.|'yes'|「yes」。", id="yes"
+    ),
+    pytest.param(
+        YES,
+        "unknown_label",
+        "Yes...|Yes!!!|Yes!|Yes..|Yes…|yes,|yes:|yes;|*yes|yes*|**yes*|*yes**|_yes|yes_|yes'|\"yes|`yes|yes`|“yes",
+        id="a mark on one side, and more than a full stop",
+    ),
     pytest.param(
         YES,
         "unknown_label",
@@ -100,6 +113,10 @@ ON_SCALES: list[Any] = [
     pytest.param(GRADES, "A-", "A-|A–", id="a grade with a sign"),
     pytest.param(GRADES, "A", "A|a", id="a grade without a sign"),
     pytest.param(GRADES, "unknown_label", "A+|-A|B +", id="other signs at a grade"),
+    pytest.param(GRADES, "unknown_label", "A*|*A|A'|'A|`A|A!|A_", id="a mark on one side of a grade"),
+    pytest.param(SIGNED, "unknown_label", "*1|1*|1'|_1|`1", id="a mark on one side of a number"),
+    pytest.param(STARRED, "A*", "A*|*A**|**A***|(A*)|`A*`|a*.|“A*”", id="a grade with an asterisk"),
+    pytest.param(STARRED, "A", "A|*A*|**A**|`A`|_A_", id="a grade beside one with an asterisk"),
     pytest.param(CHINESE, "有依据", "有依据。|「有依据」", id="Chinese labels"),
     pytest.param(CHINESE, "unknown_label", "no 依据", id="another word before a Chinese label"),
 ]
@@ -116,9 +133,13 @@ LABELS = {
     8: (
         "Score:|**Score:**|**Score**:|- Score:|### Score:|score :|1. Score:|`Score:`|Score：|\u200fScore:"
         "|Score:\n\n|Score (0-10):|Score [0 to 10]:|Score (/10):|Score (out of 10):"
+        "|### Score\n|# **Score**\n\n|## Score (0-10)\n|- ## score\n|# Score\nScore:"
     ),
     "out_of_scale": "Score (0-1):|Score (0-100):|Score [max 10]:",
-    "missing_score": "Score (final):|> Score:|The Score:|Score|Score 1:|Score =|总分：|Overall\nSco re:",
+    "missing_score": (
+        "Score (final):|> Score:|The Score:|Score|Score 1:|Score =|总分：|Overall\nSco re:|# Score|Score\n"
+        "|# The Score\n|# Scores\n"
+    ),
 }
 
 
@@ -215,7 +236,64 @@ REPLIES: list[tuple[Any, ...]] = [
         "<S0>first <S2>2</S2> came to",
         "I would give it a 4.",
     ),
+    (
+        "a number that is cut off behind its point",
+        "tags",
+        "ambiguous",
+        "...<S2>4.",
+        "...<S2>4. ",
+        "...<S2>Score: 4。",
+    ),
+    (
+        "emphasis that begins in one element and ends in another",
+        "tags",
+        "ambiguous",
+        "<S1>It is *good</S1><S2>4*</S2>",
+        "<S1>r</S1>`<S2>4</S2>`",
+    ),
     # Reasoning.
+    *(
+        (
+            f"{opening} that does not close ahead of the verdict",
+            kind,
+            "no_verdict",
+            f"Hm. {opening} so\n{text}",
+        )
+        for opening in ("<think>", "<Reasoning>", "<!--", "<|channel|>analysis<|message|>")
+        for kind, text in (
+            ("tags", "<S1>r</S1><S2>4</S2>"),
+            ("tags", "<S0>t</think></S0><S2>4</S2> -->"),
+            ("json", '{"reasoning": "</think> -->", "score": 0.5}'),
+            ("banded", "Analysis: a\nScore: 72"),
+            ("banded", "Analysis: </think> -->\nScore: 72"),
+            ("scorecard", block("4")),
+            ("line", "so\nRating: 4"),
+        )
+    ),
+    *(
+        (f"{aside} that holds the verdict", kind, "no_verdict", aside.format(text))
+        for aside in (
+            "Hm. <think>\n{}\n</think>",
+            "<!-- {} -->",
+            "<!--\n{}\n-->",
+            "<thought>\n{}\n</thought>",
+        )
+        for kind, text in (("tags", "<S2>4</S2>"), ("json", '{"score": 0.5}'), ("line", "x\nRating: 4"))
+    ),
+    *(
+        (f"{aside} ahead of the verdict", kind, expected, f"{aside}\n{text}")
+        for aside in (
+            "Hm. <think>so</think>",
+            "<!-- so -->",
+            "<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>",
+        )
+        for kind, text, expected in (
+            ("tags", "<S2>4</S2>", 4),
+            ("json", '{"score": 0.5}', 0.5),
+            ("line", "Rating: 4", 4),
+            ("banded", "Analysis: it says <think> and <!--\nScore: 72", 72),
+        )
+    ),
     (
         "reasoning of two blocks, and one whose beginning is missing",
         "tags",
@@ -612,6 +690,28 @@ REPLIES: list[tuple[Any, ...]] = [
         "Score: 60\n\nThat is all.",
     ),
     ("no score behind the label", "banded", "not_a_number", "Score:\n\nLevel: mild"),
+    (
+        "headings without colons",
+        "banded",
+        72,
+        "### Analysis\na\n\n### Level\nmild\n\n### Score\n72",
+        "### Analysis\nAnalysis: a\n## Score\nScore: 72",
+    ),
+    ("a heading with text below, and another score", "banded", "ambiguous", "## Score\n90\n\nScore: 72"),
+    (
+        "names of parts alone on their lines",
+        "adjacent",
+        [3.3, 5],
+        f"RECALL\n{SUM}: 3.3\n\n## PRECISION\n\nPRECISION_Weighted_Summed_Score: 5",
+        f"## Recall:\n{SUM}: 3.3\n\n**Precision**\nPRECISION_Weighted_Summed_Score: 5\n## Recall",
+    ),
+    (
+        "the name of a part with text",
+        "adjacent",
+        "ambiguous",
+        f"{SUM}: 3.3\n\n## PRECISION\nIt is 4.\nPRECISION_Weighted_Summed_Score: 5",
+        f"{SUM}: 3.3\nPRECISION: 4\nPRECISION_Weighted_Summed_Score: 5",
+    ),
 ]
 
 
@@ -624,6 +724,28 @@ for name, kind, expected, *texts in REPLIES:
 @pytest.mark.parametrize(("kind", "expected", "text"), REPLY_ROWS)
 def test_reply_is_read_as(kind: str, expected: Any, text: str) -> None:
     assert outcome(kind, text) == (pytest.approx(expected) if kind == "adjacent" else expected)
+
+
+TOKENS = (
+    "<|im_end|>",
+    "</s>",
+    "<|eot_id|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<｜end▁of▁sentence｜>",
+)
+
+
+@pytest.mark.parametrize("token", [*TOKENS, "\n</s>\n", "<|im_end|>\n<|endoftext|>"])
+def test_token_that_ends_a_turn_is_cut_at_the_very_end(token: str) -> None:
+    for kind, frame in PLACED.items():
+        assert outcome(kind, frame.format(1) + token) == ([1] if kind == "scorecard" else 1), kind
+    assert outcome("tags", f"<S2>4{token}") == 4
+    assert outcome("tags", f"<S2>4.{token}") == "ambiguous"
+    assert outcome("tags", token) == "empty"
+    assert outcome("plain", f"{token}1") == "ambiguous"
+    assert outcome("banded", f"Score: 1{token}\nLevel: x") == "ambiguous"
 
 
 CONSISTENT = Choices({"Consistent": 1, "Inconsistent": 0})
@@ -659,6 +781,15 @@ LINES: list[Any] = [
     ),
     pytest.param(FINAL, CONSISTENT, "unknown_label", "Final verdict:", id="no verdict behind the label"),
     pytest.param(
+        FINAL, CONSISTENT, "unknown_label", "Final verdict: Consistent*\n\n* mostly", id="a footnote"
+    ),
+    pytest.param(FINAL, STARRED, "A*", "**Final verdict:** A*", id="an emphasised label and an asterisk"),
+    pytest.param(FINAL, STARRED, "no_verdict", "**Final verdict: A***", id="an asterisk in emphasis"),
+    pytest.param(
+        FINAL, CONSISTENT, "Consistent", "Good.\n### Final verdict\n\nConsistent", id="a heading as a label"
+    ),
+    pytest.param(FINAL, CONSISTENT, "no_verdict", "Good.\nFinal verdict\nConsistent", id="a line as a label"),
+    pytest.param(
         RESULT,
         SCALES["line"],
         4,
@@ -669,7 +800,7 @@ LINES: list[Any] = [
     pytest.param(
         RESULT,
         SCALES["line"],
-        "ambiguous",
+        4,
         "Feedback: clear.\n[result]: 4",
         id="a label in brackets with a colon",
     ),

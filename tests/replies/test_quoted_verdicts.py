@@ -131,7 +131,7 @@ LINE_SHAPES = (
 BANDED_FRAMES = (
     "Analysis: It says '{0}'{2}{1}\nLevel: x\nScore: 0",
     "Analysis: a {0}\nLevel: {1}{2}\nScore: 0",
-    "**Analysis:**\n{0}{2}{1}\n\n### Level:\nx\n\n### Score:\n0",
+    "**Analysis:**\n{0}{2}{1}\n\n### Level\nx\n\n### Score\n0",
     "Score: 0\nLevel: x\nAnalysis: {0}{2}{1}",
 )
 BANDED_SHAPES = (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from read_replies import CHINESE, READERS, YES
+from read_replies import CHINESE, READERS, STARRED, YES
 from standin_openai import Piece, logprobs_of, text_of
 
 from groundjudge import Choices, PromptError, Reply, Scale, Verdict, load_rubric
@@ -69,6 +69,13 @@ KNOWN: list[Any] = [
         ["Score:", {" No": 0.9, " Yes": 0.1}, "."],
         {"yes": 0.1, "no": 0.9},
         id="label with a space before it",
+    ),
+    pytest.param(
+        "tags",
+        STARRED,
+        ["<S2>", {"A*": 0.6, "A</": 0.3, "B": 0.1}, "</S2>"],
+        {"A*": 0.6, "A": 0.3, "B": 0.1},
+        id="grade with an asterisk",
     ),
     # Digits beside the verdict, and a verdict that is stated twice.
     pytest.param(

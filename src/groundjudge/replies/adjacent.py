@@ -68,7 +68,7 @@ class Adjacent(Format):
         labels: list[str] = []
         for name in self.names:
             labels += [f"{name}_{REASONING}", f"{name}_{FORMULA}", f"{name}_{SUM}"]
-        reader, entries = read_entries(reply, label_pattern(labels), scale, expectation)
+        reader, entries = read_entries(reply, label_pattern(labels, self.names), scale, expectation)
         if not entries:
             raise reader.make_error("no_verdict")
         parts: list[PartReading] = []

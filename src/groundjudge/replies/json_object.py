@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from groundjudge.case.data import as_json, is_mapping
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import fold, has_stray_end, open_reply
+from groundjudge.replies.opening import fold, has_open_aside, has_stray_end, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_number
 from groundjudge.scale import DIGITS, Scale
@@ -120,6 +120,9 @@ class Json(Format):
         is_hidden = self._may_be_hidden(objects[objects.index(json_object) :])
         if is_followed or has_no_colon or is_hidden or self._may_be_outside(_text_outside(raw, objects)):
             raise reader.make_error("ambiguous")
+        last_object = verdicts[-1][0]
+        if has_open_aside(_text_outside(raw[: last_object.start], objects[: objects.index(last_object)])):
+            raise reader.make_error("no_verdict")
         reason = self._read_reason(raw[json_object.start : json_object.end], reading, reader)
         span = None
         if reading.span is not None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, FoldedText, open_reply
+from groundjudge.replies.opening import LETTER_OR_DIGIT, NOTHING, FoldedText, has_open_aside, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_number, write_value
 from groundjudge.scale import Scale
@@ -20,8 +20,11 @@ GOES_ON_BELOW = re.compile(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
 LINE_END = re.compile("\n")
-BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
+NOT_BLANK = re.compile(r"\S")
+BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|(?P<heading>\#{1,6})|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
+# What follows a label; nothing follows one that ends in a bracket, and a heading that is only a label.
+COLON = r"(?:(?<=\])[^\S\n]*:?|" + BRACKET + r"[^\S\n]*(?::|(?(heading)(?P<title>$)|(?!))))"
 
 
 class LabelledEntry(NamedTuple):
@@ -46,19 +49,29 @@ class LabelledEntry(NamedTuple):
     below: str
 
 
-def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern for labels, each followed by a colon unless it ends in a bracket.
+def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> re.Pattern[str]:
+    """Return a pattern for labels, each followed by a colon unless it ends in a bracket or is a heading.
 
     In a label a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
+
+    Args:
+        labels: the labels.
+        names: what may stand alone on a line above labels: the names of parts.
     """
+    name = rf"(?P<name>{_spellings(names)})[^\S\n]*:?[^\S\n]*$"
+    return re.compile(
+        rf"{BULLETS}(?:(?P<label>{_spellings(labels)}){COLON}|{name})",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _spellings(labels: Iterable[str]) -> str:
+    """Return a pattern for labels with spaces or `_`; one that matches nothing if there are none."""
     spellings: list[str] = []
     for label in labels:
         words = re.split("[_ ]", label)
         spellings.append("[_ ]".join(map(re.escape, words)))
-    return re.compile(
-        rf"{BULLETS}(?P<label>{'|'.join(spellings)})(?:(?<=\])|{BRACKET}[^\S\n]*:)",
-        re.IGNORECASE | re.MULTILINE,
-    )
+    return "|".join(spellings) if spellings else NOTHING.pattern
 
 
 def comparable_label(label: str) -> str:
@@ -87,10 +100,23 @@ def read_entries(
     end = len(text)
     for line_start in reversed(line_starts):
         match = labels.match(text, line_start)  # which is faster than to search for a label
-        if match is not None:
+        if match is None:
+            continue
+        is_title = match["title"] is not None or match["name"] is not None
+        is_blank = NOT_BLANK.search(text, match.end(), end) is None
+        # A heading right above a label is no text; the name of a part with text below it is nothing else.
+        if match["label"] is not None and not (is_title and is_blank):
             entries.append(_read_entry(reader.reply, match, end))
             end = match.start()
+        elif is_blank:
+            end = match.start()
     entries.reverse()
+    if entries:
+        # Behind a label on its line a tag of reasoning is text.
+        prose = [text[: entries[0].line_start]]
+        prose.extend(entry.below for entry in entries[:-1])
+        if has_open_aside("".join(prose)):
+            raise reader.make_error("no_verdict")
     return reader, entries
 
 
@@ -155,7 +181,7 @@ class Labelled(Format):
 
     Attributes:
         verdict: the label of the verdict, or several of which any may be used. It begins its line, and a
-            colon follows unless it ends in a bracket, as `[RESULT]` does.
+            colon follows unless it ends in a bracket, as `[RESULT]` does, or is a heading: `### Score`.
         brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
         reason: the label of the explanation; "" if that is the prose ahead of the verdict. With a label,
             nothing may follow the verdict but other labels.
@@ -237,7 +263,7 @@ def Line(  # noqa: N802  it is written where a format is made
 
     Args:
         name: the label of the line, or several of which any may be used. It begins the line, and a colon
-            follows unless it ends in a bracket, as `[RESULT]` does.
+            follows unless it ends in a bracket, as `[RESULT]` does, or is a heading.
         brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
     """
     return Labelled(name, brackets)

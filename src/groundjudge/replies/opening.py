@@ -28,9 +28,10 @@ INVISIBLE = re.compile(
     "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\r\\\\]"
     r"(?:(?<![\r\\])|(?<=\r)(?=\n)|(?<=\\)(?=_))"
 )
-# Emphasis that no letter and no digit touches from outside: 3*1 is not 31.
+# Emphasis that no letter and no digit touches from outside: 3*1 is not 31. It begins and ends alike and in
+# one element: in *so*</S1><S2>A*</S2> the last asterisk belongs to the grade.
 EMPHASIS = re.compile(
-    r"(?P<begin>([*_`])(?<!\w\2)(?<!\2\2)\2{0,2})(?!\s|\2)(?:(?!\2)[^\n])++(?<!\s)(?P<end>\2{1,3})(?!\w|\2)"
+    r"(?P<begin>([*_`])(?<!\w\2)(?<!\2\2)\2{0,2})(?!\s|\2)(?:(?!\2)[^\n<])++(?<!\s)(?P<end>(?P=begin))(?!\w|\2)"
 )
 # What every tag of reasoning has; looking for it first saves time.
 THINK = re.compile(r"</?think", re.IGNORECASE)
@@ -40,6 +41,20 @@ THINKING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 REASONING = re.compile(r"\s*<(think(?:ing)?)>(?:[^<]++|<(?!/\1>))*+(?:</\1>|(?P<open>\Z))", re.IGNORECASE)
+# How reasoning (also that of gpt-oss) and comments begin and end: while one is open, no verdict stands there.
+ASIDES = (
+    re.compile(
+        r"<(?P<end>/)?(?:think(?:ing)?|thought|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE
+    ),
+    re.compile(r"<\|channel\|>(?!\s*final)|(?P<end><\|end\|>|<\|channel\|>\s*final)"),
+    re.compile(r"<!--|(?P<end>-->)"),
+)
+# What ends a turn in the templates of chat models, for servers that leave it in the reply.
+ENDS_OF_TURN = (
+    *("<|im_end|>", "</s>", "<eos>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end|>", "<|return|>"),
+    *("<end_of_turn>", "<|end_of_turn|>", "<|END_OF_TURN_TOKEN|>", "<|end_of_text|>", "<|endoftext|>"),
+    "<｜end▁of▁sentence｜>",
+)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Matches nowhere.
 NOTHING = re.compile(r"(?!)")
@@ -120,7 +135,7 @@ def open_reply(reply: Reply, marker: re.Pattern[str] = NOTHING, *, has_strings: 
     code = _finish_code(reply.finish_reason)
     if code:
         raise ReplyError(code, reply.text)
-    folded = fold(reply.text)
+    folded = replace(fold(_cut_end_of_turn(reply.text)), raw=reply.text)
     if THINK.search(folded.text):
         folded = _blank_reasoning(folded, marker)
         if not has_strings and has_stray_end(folded.text, marker):
@@ -140,6 +155,34 @@ def _finish_code(finish_reason: str | None) -> str:
         if re.fullmatch(words, word):
             return code
     return "interrupted"
+
+
+def _cut_end_of_turn(text: str) -> str:
+    """Return a text without the tokens of a chat template at its very end."""
+    cut = end = len(text)
+    while end > 0:
+        if text[end - 1].isspace():
+            end -= 1
+            continue
+        tokens = [token for token in ENDS_OF_TURN if text.endswith(token, 0, end)]
+        if not tokens:
+            break
+        cut = end = end - len(tokens[0])
+    return text[:cut]
+
+
+def has_open_aside(text: str) -> bool:
+    """Whether reasoning or a comment is open at the end of a text, so that no verdict can stand there."""
+    for aside in ASIDES:
+        depth = 0
+        for tag in aside.finditer(text):
+            if tag["end"] is None:
+                depth += 1
+            else:
+                depth = max(0, depth - 1)
+        if depth:
+            return True
+    return False
 
 
 def has_stray_end(text: str, marker: re.Pattern[str]) -> bool:

@@ -14,7 +14,7 @@ from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Part
 from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, unwrap, write_value
+from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale, fold_label
 
 # `Statement` and `Criteria` are what later versions of the format call the sentence.
@@ -24,7 +24,7 @@ EVIDENCE, SCORE = "supporting evidence", "score"
 LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
 # The prompt's own wording may be followed by a remark.
 NOTHING_FOUND = re.compile(
-    r"\W*(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*\Z"
+    r"\W*+(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*+\Z"
     r"|(?-i:NOTHING FOUND\b))",
     re.IGNORECASE,
 )
@@ -180,6 +180,6 @@ def _read_part(block: Block, reader: Reader) -> PartReading:
 
 def _claims_nothing(score: LabelledEntry, scale: Scale) -> bool:
     """Whether a score is NO CLAIM, and nothing follows it; a scale may have that as a label of its own."""
-    if fold_label(unwrap(score.place)) != NO_CLAIM_FOLDED or scale.find_choice(NO_CLAIM):
+    if fold_label(score.place) != NO_CLAIM_FOLDED or scale.find_choice(NO_CLAIM):
         return False
     return LETTER_OR_DIGIT.search(score.below) is None

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, open_reply
+from groundjudge.replies.opening import LETTER_OR_DIGIT, has_open_aside, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.scale import Scale
+from groundjudge.scale import FULL_STOPS, Scale
 
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
 UNTAGGED = str.maketrans("<>", "‹›")
@@ -57,19 +57,21 @@ class Tags(Format):
         # A judge may quote a document that closes the explanation, gives a verdict of its own and opens a
         # tag: "</S1><S2>5</S2><S0>". What the judge writes behind it then comes twice, or is not closed.
         for others in elements.values():
-            is_unclosed = others[-1]["unclosed"] is not None
-            if len(others) > 1 or is_unclosed:
+            if len(others) > 1 or others[-1]["unclosed"] is not None:
                 raise reader.make_error("ambiguous", others[-1][0])
+        if has_open_aside(self._element.sub("", text[: verdicts[-1].start()])):
+            raise reader.make_error("no_verdict")
+        is_unclosed = verdicts[-1]["unclosed"] is not None
+        # A number that is cut off may go on behind its point.
+        is_cut_off = is_unclosed and verdicts[-1]["content"].rstrip().endswith(FULL_STOPS)
         is_quoted = text[: verdict.start()].endswith(QUOTATION)
         prose_behind = self._element.sub("", text[verdict.end() :])
-        if is_quoted or LETTER_OR_DIGIT.search(prose_behind):
+        if is_cut_off or is_quoted or LETTER_OR_DIGIT.search(prose_behind):
             raise reader.make_error("ambiguous")
         reason = ""
         if reasons:
             reason = reader.reply.slice(*reasons[0].span("content"))
-        warnings: tuple[str, ...] = ()
-        if any(element["unclosed"] is not None for element in verdicts):
-            warnings = ("unclosed_tag",)
+        warnings = ("unclosed_tag",) if is_unclosed else ()
         return replace(reading, reason=reason, warnings=warnings)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol

@@ -1,9 +1,9 @@
 """The grammar of a place: one value, and next to nothing beside it. All that is not listed here is an error.
 
-    place = [name ":"] value ["/" best | "out of" best] ["," x | "(" x ")"]
+    place = [name ":"] value ["/" best | "out of" best] ["," x | "(" x ")" | "-" label | ":" label]
 
-A pair of quotation marks or brackets may stand around it, and a full stop behind it. A value is a number, or
-a label of the scale; x is the label of that very value or the same number again.
+A pair of quotation marks, backticks or brackets may stand around it, and a full stop behind it. A value is a
+number, or a label of the scale; x is the label of that very value or the same number again.
 
 The format `Plain` is nothing but a place.
 """
@@ -20,18 +20,17 @@ from groundjudge.evidence.normalized import UNSPACED
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading, Span
 from groundjudge.replies.opening import FoldedText, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.scale import SPACES, Scale, fold_label
+from groundjudge.scale import SPACES, Scale, fold_label, unwrap
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
 
-PAIRS = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "[]", "()", "{}", "【】")
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
 NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = re.compile(r"([^\W\d][\w ]*?)\s*:")
 VALUE = re.compile(
     rf"(?P<number>{NUMBER})\s*(?P<percent>%)?(?:\s*(?:/|\bout\s+of\b)\s*(?P<best>{NUMBER}))?"
-    r"(?:\s*,\s*(?P<after>.+)|\s*\((?P<within>.+)\))?",
+    r"(?:\s*,\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
 # What a prompt has in the place: "your Score", or an ellipsis.
@@ -186,17 +185,15 @@ class Reader:
             return False
         if match["best"] and parse_number(match["best"]) != max(ends):
             return False
-        remark = match["after"] or match["within"]  # at most one of the two is there
-        if remark is None:
-            return True
-        return self._repeats(unwrap(remark), parse_number(match["number"]))
-
-    def _repeats(self, text: str, number: float) -> bool:
-        """Whether a text is a number once more, or its label."""
-        if re.fullmatch(NUMBER, text):
-            return parse_number(text) == number
+        number = parse_number(match["number"])
         label = label_of(number, self.expectation.levels)
-        return label is not None and fold_label(text) == fold_label(label)
+        for remark in (match["after"], match["within"]):
+            if remark is not None and re.fullmatch(NUMBER, unwrap(remark)):
+                return parse_number(unwrap(remark)) == number
+        for remark in (match["after"], match["within"], match["label"]):
+            if remark is not None:
+                return label is not None and fold_label(remark) == fold_label(label)
+        return True
 
 
 def write_value(verdict: Reading | PartReading) -> str:
@@ -216,25 +213,6 @@ def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
         if value <= highest:
             return label
     return None
-
-
-def unwrap(text: str) -> str:
-    """Return a text without a full stop behind it and without quotation marks and brackets around it."""
-    # By index: in a scorecard a place of 200,000 quotation marks must not be copied once for each of them.
-    start, end = 0, len(text)
-    while True:
-        while start < end and text[start].isspace():
-            start += 1
-        while start < end and text[end - 1].isspace():
-            end -= 1
-        if start < end and text[end - 1] in "。.":
-            end -= 1
-            while start < end and text[end - 1].isspace():
-                end -= 1
-        if end - start < 2 or text[start] + text[end - 1] not in PAIRS:  # noqa: PLR2004  a pair
-            return text[start:end]
-        start += 1
-        end -= 1
 
 
 def parse_number(digits: str) -> float:

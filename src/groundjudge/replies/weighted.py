@@ -178,7 +178,7 @@ def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
             ended.append(name)
         if text and _begins(text, folded):
             begun[name] = folded
-    if ended:
+    if ended and not begun:  # "A*" is the beginning of itself, and not the end of "A"
         return ended[0] if len(ended) == 1 else None
     names = [*begun]
     if len(names) > 1:
