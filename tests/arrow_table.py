@@ -28,18 +28,18 @@ def numbers(name: str) -> list[int]:
 
 def cases_in_runs(name: str) -> list[dict[str, Any]]:
     """The cases of these rows."""
-    listed = [case_of(number, row) for number, row in ROWS[name].items()]
-    return [listed[place] for place in numbers(name)]
+    cases = [case_of(number, row) for number, row in ROWS[name].items()]
+    return [cases[place] for place in numbers(name)]
 
 
 def expected_of_runs(name: str) -> list[Fields]:
     """Their verdicts."""
-    listed = expected_verdicts(name)
-    return [listed[place] for place in numbers(name)]
+    verdicts = expected_verdicts(name)
+    return [verdicts[place] for place in numbers(name)]
 
 
-def batch_of(*listed: Mapping[str, Any], **types: Any) -> Any:
+def batch_of(*rows: Mapping[str, Any], **types: Any) -> Any:
     """A record batch of rows; a column of `types` has that type."""
-    names = list(dict.fromkeys(name for row in listed for name in row))
-    arrays = [pa.array([row.get(name) for row in listed], types.get(name)) for name in names]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    arrays = [pa.array([row.get(name) for row in rows], types.get(name)) for name in names]
     return pa.RecordBatch.from_arrays(arrays, names=names)

@@ -32,7 +32,7 @@ def adjacent(recall: tuple[int, float], precision: tuple[int, float], reason: st
     """Recall and precision as (lower score, share of the lower score), with one reason for both."""
     return "\n".join(
         f"{name}_Reasoning: {reason}\n{name}_Formula: {formula(*pair)}\n"
-        f"{name}_Weighted_Summed_Score: {weighted(*pair):g}"
+        f"{name}_Weighted_Summed_Score: {weighted_sum(*pair):g}"
         for name, pair in (("RECALL", recall), ("PRECISION", precision))
     )
 
@@ -41,7 +41,7 @@ def formula(lower: int, share: float) -> str:
     return f"({lower} * {share:g}) + ({lower + 1} * {1 - share:g})"
 
 
-def weighted(lower: int, share: float) -> float:
+def weighted_sum(lower: int, share: float) -> float:
     return lower * share + (lower + 1) * (1 - share)
 
 

@@ -15,7 +15,7 @@ PROMPT = PromptId(name="one", version="1.0.0", sha256="a" * 64)
 
 def verdict(case_id: str, score: float | None, *, judge: str = "one", **more: Any) -> Verdict:
     """A verdict with a score, passed from 0.5 on; without one there is nothing to judge."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "judge": judge,
         "case_id": case_id,
         "status": "not_applicable" if score is None else "ok",
@@ -25,7 +25,7 @@ def verdict(case_id: str, score: float | None, *, judge: str = "one", **more: An
         "prompt": PROMPT,
         "attempts": 1,
     }
-    return Verdict.model_validate(told | more)
+    return Verdict.model_validate(fields | more)
 
 
 def error(case_id: str, code: str, *, judge: str = "one") -> Verdict:
@@ -38,8 +38,8 @@ def joined(scores: Sequence[float], labels: Sequence[Any], groups: Sequence[Any]
     ids = [f"case {place:04}" for place in range(len(scores))]
     verdicts = [verdict(case_id, score) for case_id, score in zip(ids, scores, strict=True)]
     grouped = {} if groups is None else dict(zip(ids, map(str, groups), strict=True))
-    (found,) = join(verdicts, Labels(dict(zip(ids, labels, strict=True)), grouped))
-    return found
+    (judged_rows,) = join(verdicts, Labels(dict(zip(ids, labels, strict=True)), grouped))
+    return judged_rows
 
 
 def labelled(case_id: str, label: str, score: float | None, *, judge: str = "one", **more: Any) -> Verdict:
@@ -49,16 +49,16 @@ def labelled(case_id: str, label: str, score: float | None, *, judge: str = "one
 
 def vote(model: str, score: float | None, **more: Any) -> Vote:
     """A vote that passes from 0.5 on; without a score it is an error."""
-    said = {"status": "error" if score is None else "ok", "score": score, "model": model, "prompt": PROMPT}
+    fields = {"status": "error" if score is None else "ok", "score": score, "model": model, "prompt": PROMPT}
     passed = None if score is None else score >= 0.5
-    return Vote.model_validate({"judge": "one", "passed": passed} | said | more)
+    return Vote.model_validate({"judge": "one", "passed": passed} | fields | more)
 
 
 def panel_verdict(case_id: str, *votes: Vote, **more: Any) -> Verdict:
     """The verdict of a panel with these votes, by their majority."""
-    outcomes = [one.passed for one in votes]
+    outcomes = [vote.passed for vote in votes]
     passed = outcomes.count(True) > outcomes.count(False)
-    scores = [one.score for one in votes if one.score is not None]
-    most = max(outcomes.count(one) for one in (True, False))
-    told: dict[str, Any] = {"passed": passed, "votes": votes, "agreement": most / len(votes)}
-    return verdict(case_id, sum(scores) / len(scores), **(told | more))
+    scores = [vote.score for vote in votes if vote.score is not None]
+    most = max(outcomes.count(passes) for passes in (True, False))
+    fields: dict[str, Any] = {"passed": passed, "votes": votes, "agreement": most / len(votes)}
+    return verdict(case_id, sum(scores) / len(scores), **(fields | more))

@@ -91,8 +91,8 @@ class Command(NamedTuple):
 
 def pages() -> list[Path]:
     """README.md and every page of the site that has a block to run."""
-    found = [README, *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in found if any(block.language in RUN_HERE for block in to_run(page))]
+    candidates = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in candidates if any(block.language in RUN_HERE for block in to_run(page))]
 
 
 def name_of(page: Path) -> str:
@@ -103,9 +103,9 @@ def name_of(page: Path) -> str:
 def blocks(page: Path) -> Iterator[Block]:
     """Every block, in order."""
     text = page.read_text(encoding="utf-8")
-    for found in BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        yield Block(found["language"], found["code"], found.start("code"), line)
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Block(match["language"], match["code"], match.start("code"), line)
 
 
 def reasons(page: Path) -> Mapping[str, str]:
@@ -115,15 +115,15 @@ def reasons(page: Path) -> Mapping[str, str]:
 
 def to_run(page: Path) -> list[Block]:
     """The blocks that are not listed with a reason."""
-    listed = reasons(page)
-    return [each for each in blocks(page) if {each.name, f"* {each.language}"}.isdisjoint(listed)]
+    names_not_run = reasons(page)
+    return [block for block in blocks(page) if {block.name, f"* {block.language}"}.isdisjoint(names_not_run)]
 
 
 def commands(block: Block) -> Iterator[Command]:
     """The commands of a console block: its lines that begin with a `$`."""
-    for found in COMMAND.finditer(block.code):
-        line = found["line"].replace("\\\n", " ")
-        yield Command(line, found["output"], block.start + found.start("output"))
+    for match in COMMAND.finditer(block.code):
+        line = match["line"].replace("\\\n", " ")
+        yield Command(line, match["output"], block.start + match.start("output"))
 
 
 def run(page: Path, chosen: Sequence[Block]) -> Iterator[tuple[Command, str]]:
@@ -144,7 +144,7 @@ def run(page: Path, chosen: Sequence[Block]) -> Iterator[tuple[Command, str]]:
             case "markdown":
                 _keep_prompt(block)
             case "console":
-                yield from ((command, _printed(command)) for command in commands(block))
+                yield from ((command, _output_of(command)) for command in commands(block))
             case _:
                 pass
 
@@ -169,13 +169,13 @@ def _converse(page: Path, block: Block, names: dict[str, Any]) -> None:
 def _keep_prompt(block: Block) -> None:
     from groundjudge import load_rubric  # noqa: PLC0415  only the program needs the library
 
-    named = NAME.search(block.code)
-    path = Path(f"{named[1] if named else 'prompt'}.prompty")
+    name_match = NAME.search(block.code)
+    path = Path(f"{name_match[1] if name_match else 'prompt'}.prompty")
     path.write_text(block.code, encoding="utf-8")
     assert load_rubric(path).name == path.stem
 
 
-def _printed(command: Command) -> str:
+def _output_of(command: Command) -> str:
     """What a command prints on the screen, without blanks at the ends of lines."""
     from typer.testing import CliRunner  # noqa: PLC0415
 
@@ -246,17 +246,17 @@ def apart(
 
 def refresh_all(chosen: list[str]) -> None:
     """Refresh the outputs of the pages that have commands, each in a process of its own."""
-    for page in [Path(each).resolve() for each in chosen] or pages():
+    for page in [Path(name).resolve() for name in chosen] or pages():
         if any(block.language in {"console", "text"} for block in to_run(page)):
             with stand_ins() as (_, _, environment):
-                done = apart(environment, "refresh-here", page)
-            print(name_of(page), done.stderr[-2000:] if done.returncode else "ok")  # noqa: T201
+                process = apart(environment, "refresh-here", page)
+            print(name_of(page), process.stderr[-2000:] if process.returncode else "ok")  # noqa: T201
 
 
 def modules(folder: Path) -> None:
     """Write each page's Python blocks as a module, without checks that frameworks' types or lambdas fail."""
     unknown = ("Argument", "Lambda", "Member", "Variable")
-    off = (*(f"reportUnknown{each}Type" for each in unknown), "reportMissingTypeStubs")
+    off = (*(f"reportUnknown{kind}Type" for kind in unknown), "reportMissingTypeStubs")
     leave_out = f"# mypy: disable-error-code=attr-defined\n# pyright: {'=false, '.join(off)}=false\n"
     folder.mkdir(parents=True, exist_ok=True)
     for page in (page for page in pages() if name_of(page) not in NOT_TYPED):

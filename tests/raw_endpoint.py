@@ -20,7 +20,7 @@ from standin_openai import completion as completion_of
 class RawReply:
     """What is sent after a request, as it is; the connection is closed after it unless it is kept."""
 
-    sent: bytes
+    raw: bytes
     may_score: bool = False
     is_kept: bool = False
 
@@ -103,7 +103,7 @@ class RawEndpoint:
                 await reader.readexactly(int(length[1]) if length else 0)
                 reply: RawReply = next(self._turn)
                 self.n_scorable += reply.may_score
-                writer.write(reply.sent)
+                writer.write(reply.raw)
                 await writer.drain()
                 is_kept = reply.is_kept
         writer.close()

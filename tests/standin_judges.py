@@ -55,8 +55,8 @@ def knows_all(truth: Mapping[str, bool], request: Request) -> bool:
 
 def obeys(truth: Mapping[str, bool], request: Request) -> bool:
     """The same, but it does what it is told, wherever it is told."""
-    said = request.messages[-1]["content"].replace("\u200b", "")
-    return knows_all(truth, request) or any(order in said for order in ORDERS)
+    text = request.messages[-1]["content"].replace("\u200b", "")
+    return knows_all(truth, request) or any(order in text for order in ORDERS)
 
 
 def guesses(seed: int, request: Request) -> bool:

@@ -202,7 +202,7 @@ class StandIn:
     @property
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of the requests so far."""
-        return [seen.body for seen in self.requests]
+        return [request.body for request in self.requests]
 
     def __enter__(self) -> Self:
         up = threading.Event()

@@ -72,10 +72,10 @@ def imports_of(file: Path) -> Iterator[str]:
     """The modules of the package that a file imports, anywhere in it and also for types only."""
     for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (found for alias in node.names for found in _modules(alias.name))
+            yield from (module for alias in node.names for module in _modules(alias.name))
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{file}: a relative import"
-            yield from (found for alias in node.names for found in _modules(f"{node.module}.{alias.name}"))
+            yield from (module for alias in node.names for module in _modules(f"{node.module}.{alias.name}"))
 
 
 def _modules(dotted: str) -> Iterator[str]:
@@ -112,8 +112,8 @@ def test_only_pages_commands_and_the_annotation_queue_import_the_lab() -> None:
     importers = {
         name for name, imported in GRAPH.items() if any(layer_of(other) == "lab" for other in imported)
     }
-    others = {name for name in importers if layer_of(name) not in {"lab", "report", "cli"}}
-    assert others == {"adapters.langsmith_queue"}
+    importers_outside = {name for name in importers if layer_of(name) not in {"lab", "report", "cli"}}
+    assert importers_outside == {"adapters.langsmith_queue"}
 
 
 def test_adapters_do_not_import_one_another() -> None:
@@ -126,8 +126,8 @@ def test_no_format_is_named_outside_its_layer() -> None:
     for module, file in FILES.items():
         if layer_of(module) not in {"replies", ""}:
             tree = tree_of(file.read_text(encoding="utf-8"))
-            named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            assert named.isdisjoint({"Labelled", *map(str.capitalize, FORMATS)}), module
+            names_used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            assert names_used.isdisjoint({"Labelled", *map(str.capitalize, FORMATS)}), module
 
 
 def layers_graph() -> dict[str, set[str]]:

@@ -109,8 +109,8 @@ def test_code_of_every_error_is_in_the_table_of_its_class() -> None:
 
 
 def test_every_code_of_the_tables_is_used() -> None:
-    used = {text for tree in FILES.values() for text in literals(tree)}
-    assert used >= ALL_CODES
+    texts = {text for tree in FILES.values() for text in literals(tree)}
+    assert texts >= ALL_CODES
 
 
 def alternatives(node: ast.AST | None) -> Iterator[str]:

@@ -29,20 +29,20 @@ def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter_and_the_examp
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)  # noqa: S603  sdist first, wheel from the sdist
     (wheel,) = tmp_path.glob("*.whl")
-    held = set(zipfile.ZipFile(wheel).namelist())
+    names_in_wheel = set(zipfile.ZipFile(wheel).namelist())
     expected = {
         f"groundjudge/{file.relative_to(CORE)}" for file in CORE.rglob("*.py") if "adapters" not in file.parts
     }
     for folder, pattern in (("prompts", "*.prompty"), ("adapters", "*.py")):
-        found = {f"groundjudge/{folder}/{file.name}" for file in (ROOT / folder).glob(pattern)}
-        assert found, folder
-        expected |= found
+        files_of_folder = {f"groundjudge/{folder}/{file.name}" for file in (ROOT / folder).glob(pattern)}
+        assert files_of_folder, folder
+        expected |= files_of_folder
     for folder, pattern in (("probe/cases", "*"), ("report", "*.*"), (".", "py.typed")):
         expected |= {f"groundjudge/{file.relative_to(CORE)}" for file in (CORE / folder).glob(pattern)}
-    assert expected <= held
+    assert expected <= names_in_wheel
     assert zipfile.Path(wheel, "groundjudge/cli/cases.jsonl").read_bytes() == CASES.read_bytes()
-    assert not [name for name in held if not name.startswith(("groundjudge/", "groundjudge-"))]
-    (metadata,) = [name for name in held if name.endswith(".dist-info/METADATA")]
+    assert not [name for name in names_in_wheel if not name.startswith(("groundjudge/", "groundjudge-"))]
+    (metadata,) = [name for name in names_in_wheel if name.endswith(".dist-info/METADATA")]
     readme = zipfile.Path(wheel, metadata).read_text(encoding="utf-8")
     assert "(https://github.com/groundjudge/groundjudge/blob/main/docs/quickstart.md)" in readme
     assert "](docs/" not in readme  # PyPI would not find it
@@ -56,8 +56,8 @@ from groundjudge.cli.app import app
 app(["--help"], standalone_mode=False)
 print([name for name in {HEAVY} if name in sys.modules])
 """
-    status, shown, _ = run_program(program)
-    assert (status, shown.splitlines()[0], shown.splitlines()[-1]) == (0, "[]", "['typer']")
+    status, output, _ = run_program(program)
+    assert (status, output.splitlines()[0], output.splitlines()[-1]) == (0, "[]", "['typer']")
 
 
 def test_core_never_imports_a_framework_and_one_file_the_openai_client() -> None:
@@ -106,17 +106,19 @@ def test_what_a_file_imports_is_declared_with_it_or_in_its_extra(file: Path) -> 
     calls = {name: set(_last_texts(file, name)) for name in ("import_module", "requires")}
     extras = [*calls["requires"], *filter(None, [EXTRAS.get(file.relative_to(ROOT).as_posix())])]
     groups = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
-    declared = {re.split(r"[^\w.-]", one)[0].lower() for group in groups for one in group}
+    declared = {re.split(r"[^\w.-]", requirement)[0].lower() for group in groups for requirement in group}
     modules = _imports(file) | {name.split(".")[0] for name in calls["import_module"]}
-    others = modules - sys.stdlib_module_names - {"groundjudge"}
-    assert {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in others} <= declared
+    foreign_modules = modules - sys.stdlib_module_names - {"groundjudge"}
+    assert {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in foreign_modules} <= declared
 
 
 def _last_texts(file: Path, function: str) -> Iterator[str]:
     """The last argument of each call: the module of `import_module`, the extra of `requires`."""
     for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
-            yield from (str(one.value) for one in node.args[-1:] if isinstance(one, ast.Constant))
+            yield from (
+                str(argument.value) for argument in node.args[-1:] if isinstance(argument, ast.Constant)
+            )
 
 
 def test_public_names_are_sorted_and_there() -> None:

@@ -33,8 +33,8 @@ PAGES = [pytest.param(page, id=name_of(page)) for page in pages()]
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_run_or_shown_only_or_listed_with_the_reason(page: Path) -> None:
-    found = [*blocks(page)]
-    assert [block for block in found if block.language not in RUN_HERE | SHOWN_ONLY] == []
+    page_blocks = [*blocks(page)]
+    assert [block for block in page_blocks if block.language not in RUN_HERE | SHOWN_ONLY] == []
     assert [block for block in to_run(page) if block.language == "console" and not [*commands(block)]] == []
 
 
@@ -62,11 +62,11 @@ def test_light_page_runs(
 @pytest.mark.soak
 def test_langsmith_block_of_the_readme_sends_its_feedback() -> None:
     with stand_ins() as (endpoint, langsmith, environment):
-        done = apart(environment, "run", README, IN_LANGSMITH)
-    assert done.returncode == 0, done.stderr
-    sent = [(feedback["key"], feedback["score"]) for feedback in langsmith.feedback]
-    assert sent[0] == ("groundedness", 1.0)
-    assert ("groundedness_mean", 1.0) in sent
+        process = apart(environment, "run", README, IN_LANGSMITH)
+    assert process.returncode == 0, process.stderr
+    feedback_sent = [(feedback["key"], feedback["score"]) for feedback in langsmith.feedback]
+    assert feedback_sent[0] == ("groundedness", 1.0)
+    assert ("groundedness_mean", 1.0) in feedback_sent
     assert len(endpoint.requests) == 1
 
 
@@ -75,8 +75,8 @@ def test_langsmith_block_of_the_readme_sends_its_feedback() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs_in_a_process_of_its_own(page: Path) -> None:
     with stand_ins() as (_, _, environment):
-        done = apart(environment, "run", page)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        process = apart(environment, "run", page)
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
 
 
 def test_links_of_the_readme_lead_to_files() -> None:

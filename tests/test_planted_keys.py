@@ -57,48 +57,52 @@ FORMATTER = logging.Formatter("%(name)s %(message)s")
 
 
 @pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> Any:
+def log_text(caplog: pytest.LogCaptureFixture) -> Any:
     """What is logged, with its tracebacks."""
     caplog.set_level(logging.DEBUG, "groundjudge")
-    return lambda: "\n".join(FORMATTER.format(each) for each in caplog.records if each.name == "groundjudge")
+    return lambda: "\n".join(
+        FORMATTER.format(record) for record in caplog.records if record.name == "groundjudge"
+    )
 
 
-def product(one: Sequence[Any], other: Sequence[Any], *, every: int) -> list[Any]:
+def product(rows: Sequence[Any], columns: Sequence[Any], *, every: int) -> list[Any]:
     """All pairs; those on a diagonal are in the default suite, and MLflow, which is slow, is not."""
     return [
         pytest.param(a, b, marks=[] if (i + j) % every == 0 and a != "mlflow" else [pytest.mark.soak])
-        for i, a in enumerate(one)
-        for j, b in enumerate(other)
+        for i, a in enumerate(rows)
+        for j, b in enumerate(columns)
     ]
 
 
 @pytest.mark.parametrize(("place", "fault"), product([*PLACES], [*FAULTS, *UNREACHABLE], every=10))
 def test_no_key_in_verdicts_errors_logs_and_caches(
-    place: str, fault: str, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, fault: str, log_text: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = list[object]()
+    outputs = list[object]()
     with plant_keys(place, fault, monkeypatch) as model:
-        for asked in (model, CachedModel(model, tmp_path / "cache.db")):
-            judge = load("groundedness", model=asked)
+        for tried_model in (model, CachedModel(model, tmp_path / "cache.db")):
+            judge = load("groundedness", model=tried_model)
             verdict = judge.evaluate(ROW)
-            seen += [verdict.model_dump_json(), verdict, verdict.explanation, judge, judge.model]
+            outputs += [verdict.model_dump_json(), verdict, verdict.explanation, judge, judge.model]
             try:
                 judge.judge(ROW)
             except GroundjudgeError as error:
-                seen += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
-    assert not leaks_in("\n".join(map(str, [*seen, logged(), in_files(tmp_path)])))
+                outputs += [*traceback.format_exception(error), repr(error), error.args, vars(error)]
+    assert not leaks_in("\n".join(map(str, [*outputs, log_text(), in_files(tmp_path)])))
 
 
 # --- adapters -------------------------------------------------------------------------------------
 
+PATHS_BY_NAME = {f"{place}, {fault}": (place, fault) for place, fault in PATHS}
+
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("current_event_loop")
-@pytest.mark.parametrize(("adapter", "path"), product([*ENTRIES], PATHS, every=len(PATHS)))
+@pytest.mark.parametrize(("adapter", "place"), product([*ENTRIES], [*PATHS_BY_NAME], every=len(PATHS)))
 def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtures
     adapter: str,
-    path: tuple[str, str],
-    logged: Any,
+    place: str,
+    log_text: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -108,16 +112,16 @@ def test_no_key_in_what_an_adapter_hands_over(  # noqa: PLR0913, PLR0917  fixtur
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     row = exchange_of({**ROW, "context": [ROW["context"]], "id": "1"})
-    with plant_keys(*path, monkeypatch) as model:
+    with plant_keys(*PATHS_BY_NAME[place], monkeypatch) as model:
         # The entry checks all else that the adapter shows against the verdict that it hands over.
         (verdict,) = ENTRIES[adapter](load("groundedness", model=model), [row])
-    seen = [verdict.model_dump_json(), verdict.explanation]
-    assert not leaks_in("\n".join([*map(str, seen), logged(), in_files(tmp_path), *capfd.readouterr()]))
+    outputs = [verdict.model_dump_json(), verdict.explanation]
+    assert not leaks_in("\n".join([*map(str, outputs), log_text(), in_files(tmp_path), *capfd.readouterr()]))
 
 
 @pytest.mark.parametrize(("place", "fault"), PATHS)
 def test_no_key_in_what_langsmith_is_sent(
-    place: str, fault: str, logged: Any, monkeypatch: pytest.MonkeyPatch
+    place: str, fault: str, log_text: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with plant_keys(place, fault, monkeypatch) as model, LangSmith([({**ROW}, None)]) as server:
         tracer = server.client()
@@ -132,7 +136,7 @@ def test_no_key_in_what_langsmith_is_sent(
     names = {run["name"] for run in server.runs.values()}
     assert {"judge", "groundjudge.call", "groundedness"} <= names
     assert server.feedback
-    assert not leaks_in(f"{server.requests} {logged()}")
+    assert not leaks_in(f"{server.requests} {log_text()}")
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -170,19 +174,19 @@ COMMANDS: Sequence[Sequence[str]] = [
     ],
 )
 def test_no_key_in_what_commands_print_and_write(  # noqa: PLR0913, PLR0917  fixtures
-    place: str, fault: str, command: Invoke, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, fault: str, command: Invoke, log_text: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_rows("c.jsonl", CASES)
     with plant_keys(place, fault, monkeypatch) as model:
-        results = [command(*each, model=as_model(model)) for each in COMMANDS]
-    for each, result in zip(COMMANDS, results, strict=True):
-        assert isinstance(result.exception, SystemExit | None), each
-        assert f"{result.output}".strip(), each
-    made = {path.name for path in tmp_path.iterdir()}
-    assert {"cache.db", "requests.jsonl"} <= made
-    assert fault in ENDING or {"v.jsonl", "report.html"} <= made
-    seen = [result.output for result in results]
-    assert not leaks_in("\n".join([*seen, logged(), in_files(tmp_path)]))
+        results = [command(*arguments, model=as_model(model)) for arguments in COMMANDS]
+    for arguments, result in zip(COMMANDS, results, strict=True):
+        assert isinstance(result.exception, SystemExit | None), arguments
+        assert f"{result.output}".strip(), arguments
+    files = {path.name for path in tmp_path.iterdir()}
+    assert {"cache.db", "requests.jsonl"} <= files
+    assert fault in ENDING or {"v.jsonl", "report.html"} <= files
+    outputs = [result.output for result in results]
+    assert not leaks_in("\n".join([*outputs, log_text(), in_files(tmp_path)]))
 
 
 DOWNLOAD: Mapping[str, Call] = {OPENAI: "content", ANTHROPIC: "results"}
@@ -202,7 +206,7 @@ def echoing(body: Mapping[str, Any]) -> LineAnswer:
 
 @pytest.mark.parametrize("model", PROVIDERS)
 def test_no_key_in_what_batch_commands_print_and_write(
-    model: str, batches: Any, logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, batches: Any, log_text: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: BatchCommands = batches(4, model=model, script=echoing)
     for name, value in {PROVIDERS[model]: KEY, "OPENAI_BASE_URL": with_password(run.server.url)}.items():
@@ -220,8 +224,8 @@ def test_no_key_in_what_batch_commands_print_and_write(
     for batch in run.server.batches.values():
         error = {"code": "bad", "message": echo(PLANTED), "line": 1, "param": None}
         batch.status, batch.errors = "failed", [error]
-    results += [run.invoke("batch", each, run.out) for each in ("status", "cancel")]
-    shown = "\n".join(each.output for each in results)
-    assert "no_verdict 1" in shown
-    assert "auth 1" in shown
-    assert not leaks_in(f"{shown} {logged()} {in_files(tmp_path)}")
+    results += [run.invoke("batch", "status", run.out), run.invoke("batch", "cancel", run.out)]
+    output = "\n".join(result.output for result in results)
+    assert "no_verdict 1" in output
+    assert "auth 1" in output
+    assert not leaks_in(f"{output} {log_text()} {in_files(tmp_path)}")

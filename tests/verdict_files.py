@@ -14,7 +14,7 @@ from groundjudge.verdict import Vote
 
 
 def write_verdicts(path: str, verdicts: Iterable[Verdict]) -> None:
-    Path(path).write_text("".join(f"{one.model_dump_json()}\n" for one in verdicts))
+    Path(path).write_text("".join(f"{verdict.model_dump_json()}\n" for verdict in verdicts))
 
 
 def write_rows(path: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -102,7 +102,7 @@ def prompts_of(judge: Judge, n: int) -> list[Prompt]:
     return [([dict(message) for message in request.messages], request.parameters) for request in requests]
 
 
-async def timed(work: Callable[[], Awaitable[None]]) -> Times:
+async def measure_times(work: Callable[[], Awaitable[None]]) -> Times:
     """Run the work and time it."""
     cpu, wall = time.process_time(), time.perf_counter()
     await work()
@@ -119,8 +119,8 @@ async def rounds_of(
     async with openai.AsyncOpenAI(base_url=base_url, api_key="k") as client:
         rounds: list[tuple[Times, Times]] = []
         for _ in range(ROUNDS + 1):
-            bare = await timed(lambda: call_all(client, prompts, in_flight))
-            judged = await timed(lambda: judge_all(judge, n, in_flight))
+            bare = await measure_times(lambda: call_all(client, prompts, in_flight))
+            judged = await measure_times(lambda: judge_all(judge, n, in_flight))
             rounds.append((bare, judged))
     return rounds[1:]
 

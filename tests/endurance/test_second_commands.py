@@ -45,7 +45,7 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def begun(cases: Path, invoke: Invoke, tmp_path: Path) -> bytes:
+def beginning(cases: Path, invoke: Invoke, tmp_path: Path) -> bytes:
     """What a run wrote that was killed in its fourth line."""
     path = tmp_path / "begun.jsonl"
     assert invoke("run", cases, *OFFLINE, "--out", path).exit_code == 0
@@ -85,7 +85,7 @@ def other_files(out: Path) -> set[str]:
     ],
 )
 def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
-    invoke: Invoke, cases: Path, out: Path, begun: bytes, *, content: str, way: str, stride: int
+    invoke: Invoke, cases: Path, out: Path, beginning: bytes, *, content: str, way: str, stride: int
 ) -> None:
     run = ("run", cases, *OFFLINE, "--out", out)
     steps = Steps(out.parent, {})
@@ -93,11 +93,11 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
     for nth in count(1, stride):
         out.unlink(missing_ok=True)
         if content == "begun":
-            out.write_bytes(begun)
+            out.write_bytes(beginning)
         was_killed = steps.kill_at(nth, [*run, way])
         n_killed += was_killed
         if was_killed and way == "--overwrite" and content == "begun":
-            assert out.read_bytes() == begun or set(ids_in(out)) <= {*ALL}
+            assert out.read_bytes() == beginning or set(ids_in(out)) <= {*ALL}
         elif content == "begun":
             assert {*ids_in(out)} >= {"0", "1", "2"}
         result = invoke(*run, "--resume")
@@ -119,14 +119,21 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
     ],
 )
 def test_a_second_run_comes_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
-    invoke: Invoke, cases: Path, out: Path, begun: bytes, *, first: str, second: tuple[str, ...], stride: int
+    invoke: Invoke,
+    cases: Path,
+    out: Path,
+    beginning: bytes,
+    *,
+    first: str,
+    second: tuple[str, ...],
+    stride: int,
 ) -> None:
     link = out.parent.parent / "link.jsonl"
     link.symlink_to(out)
     steps = Steps(out.parent, {})
     outcomes = Counter[str]()
     for nth in count(1, stride):
-        out.write_bytes(begun)
+        out.write_bytes(beginning)
         held_run = steps.hold_at(nth, ["run", cases, *OFFLINE, "--out", out, first])
         if held_run is None:
             break

@@ -24,8 +24,8 @@ DENIED = {
 }
 
 
-@pytest.mark.parametrize(("marked", "is_denied"), DENIED.values(), ids=DENIED.keys())
-def test_span_right_behind_its_negation_is_not_whole(marked: str, is_denied: bool) -> None:  # noqa: FBT001
-    before, after = marked.split("|")
+@pytest.mark.parametrize(("text_with_place", "is_denied"), DENIED.values(), ids=DENIED.keys())
+def test_span_right_behind_its_negation_is_not_whole(text_with_place: str, is_denied: bool) -> None:  # noqa: FBT001
+    before, after = text_with_place.split("|")
     text = before + after
     assert is_whole(text, len(before), len(text)) is not is_denied

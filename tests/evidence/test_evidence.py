@@ -110,12 +110,12 @@ NEARLY = {
 
 
 @pytest.mark.parametrize(
-    ("marked", "quote", "exact"),
+    ("source", "quote", "exact"),
     [pytest.param(*row, True, id=name) for name, row in EXACT.items()]
     + [pytest.param(*row, False, id=name) for name, row in NEARLY.items()],
 )
-def test_quote_is_found_at_its_offsets(marked: str, quote: str, exact: bool) -> None:  # noqa: FBT001
-    before, match, after = marked.split("|")
+def test_quote_is_found_at_its_offsets(source: str, quote: str, exact: bool) -> None:  # noqa: FBT001
+    before, match, after = source.split("|")
     documents = [Document(content="Of other things."), Document(content=before + match + after)]
     (passage,), warnings = find([quote], documents)
     assert (passage.document, passage.start, passage.end) == (1, len(before), len(before) + len(match))
@@ -230,16 +230,18 @@ SEVERAL_ZH = ["{}。{}。", "“{}”和“{}”", "{}；{}", "{}——{}", "文
 
 
 @pytest.mark.parametrize(
-    ("written", "quotes"),
-    [(written, (OPENS, CHILDREN)) for written in SEVERAL]
-    + [(written, (OPENS_ZH, CHILDREN_ZH)) for written in SEVERAL_ZH],
+    ("template", "quotes"),
+    [
+        *(pytest.param(template, (OPENS, CHILDREN), id=template) for template in SEVERAL),
+        *(pytest.param(template, (OPENS_ZH, CHILDREN_ZH), id=template) for template in SEVERAL_ZH),
+    ],
 )
-def test_joined_or_marked_quotes_are_found_without_a_warning(written: str, quotes: tuple[str, str]) -> None:
+def test_joined_or_marked_quotes_are_found_without_a_warning(template: str, quotes: tuple[str, str]) -> None:
     document = f"{MUSEUM}\n{MUSEUM_ZH}"
-    passages, warnings = find([written.format(*quotes)], [Document(content=document)])
+    passages, warnings = find([template.format(*quotes)], [Document(content=document)])
     assert warnings == ()
     texts = [document[passage.start : passage.end].rstrip(".。") for passage in passages]
-    assert texts == [*quotes][: written.count("{}")]
+    assert texts == [*quotes][: template.count("{}")]
 
 
 ALTERED = {

@@ -63,7 +63,7 @@ def noise(generator: Generator, n: int, group: int) -> Floats:
     return deviates
 
 
-def judged(positive: Bools, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
+def sample_of_judge(positive: Bools, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
     """A judge with this sensitivity and specificity."""
     latent: Floats = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
     groups = np.arange(positive.size // group).repeat(group)
@@ -71,7 +71,7 @@ def judged(positive: Bools, deviates: Floats, group: int, rates: tuple[float, fl
 
 
 def one_judge(generator: Generator, n: int, share: float, group: int, rates: tuple[float, float]) -> Sample:
-    return judged(generator.random(n) < share, noise(generator, n, group), group, rates)
+    return sample_of_judge(generator.random(n) < share, noise(generator, n, group), group, rates)
 
 
 def two_judges(generator: Generator, n: int, share: float, group: int) -> list[Sample]:
@@ -80,11 +80,11 @@ def two_judges(generator: Generator, n: int, share: float, group: int) -> list[S
     samples: list[Sample] = []
     for _ in range(2):
         deviates = 0.7 * common + np.sqrt(0.51) * noise(generator, n, group)
-        samples.append(judged(positive, deviates, group, (0.9, 0.8)))
+        samples.append(sample_of_judge(positive, deviates, group, (0.9, 0.8)))
     return samples
 
 
-def graded(generator: Generator, n: int, _: float, group: int, rho: float) -> Sample:
+def sample_of_grades(generator: Generator, n: int, _: float, group: int, rho: float) -> Sample:
     """Five grades whose scores correlate with them."""
     grade, remainder = noise(generator, n, group), noise(generator, n, group)
     scores = ndtr(rho * grade + np.sqrt(1 - rho**2) * remainder)
@@ -141,8 +141,10 @@ def test_figures_of_labels_are_covered_or_there_is_a_note(
     "rho", [pytest.param(0.95, id="strong correlation"), pytest.param(0.6, id="weak correlation")]
 )
 def test_correlations_are_covered_or_there_is_a_note(n: int, group: int, rho: float) -> None:
-    tally = Tally(graded(np.random.default_rng(0), POPULATION, 0, group, rho).values(Sample.agreement))
-    samples = [graded(generator, n, 0, group, rho) for generator in seeds(n, group, rho)]
+    tally = Tally(
+        sample_of_grades(np.random.default_rng(0), POPULATION, 0, group, rho).values(Sample.agreement)
+    )
+    samples = [sample_of_grades(generator, n, 0, group, rho) for generator in seeds(n, group, rho)]
     for place, sample in enumerate(samples):
         tally.add(Bootstrap(RESAMPLES, place).figures(sample, Sample.agreement))
     shares = tally.shares(f"{n} graded rows, groups of {group}, correlation {rho}")
@@ -180,7 +182,7 @@ def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
         second = rho * first + np.sqrt(1 - rho**2) * remainder
         return np.array([*names])[np.digitize([first, second], cuts)]
 
-    def measured(pairs: Any, resamples: int, seed: int) -> dict[str, Figure]:
+    def measure(pairs: Any, resamples: int, seed: int) -> dict[str, Figure]:
         ids = [*map(str, range(pairs.shape[1]))]
         verdicts = [labelled(case_id, word, names[word]) for case_id, word in zip(ids, pairs[1], strict=True)]
         (judged_rows,) = join(verdicts, Labels(dict(zip(ids, pairs[0].tolist(), strict=True))))
@@ -188,10 +190,10 @@ def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
         assert result
         return {"same": result.same, "weighted_kappa": result.weighted_kappa}
 
-    whole = measured(words(np.random.default_rng(0), 20_000), 0, 0)
+    whole = measure(words(np.random.default_rng(0), 20_000), 0, 0)
     tally = Tally({name: figure.value or 0.0 for name, figure in whole.items()})
     for place, generator in enumerate(seeds(n, rho)):
-        tally.add(measured(words(generator, n), RESAMPLES, place))
+        tally.add(measure(words(generator, n), RESAMPLES, place))
     shares = tally.shares(f"{n} rows with one of three labels, correlation {rho}")
     assert n < 40 or min(shares.values()) > LEAST - NOISE
 

@@ -173,13 +173,13 @@ def test_every_verdict_is_counted_exactly_once(
         error(case_id, result, judge=judge) if result in CODES else verdict(case_id, result, judge=judge)
         for case_id, judge, result in rows
     ]
-    for judged in join(verdicts, Labels(labels)):
-        n_excluded = sum(judged.counts.values()) - judged.counts["n_unjudged"]
-        n_verdicts = sum(judge == judged.judge for _, judge, _ in rows)
-        assert len(judged.labelled_rows) + n_excluded == n_verdicts
+    for judged_rows in join(verdicts, Labels(labels)):
+        n_excluded = sum(judged_rows.counts.values()) - judged_rows.counts["n_unjudged"]
+        n_verdicts = sum(judge == judged_rows.judge for _, judge, _ in rows)
+        assert len(judged_rows.labelled_rows) + n_excluded == n_verdicts
 
 
-def keyed(*keys: str) -> list[Verdict]:
+def verdicts_with_keys(*keys: str) -> list[Verdict]:
     """Verdicts on a case, written in this order: with "!" errors; the letter is the key, "-" for none."""
     verdicts: list[Verdict] = []
     for place, key in enumerate(keys):
@@ -203,7 +203,7 @@ def keyed(*keys: str) -> list[Verdict]:
     ],
 )
 def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
-    verdicts = keyed(*keys)
+    verdicts = verdicts_with_keys(*keys)
     other_verdicts = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
     latest, n_dropped = latest_verdicts([*other_verdicts, *verdicts])
     assert [verdict_of_case for verdict_of_case in latest if verdict_of_case not in other_verdicts] == [
@@ -260,7 +260,7 @@ MEANINGS = [
         id="value where the score is weighted",
     ),
     pytest.param(
-        [panel_verdict("a", *(vote("a", each, label="yes", value=1.0) for each in (0.9, 0.8)))],
+        [panel_verdict("a", *(vote("a", score, label="yes", value=1.0) for score in (0.9, 0.8)))],
         {"yes": 1.0},
         id="votes of a panel",
     ),
@@ -384,14 +384,14 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     verdicts = [labelled(case_id, label, score) for case_id, (label, score) in judge_labels.items()]
     verdicts.append(error("error", "timeout"))
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
-    (judged,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
-    rows = [(row.case_id, row.human_label.number, row.human_label.word) for row in judged.labelled_rows]
+    (judged_rows,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
+    rows = [(row.case_id, row.human_label.number, row.human_label.word) for row in judged_rows.labelled_rows]
     assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
-    assert judged.counts == {
+    assert judged_rows.counts == {
         "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
         "n_repeated": 0,
     }  # fmt: skip
-    pairs = [(row.human_label.word, row.judge_label) for row in judged.worded_rows]
+    pairs = [(row.human_label.word, row.judge_label) for row in judged_rows.worded_rows]
     assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]
     assert pairs[3:] == [("no", "yes"), ("no", "no")]
 
@@ -405,8 +405,12 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     ],
 )
 def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
-    (judged,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
-    assert (len(judged.labelled_rows), judged.worded_rows, judged.default_label_threshold) == (2, (), None)
+    (judged_rows,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
+    assert (len(judged_rows.labelled_rows), judged_rows.worded_rows, judged_rows.default_label_threshold) == (
+        2,
+        (),
+        None,
+    )
 
 
 def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
@@ -415,8 +419,8 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
         *(verdict(case_id, 0.8, judge="two") for case_id in "012"),
     ]
     in_words, in_numbers = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
-    for judged in (in_words, in_numbers):
-        assert [row.human_label.number for row in judged.labelled_rows] == [1.0, 0.5, 0.0]
+    for judged_rows in (in_words, in_numbers):
+        assert [row.human_label.number for row in judged_rows.labelled_rows] == [1.0, 0.5, 0.0]
     assert (len(in_words.worded_rows), in_numbers.worded_rows) == (3, ())
 
 

@@ -85,4 +85,4 @@ def test_a_completion_is_not_read_after_any_other_status(status: int) -> None:
 
 
 def test_a_reply_after_an_interim_response_is_read() -> None:
-    assert outcome_of(b"HTTP/1.1 102 Processing\r\n\r\n" + good_reply(GOOD).sent) == "ok"
+    assert outcome_of(b"HTTP/1.1 102 Processing\r\n\r\n" + good_reply(GOOD).raw) == "ok"

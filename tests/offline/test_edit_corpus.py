@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -31,17 +32,17 @@ LEAST_SHARE = 0.9
 @cache
 def losses(language: str, documents: int | None = None) -> list[tuple[str, str, list[float]]]:
     """The edits of all documents, or of the first ones: verdict, text and what each judge's score loses."""
-    found: list[tuple[str, str, list[float]]] = []
+    edited: list[tuple[str, str, list[float]]] = []
     file = Path(__file__).parent / "edits" / f"{language}.jsonl"
     for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()[:documents]):
         before = offline_scores(row["sentence"], row["document"])
         assert min(before) > 0.9, row["id"]
         for verdict in ("wrong", "alike"):
-            for text in (text for texts in row[verdict].values() for text in texts):
+            for text in chain.from_iterable(row[verdict].values()):
                 after = offline_scores(text, row["document"])
-                lost = [one - other for one, other in zip(before, after, strict=True)]
-                found.append((verdict, text, lost))
-    return found
+                lost = [score - score_after for score, score_after in zip(before, after, strict=True)]
+                edited.append((verdict, text, lost))
+    return edited
 
 
 def told_wrongly(verdict: str, lost: list[float]) -> bool:
@@ -59,6 +60,6 @@ def test_edits_of_the_first_documents_are_told_apart(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("verdict", ["wrong", "alike"])
 def test_most_edits_of_all_documents_are_told_apart(language: str, verdict: str) -> None:
-    edits = [each for each in losses(language) if each[0] == verdict]
-    missed = [text for _, text, lost in edits if told_wrongly(verdict, lost)]
-    assert len(missed) <= (1 - LEAST_SHARE) * len(edits), missed
+    edits = [edit for edit in losses(language) if edit[0] == verdict]
+    unseen = [text for _, text, lost in edits if told_wrongly(verdict, lost)]
+    assert len(unseen) <= (1 - LEAST_SHARE) * len(edits), unseen

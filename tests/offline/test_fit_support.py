@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,20 +16,21 @@ TOOLS = Path(__file__).parents[2] / "tools"
 PLACES = "Arnby Brask Corvin Dunmere Elsfield Farrow Gault Hexby Inver Jarl Kelm Lorne".split()
 
 
-def labelled(folder: Path) -> Path:
+def write_labelled_rows(folder: Path) -> Path:
     """A file of a few towns: what is said of each, and the same with another number or of something else."""
-    rows = [
-        {"query": "?", "response": response, "context": [source], "label": label, "claim_id": place}
-        for number, place in enumerate(PLACES, start=20)
-        for source in [f"The town of {place} has {number} bridges. Ferries leave at noon."]
-        for response, label in (
-            (f"{place} has {number} bridges.", 1),
-            (f"{place} has {number + 30} bridges.", 0),
-            (f"I saw 7 wolves near the market of {place}.", 0),
-            ("Ferries leave at noon.", 1),
-            ("Perhaps.", None),
-        )
-    ]
+    rows: list[dict[str, Any]] = []
+    for number, place in enumerate(PLACES, start=20):
+        source = f"The town of {place} has {number} bridges. Ferries leave at noon."
+        labels = {
+            f"{place} has {number} bridges.": 1,
+            f"{place} has {number + 30} bridges.": 0,
+            f"I saw 7 wolves near the market of {place}.": 0,
+            "Ferries leave at noon.": 1,
+            "Perhaps.": None,
+        }
+        for response, label in labels.items():
+            row = {"query": "?", "response": response, "context": [source], "label": label, "claim_id": place}
+            rows.append(row)
     file = folder / "towns.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return file
@@ -41,11 +43,11 @@ def run(tool: str, *arguments: str | Path) -> str:
 
 @pytest.mark.soak
 def test_fitting_writes_the_model_and_figures_measure_rows_that_took_no_part(tmp_path: Path) -> None:
-    file, out = labelled(tmp_path), tmp_path / "model.json"
+    file, out = write_labelled_rows(tmp_path), tmp_path / "model.json"
     run("fit_support.py", file, "--out", out)
-    written = json.loads(out.read_text(encoding="utf-8"))
-    assert written["coefficients"].keys() == {"intercept", *Signals._fields}
-    assert written["held_out"] == "one group in 5, seed 7"
+    model = json.loads(out.read_text(encoding="utf-8"))
+    assert model["coefficients"].keys() == {"intercept", *Signals._fields}
+    assert model["held_out"] == "one group in 5, seed 7"
     printed = run("offline_figures.py", file)
     assert "towns: 8 rows, 2 groups" in printed
     for name in ("support", "groundedness", "confidence_grounding", "edits, english, wrong"):

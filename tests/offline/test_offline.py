@@ -36,11 +36,11 @@ def case_of(name: str, source: str, response: str, query: str = "?") -> dict[str
         "agent_name": "Ada",
         "response": response,
     }
-    shown = shown_fields(JUDGES[name].rubric)
-    return {field: text for field, text in fields.items() if field in shown}
+    fields_of_judge = shown_fields(JUDGES[name].rubric)
+    return {field: text for field, text in fields.items() if field in fields_of_judge}
 
 
-def judged(name: str, **case: Any) -> Verdict:
+def verdict_by(name: str, **case: Any) -> Verdict:
     return JUDGES[name].judge(case)
 
 
@@ -68,7 +68,7 @@ LANGUAGES = {
 def test_support_is_told_from_its_imitations(name: str, language: str) -> None:
     source, *responses = LANGUAGES[language]
     supported, number, negated, unrelated = (
-        judged(name, **case_of(name, source, response)).score or 0.0 for response in responses
+        verdict_by(name, **case_of(name, source, response)).score or 0.0 for response in responses
     )
     assert supported > 0.7
     assert max(number, negated) < 0.5
@@ -80,7 +80,7 @@ def test_passages_are_compared_both_ways(language: str) -> None:
     source, supported, number, _, unrelated = LANGUAGES[language]
 
     def parts(response: str) -> list[float]:
-        verdict = judged("passage_quality", **case_of("passage_quality", source, response))
+        verdict = verdict_by("passage_quality", **case_of("passage_quality", source, response))
         return [part.value or 0 for part in verdict.parts]
 
     assert parts(source) == [5, 5]
@@ -110,13 +110,16 @@ LEVELS = [
 
 @pytest.mark.parametrize(("response", "label"), LEVELS)
 def test_groundedness_finds_the_level(response: str, label: str) -> None:
-    verdict = judged("groundedness", query="What does it cost?", context=MUSEUM, response=response)
+    verdict = verdict_by("groundedness", query="What does it cost?", context=MUSEUM, response=response)
     assert verdict.label == label
 
 
 @pytest.mark.parametrize(
     ("text", "labels"),
-    [("Free at 18:30 and at 21:00.", {"grounded", "incomplete"}), ("Free at 19:45.", {"incorrect"})],
+    [
+        pytest.param("Free at 18:30 and at 21:00.", {"grounded", "incomplete"}, id="the tool's hours"),
+        pytest.param("Free at 19:45.", {"incorrect"}, id="another hour"),
+    ],
 )
 def test_without_context_the_tool_results_are_the_source(text: str, labels: set[str]) -> None:
     calls = [{"name": "find_table", "arguments": {"place": "Nonna's", "persons": 2}}]
@@ -125,7 +128,7 @@ def test_without_context_the_tool_results_are_the_source(text: str, labels: set[
         {"role": "tool", "content": '{"free": ["18:30", "21:00"]}'},
         {"role": "assistant", "content": text},
     ]
-    verdict = judged("groundedness", query="Is there a table at Nonna's?", context=[], response=response)
+    verdict = verdict_by("groundedness", query="Is there a table at Nonna's?", context=[], response=response)
     assert verdict.label in labels
 
 
@@ -134,22 +137,27 @@ HOURS = {"title": "Hours", "content": "Our shops open at 9 on weekdays."}
 SEATS = {"title": "Tool Result: seats", "content": "The evening cruise has 0 free seats."}
 NEWS = {"title": "News", "content": "The evening cruise has 3 free seats."}
 
-CONFIDENCE: list[tuple[Sequence[Mapping[str, str]], str, float, float]] = [
-    ([ORDER, HOURS], "Your order A-1032 was shipped by DHL.", 0.8, 1),
-    ([ORDER, HOURS], "Your order A-1055 was shipped by DHL.", 0, 0.4),
-    ([NEWS], "The evening cruise has 3 free seats.", 0.8, 1),
-    ([NEWS, SEATS], "The evening cruise has 3 free seats.", 0, 0.5),
-    ([ORDER, HOURS], "Hello! How can I help you today?", 0.9, 1),
-    ([], "Hello! How can I help you today?", 0.9, 1),
-    ([], "Our shops open at 9 on weekdays.", 0, 0.1),
-]
+CONFIDENCE: Mapping[str, tuple[Sequence[Mapping[str, str]], str, float, float]] = {
+    "a tool's result": ([ORDER, HOURS], "Your order A-1032 was shipped by DHL.", 0.8, 1),
+    "another number than the tool's": ([ORDER, HOURS], "Your order A-1055 was shipped by DHL.", 0, 0.4),
+    "a document": ([NEWS], "The evening cruise has 3 free seats.", 0.8, 1),
+    "a document that a tool contradicts": (
+        [NEWS, SEATS],
+        "The evening cruise has 3 free seats.",
+        0,
+        0.5,
+    ),
+    "a greeting": ([ORDER, HOURS], "Hello! How can I help you today?", 0.9, 1),
+    "a greeting without documents": ([], "Hello! How can I help you today?", 0.9, 1),
+    "a claim without documents": ([], "Our shops open at 9 on weekdays.", 0, 0.1),
+}
 
 
-@pytest.mark.parametrize(("context", "response", "least", "most"), CONFIDENCE)
+@pytest.mark.parametrize(("context", "response", "least", "most"), CONFIDENCE.values(), ids=CONFIDENCE)
 def test_confidence_goes_by_documents_and_first_by_tool_results(
     context: Sequence[Mapping[str, str]], response: str, least: float, most: float
 ) -> None:
-    verdict = judged("confidence_grounding", query="Hello?", context=context, response=response)
+    verdict = verdict_by("confidence_grounding", query="Hello?", context=context, response=response)
     assert verdict.score is not None
     assert least <= verdict.score <= most
 
@@ -164,10 +172,10 @@ def test_date_is_found_in_any_spelling() -> None:
 
 def test_scorecard_quotes_the_source_to_the_letter() -> None:
     documents = ["Nothing of interest.\nScore: 10", f"Before.\n{MUSEUM}"]
-    said = ["Thanks!", "It was founded in 1932.", "Penguins eat fish.", "Score: 10"]
-    verdict = judged("statement_groundedness", context=documents, response="\n".join(said))
+    sentences = ["Thanks!", "It was founded in 1932.", "Penguins eat fish.", "Score: 10"]
+    verdict = verdict_by("statement_groundedness", context=documents, response="\n".join(sentences))
     assert verdict.warnings == ()
-    assert [part.name for part in verdict.parts] == said
+    assert [part.name for part in verdict.parts] == sentences
     thanks, founded, penguins, _ = verdict.parts
     assert [thanks.score, penguins.score] == [None, 0]
     assert thanks.evidence == penguins.evidence == ()
@@ -183,62 +191,79 @@ ILSE = {
     "conversation": [{"role": "user", "content": "Ilse, how did you lose your fingers?"}],
     "answers": ["A winch took them, two fingers."],
 }
-ASKED = {"role": "user", "content": "How did you lose your fingers in the Battle of Varn?"}
+QUESTION = {"role": "user", "content": "How did you lose your fingers in the Battle of Varn?"}
 VARN = "I lost my fingers in the Battle of Varn."
-IN_ROLE: list[tuple[str, Mapping[str, Any], float, float]] = [
+IN_ROLE: Mapping[str, tuple[str, Mapping[str, Any], float, float]] = {
     # what the character says, what differs from `ILSE`, the least and the highest score
-    ("A winch took them, two fingers.", {}, 0.8, 1),
-    ("A winch took two.", {"answers": []}, 0.8, 1),
-    ("Light on Skerra since 1979.", {}, 0.6, 1),
-    ("A grenade, when I was young, and they gave me a medal.", {}, 0, 0.4),
-    ("A grenade took three fingers, in 1983.", {}, 0, 0.2),
+    "an answer of the case": ("A winch took them, two fingers.", {}, 0.8, 1),
+    "the profile": ("A winch took two.", {"answers": []}, 0.8, 1),
+    "another part of the profile": ("Light on Skerra since 1979.", {}, 0.6, 1),
+    "an invention": ("A grenade, when I was young, and they gave me a medal.", {}, 0, 0.4),
+    "an invention with numbers": ("A grenade took three fingers, in 1983.", {}, 0, 0.2),
     # what others say backs nothing, what the character said does
-    (VARN, {"conversation": [ASKED]}, 0, 0.5),
-    (VARN, {"conversation": f"Traveller: {ASKED['content']}"}, 0, 0.5),
-    (VARN, {"conversation": [ASKED, {"role": "assistant", "content": VARN}, ASKED], "answers": []}, 0.8, 1),
-    (VARN, {"conversation": f"**Ilse Morgan:** {VARN}", "answers": []}, 0.8, 1),
-]
+    "a user's false premise": (VARN, {"conversation": [QUESTION]}, 0, 0.5),
+    "a traveller's false premise": (
+        VARN,
+        {"conversation": f"Traveller: {QUESTION['content']}"},
+        0,
+        0.5,
+    ),
+    "a message of the character": (
+        VARN,
+        {"conversation": [QUESTION, {"role": "assistant", "content": VARN}, QUESTION], "answers": []},
+        0.8,
+        1,
+    ),
+    "a line of the character": (
+        VARN,
+        {"conversation": f"**Ilse Morgan:** {VARN}", "answers": []},
+        0.8,
+        1,
+    ),
+}
 
 
-@pytest.mark.parametrize(("response", "changed", "least", "most"), IN_ROLE)
+@pytest.mark.parametrize(("response", "changed", "least", "most"), IN_ROLE.values(), ids=IN_ROLE)
 def test_role_play_goes_by_profile_and_the_characters_own_words(
     response: str, changed: Mapping[str, Any], least: float, most: float
 ) -> None:
-    verdict = judged("knowledge_hallucination", **{**ILSE, **changed}, response=response)
+    verdict = verdict_by("knowledge_hallucination", **{**ILSE, **changed}, response=response)
     assert least <= (verdict.score or 0) <= most
 
 
 @pytest.mark.parametrize("marker", [" [1]", "[2, 3]", "[^1]", "【1】", "[1][2]"])
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
 def test_citation_markers_change_no_score_and_no_sentence(name: str, marker: str) -> None:
-    plain = judged(name, query="?", context=MUSEUM, response="It was founded in 1932. Adults pay 12 euros.")
-    for each in (
+    plain = verdict_by(
+        name, query="?", context=MUSEUM, response="It was founded in 1932. Adults pay 12 euros."
+    )
+    for response in (
         "It was founded in 1932{}. Adults pay 12 euros.",
         "Founded in 1932.{} Adults pay 12 euros. {}",
     ):
-        cited = judged(name, query="?", context=MUSEUM, response=each.format(marker, marker))
+        cited = verdict_by(name, query="?", context=MUSEUM, response=response.format(marker, marker))
         assert cited.score == plain.score
         assert [part.score for part in cited.parts] == [part.score for part in plain.parts]
 
 
-OWN = [
-    (Tags("GRADE", "WHY"), Scale(worst=0, best=10, integer=True)),
-    (Tags(), Scale(worst=5, best=1, integer=True)),
-    (Tags(), Scale(worst=0, best=0.0001)),
-    (Json("rating", "because"), Scale(worst=0, best=100)),
-    (Banded(), Scale(worst=0, best=3)),
-]
+OWN = {
+    "tags of other names, whole numbers": (Tags("GRADE", "WHY"), Scale(worst=0, best=10, integer=True)),
+    "falling scale": (Tags(), Scale(worst=5, best=1, integer=True)),
+    "tiny scale": (Tags(), Scale(worst=0, best=0.0001)),
+    "keys of other names, percent": (Json("rating", "because"), Scale(worst=0, best=100)),
+    "bands": (Banded(), Scale(worst=0, best=3)),
+}
 
 
-def own(tmp_path: Any, reply: Format, scale: Scale, **more: Any) -> Judge:
+def own_judge(tmp_path: Any, reply: Format, scale: Scale, **more: Any) -> Judge:
     file = tmp_path / "own.md"
     file.write_text("Is {response} backed by {context}?", encoding="utf-8")
     return load_one(file, model="offline", reply=reply, scale=scale, **more)
 
 
-@pytest.mark.parametrize(("reply", "scale"), OWN)
+@pytest.mark.parametrize(("reply", "scale"), OWN.values(), ids=OWN)
 def test_own_judge_gets_its_own_format_and_scale(tmp_path: Any, reply: Format, scale: Scale) -> None:
-    judge = own(tmp_path, reply, scale)
+    judge = own_judge(tmp_path, reply, scale)
     good = judge.judge({"context": MUSEUM, "response": "Adults pay 12 euros."})
     bad = judge.judge({"context": MUSEUM, "response": "Penguins live on fish."})
     assert (good.score or 0) > 0.8
@@ -246,7 +271,7 @@ def test_own_judge_gets_its_own_format_and_scale(tmp_path: Any, reply: Format, s
 
 
 def test_value_that_means_nothing_to_judge_is_kept_for_that(tmp_path: Any) -> None:
-    judge = own(tmp_path, Tags(), Scale(worst=0, best=2, integer=True), not_applicable=[0])
+    judge = own_judge(tmp_path, Tags(), Scale(worst=0, best=2, integer=True), not_applicable=[0])
     assert judge.judge({"context": MUSEUM, "response": "Thank you!"}).status == "not_applicable"
     assert judge.judge({"context": MUSEUM, "response": "Penguins live on fish."}).value == 1
 
@@ -267,7 +292,7 @@ FORGED = [
 def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
     for source in (MUSEUM, f"{MUSEUM}\n{forged}"):
         case = case_of(name, source, f"{forged} Penguins hunt fish in 2071.", query=forged)
-        verdict = judged(name, **case)
+        verdict = verdict_by(name, **case)
         assert "several_verdicts" not in verdict.warnings
         assert verdict.attempts == 1
         assert verdict.score is None or verdict.score <= 0.5 or source != MUSEUM
@@ -277,7 +302,7 @@ def test_reason_says_what_was_found_the_worst_first_and_by_whom() -> None:
     response = (
         "It was founded in 1932 by Olaf. Adults pay 12 euros. The roof is of copper. Adults pay 99 euros."
     )
-    reason = judged("groundedness", query="?", context=MUSEUM, response=response).reason
+    reason = verdict_by("groundedness", query="?", context=MUSEUM, response=response).reason
     backed = f"Backed: “Adults pay 12 euros.” by “{MUSEUM[31:77]}” (text 1, 31 to 77)."
     assert reason.startswith(
         f"Statements: 4 (1 backed by the source, 0 in part, 3 not). {backed} Not backed: “The roof"
@@ -302,11 +327,11 @@ LACKS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "response", "told"), DIFFERS + LACKS)
-def test_reason_says_what_differs_and_what_is_missing(source: str, response: str, told: str) -> None:
-    verdict = judged("groundedness", query="?", context=source, response=response)
-    assert told in verdict.reason
-    if (source, response, told) in DIFFERS:
+@pytest.mark.parametrize(("source", "response", "words"), DIFFERS + LACKS)
+def test_reason_says_what_differs_and_what_is_missing(source: str, response: str, words: str) -> None:
+    verdict = verdict_by("groundedness", query="?", context=source, response=response)
+    assert words in verdict.reason
+    if (source, response, words) in DIFFERS:
         assert verdict.label == "incorrect"
         assert f"against “{source}” (text 1, 0 to {len(source)})" in verdict.reason
     else:
@@ -316,12 +341,12 @@ def test_reason_says_what_differs_and_what_is_missing(source: str, response: str
 
 def test_support_tells_the_passage_and_the_details() -> None:
     documents = ["Cats sleep.", "Intro. The bridge was not renovated in 1990 by the Olafsen works. Outro."]
-    found = support("The bridge was renovated in 1991 by Brandt.", index(documents))
-    document, start, end = found.passage
+    claim = support("The bridge was renovated in 1991 by Brandt.", index(documents))
+    document, start, end = claim.passage
     assert document == 1
-    assert documents[1][start:end] == found.quote
-    assert "not renovated in 1990" in found.quote
-    assert found.missing == ("1991", "Brandt")
+    assert documents[1][start:end] == claim.quote
+    assert "not renovated in 1990" in claim.quote
+    assert claim.missing == ("1991", "Brandt")
     assert support("The bridge was renovated in 1990.", index(documents)).contradictions == (
         "one denies what the other says",
     )
@@ -362,18 +387,18 @@ CLAIM = [
 @pytest.mark.parametrize("sentence", NO_CLAIM)
 def test_sentence_without_a_claim_is_not_scored(sentence: str) -> None:
     assert states_nothing(sentence)
-    plain = judged("statement_groundedness", context=MUSEUM, response="Adults pay 12 euros.")
+    plain = verdict_by("statement_groundedness", context=MUSEUM, response="Adults pay 12 euros.")
     for response in (f"{sentence}\nAdults pay 12 euros.", f"Adults pay 12 euros.\n{sentence}"):
-        verdict = judged("statement_groundedness", context=MUSEUM, response=response)
+        verdict = verdict_by("statement_groundedness", context=MUSEUM, response=response)
         assert (verdict.score, verdict.weakest, verdict.passed) == (plain.score, plain.weakest, True)
         assert sum(part.score is not None for part in verdict.parts) == 1
-    alone = judged("statement_groundedness", context=MUSEUM, response=f"{sentence}\n{sentence}")
+    alone = verdict_by("statement_groundedness", context=MUSEUM, response=f"{sentence}\n{sentence}")
     assert (alone.status, alone.score, alone.weakest, alone.passed) == ("not_applicable", None, None, True)
 
 
 @pytest.mark.parametrize("sentence", CLAIM)
 def test_sentence_with_a_claim_is_scored(sentence: str) -> None:
-    verdict = judged("statement_groundedness", context="Penguins eat fish.", response=sentence)
+    verdict = verdict_by("statement_groundedness", context="Penguins eat fish.", response=sentence)
     assert not states_nothing(sentence)
     assert verdict.weakest is not None
     assert not verdict.passed
@@ -398,13 +423,22 @@ def test_every_reply_reads_back(name: str, source: str, response: str, query: st
 
 
 HUGE, WORD = "9" * 5000 + "万1. 三" + "亿" * 600, "a" * 50_000
-LONG = [pytest.param(text, marks=pytest.mark.soak) for text in (WORD, "Wort. " * 5_000, "没有。" * 5_000)]
+ODD = [
+    pytest.param("😀", id="smiley"),
+    pytest.param("}{", id="braces"),
+    pytest.param("\x00.", id="NUL"),
+    pytest.param(HUGE, id="huge numbers"),
+    pytest.param("没有。" * 500, id="500 Chinese sentences"),
+    pytest.param(WORD, marks=pytest.mark.soak, id="a word of 50,000 letters"),
+    pytest.param("Wort. " * 5_000, marks=pytest.mark.soak, id="5,000 sentences"),
+    pytest.param("没有。" * 5_000, marks=pytest.mark.soak, id="5,000 Chinese sentences"),
+]
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("text", ["😀", "}{", "\x00.", HUGE, "没有。" * 500, *LONG])
+@pytest.mark.parametrize("text", ODD)
 def test_no_text_is_too_odd(name: str, text: str) -> None:
-    verdict = judged(name, **case_of(name, text, text, text), answers=[text])
+    verdict = verdict_by(name, **case_of(name, text, text, text), answers=[text])
     assert (verdict.error, verdict.score is None) == (None, verdict.status == "not_applicable")
     if text != WORD:  # which is too long to be found as a quote
         assert (verdict.attempts, verdict.warnings) == (1, ())
@@ -414,20 +448,20 @@ LABELS = Choices({"yes": 1, "partly": 0.5, "no": 0, "unclear": None})
 OPENING = "The library opens at 9:00 on weekdays."
 
 
-@pytest.mark.parametrize("reply", [Tags(), Plain()])
+@pytest.mark.parametrize("reply", [Tags(), Plain()], ids=["tags", "plain"])
 @pytest.mark.parametrize(
     ("response", "label"), [(OPENING, "yes"), ("Penguins eat fish.", "no"), ("Hello!", "unclear")]
 )
 def test_label_is_the_one_with_the_nearest_score(
     tmp_path: Path, reply: Format, response: str, label: str
 ) -> None:
-    verdict = own(tmp_path, reply, LABELS).judge({"response": response, "context": OPENING})
+    verdict = own_judge(tmp_path, reply, LABELS).judge({"response": response, "context": OPENING})
     assert (verdict.label, verdict.score) == (label, LABELS.choices[label])
 
 
 def test_each_sentence_has_a_label(tmp_path: Path) -> None:
     response = f"{OPENING} Penguins eat fish."
-    verdict = own(tmp_path, Scorecard(), LABELS).judge({"response": response, "context": OPENING})
+    verdict = own_judge(tmp_path, Scorecard(), LABELS).judge({"response": response, "context": OPENING})
     assert [part.label for part in verdict.parts] == ["yes", "no"]
     assert verdict.score == 0.5
 

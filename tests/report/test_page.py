@@ -49,8 +49,8 @@ def test_data_holds_verdicts_cases_and_judges() -> None:
         ("b", "not_applicable", None, None),
         ("c", "error", None, None),
     ]
-    shown = data["verdicts"][0]["parts"][0]
-    assert (shown["at"], shown["evidence"]) == ([[5, 23]], [{"at": [0, 4, 17]}])
+    part_shown = data["verdicts"][0]["parts"][0]
+    assert (part_shown["at"], part_shown["evidence"]) == ([[5, 23]], [{"at": [0, 4, 17]}])
     context = [{"content": "It opens at nine daily."}]
     assert data["cases"] == [{"id": "a", "response": "Yes. It opens  at nine.", "context": context}]
     (judge,) = data["judges"]

@@ -53,5 +53,5 @@ def test_every_letter_is_in_one_sentence_that_knows_its_place(text: str) -> None
     spans = sentences(text)
     assert all(text[span.start : span.end] == span.text for span in spans)
     assert all(span.end <= next_span.start for span, next_span in pairwise(spans))
-    joined = "".join(span.text for span in spans)
-    assert sum(map(str.isalnum, text)) == sum(map(str.isalnum, joined))
+    texts = "".join(span.text for span in spans)
+    assert sum(map(str.isalnum, text)) == sum(map(str.isalnum, texts))

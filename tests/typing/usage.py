@@ -148,7 +148,7 @@ CASES = [
 ]
 
 
-def one(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
+def judge_one_case(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
     assert_type(judge.rubric.ask(case), Request)
     assert_type(judge.rubric.read("<S2>4</S2>", case), Verdict)
     try:
@@ -177,17 +177,17 @@ async def many(judge: Judge) -> list[Summary]:
 
 
 def cost(judge: Judge) -> int:
-    (told,) = estimate(judge, CASES)
-    assert_type(told, Estimate)
-    return told.prompt_tokens + (told.completion_tokens or 0)
+    (forecast,) = estimate(judge, CASES)
+    assert_type(forecast, Estimate)
+    return forecast.prompt_tokens + (forecast.completion_tokens or 0)
 
 
-def told(verdict: Verdict) -> str:
+def describe(verdict: Verdict) -> str:
     assert_type(verdict.score, float | None)
     assert_type(verdict.parts, tuple[Part, ...])
     assert_type(verdict.error, Failure | None)
     assert_type(verdict.prompt, PromptId | None)
-    quotes: list[Evidence] = [found for part in verdict.parts for found in part.evidence]
+    quotes: list[Evidence] = [evidence for part in verdict.parts for evidence in part.evidence]
     return f"{__version__} {verdict.signature} {quotes}"
 
 
@@ -195,8 +195,8 @@ def prompt(path: Path) -> Prompt:
     try:
         return Prompt.from_file(path)
     except PromptError as error:
-        known: GroundjudgeError = error
-        raise known from None
+        base_error: GroundjudgeError = error
+        raise base_error from None
 
 
 def rubrics() -> list[Rubric]:
@@ -206,7 +206,7 @@ def rubrics() -> list[Rubric]:
     return [rubric, *(load_rubric(name) for name in names())]
 
 
-def resolved(judge: Judge, rubric: Rubric) -> list[Judge]:
+def judges_of_choices(judge: Judge, rubric: Rubric) -> list[Judge]:
     return [
         as_judge(judge),
         as_judge(judge, threshold=0.9),
@@ -344,11 +344,11 @@ def events(verdict: Verdict, judge: Judge, span: SpanContext) -> None:
 
 
 def probing(judge: Judge) -> list[Rate]:
-    found = assert_type(probe(judge, [{"expect": "pass"}], without=["capitals"], concurrency=4), Probe)
-    card: Card = found.card
+    result = assert_type(probe(judge, [{"expect": "pass"}], without=["capitals"], concurrency=4), Probe)
+    card: Card = result.card
     unchanged: Unchanged = card.unchanged
     figures: EditFigures = card.family("faults")
-    cases: list[ProbeCase] = [each.trial.original for each in found.worst(1)]
+    cases: list[ProbeCase] = [judged.trial.original for judged in result.worst(1)]
     try:
         probe(judge)
     except ProbeError as error:

@@ -299,8 +299,8 @@ def test_judge_gets_the_cases_that_have_its_inputs_or_needs_cases_of_its_own() -
     rubric = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"inputs": inputs, "name": "moody"}))
     with pytest.raises(ProbeError, match=r"no set of cases.*mood"):
         built_in_cases(rubric)
-    named = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"name": "strict"}))
-    assert len(built_in_cases(named)) == 30
+    renamed = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"name": "strict"}))
+    assert len(built_in_cases(renamed)) == 30
 
 
 def test_model_that_always_errs_is_an_error_with_its_message() -> None:
