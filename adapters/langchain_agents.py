@@ -10,22 +10,31 @@ judged, so users wait for all of it and for the judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
-from groundjudge.case.content import content_text
+from groundjudge.case.content import content_text, read_block
 from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.fields import keys_of
+from groundjudge.case.shapes import Message, read_chat, role_of
 from groundjudge.errors import requires
+from groundjudge.judging.answer import NOT_SPEAKING, count_old
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        HumanMessage,
+        RemoveMessage,
+        ToolMessage,
+        convert_to_messages,
+    )
     from langchain_core.runnables import config as configs
     from langchain_core.runnables.base import Runnable, RunnableLambda, coerce_to_runnable
     from langgraph.types import Command
@@ -33,6 +42,8 @@ with requires("groundjudge.adapters.langchain_agents needs langchain", "langchai
 __all__ = ["GroundingMiddleware", "add_guard"]
 
 Call: TypeAlias = Callable[..., Any]
+Edit: TypeAlias = Callable[[BaseMessage], BaseMessage | None]
+"""From a message that an application added to what stands in its place; None for nothing."""
 
 DRAFT_ID = "groundjudge-draft"
 NOTE_ID = "groundjudge-note"
@@ -59,9 +70,10 @@ class GroundedState(AgentState[Any]):
 class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
     """Judges the answers of an agent made by `create_agent` before they go out.
 
-    The sources are the results of the tools; messages that call tools are not judged. The decision is under
-    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once. A
-    structured answer is judged as JSON; for it `fallback` is a function to an object of its type.
+    The sources are the results of the tools. A message that calls tools is no answer: it is not judged, and
+    its text is taken out. The decision is under `verdict` in the agent's state (`Outcome.summary`). With
+    `mode="observe"` tokens are streamed at once, and all texts stay. A structured answer is judged as JSON;
+    for it `fallback` is a function to an object of its type.
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
@@ -82,7 +94,7 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         """Call the model, and again if its answer fails."""
         with _hold_back(self.guard, request) as held_request:
             response, outcome = self.guard.answer(handler, held_request, self._case_of_draft, _retry_request)
-        return _judged_response(response, outcome)
+        return _judged_response(self.guard, response, outcome)
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails, without blocking the event loop."""
@@ -90,18 +102,20 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
             response, outcome = await self.guard.aanswer(
                 handler, held_request, self._case_of_draft, _retry_request
             )
-        return _judged_response(response, outcome)
+        return _judged_response(self.guard, response, outcome)
 
     def _case_of_draft(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
-        """From a request and the model's response to the case; None if the response calls tools."""
+        """From a request and the model's response to the case; None if the response only calls tools."""
+        messages = [message for message in response.result if isinstance(message, AIMessage)]
+        answers = _answers(messages)
+        calls_tools = any(message.tool_calls for message in messages)
         if response.structured_response is not None:
-            answer = _answer_message(as_json(response.structured_response))
-        else:
-            # The call of a tool that gives a structured response is followed by what that tool returned.
-            messages = [message for message in response.result if isinstance(message, AIMessage)]
-            answer = _answer_message(messages)
-        if answer.tool_calls:  # not an answer yet: the tools are called first
-            return None
+            if answers and not calls_tools:
+                answers.pop()  # the text that it was read from; else it was read from a call
+            answers.append(AIMessage(as_json(response.structured_response)))
+        elif not answers and calls_tools:
+            return None  # the tools are called first
+        answer = _join_answers(answers or messages[-1:])
         return partial(self.guard.case, request.state, {"messages": [answer]})
 
 
@@ -114,8 +128,10 @@ def add_guard(
 ) -> Runnable[Any, Any]:
     """Judge what a chain, or a node of LangGraph, answers before it goes out.
 
-    The answer is a string, a message, or a mapping with a response or `messages` (a message that calls tools
-    is not judged). It goes out as it is, in one piece; the fallback takes its form.
+    The answer is a string, a message, messages, or a mapping with a response or `messages`. All messages that
+    the input does not have are judged as one response. The answer goes out as it is, in one piece, but for
+    text beside the calls of tools, which is taken out. The fallback takes its form, in place of all that is
+    new.
 
     Args:
         chain: a runnable, or a function like one.
@@ -136,25 +152,38 @@ def add_guard(
     next_input = retry_input or _with_note
 
     def case_of(chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401  the chain's
-        if _answer_message(output).tool_calls:
+        output = _without_asides(chain_input, output)
+        if _only_calls_tools(chain_input, output):
             return None
         return partial(settings.case, chain_input, output)
 
     def invoke(chain_input: Any) -> Any:  # noqa: ANN401
+        rejected_ids: set[str] = set(RETRY_IDS)
+
         def ask(try_input: Any) -> Any:  # noqa: ANN401
-            return _without_notes(step.invoke(try_input))
+            return _without_rejected(step.invoke(try_input), rejected_ids)
+
+        def ask_again(first_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
+            rejected_ids.update(_ids_to_drop(first_input, output))
+            return next_input(first_input, output, note)
 
         with _hold_back(settings, chain_input) as held_input:
-            output, outcome = settings.answer(ask, held_input, case_of, next_input)
-        return _judged_output(output, outcome)
+            output, outcome = settings.answer(ask, held_input, case_of, ask_again)
+        return _judged_output(settings, chain_input, output, outcome)
 
     async def ainvoke(chain_input: Any) -> Any:  # noqa: ANN401
+        rejected_ids: set[str] = set(RETRY_IDS)
+
         async def ask(try_input: Any) -> Any:  # noqa: ANN401
-            return _without_notes(await step.ainvoke(try_input))
+            return _without_rejected(await step.ainvoke(try_input), rejected_ids)
+
+        def ask_again(first_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
+            rejected_ids.update(_ids_to_drop(first_input, output))
+            return next_input(first_input, output, note)
 
         with _hold_back(settings, chain_input) as held_input:
-            output, outcome = await settings.aanswer(ask, held_input, case_of, next_input)
-        return _judged_output(output, outcome)
+            output, outcome = await settings.aanswer(ask, held_input, case_of, ask_again)
+        return _judged_output(settings, chain_input, output, outcome)
 
     return RunnableLambda(invoke, ainvoke, name="guarded")
 
@@ -184,9 +213,14 @@ def _write_nothing(_: object) -> None:
     """Write nothing to the stream: what is written while an answer is held back may be of a draft."""
 
 
-def _judged_response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
+def _judged_response(
+    guard: Guard, response: ModelResponse[Any], outcome: Outcome | None
+) -> ExtendedModelResponse[Any]:
     """What the middleware returns: the model's response or the fallback, and the decision for the state."""
     update: dict[str, Any] = {}
+    if guard.mode == "enforce":
+        messages = [_without_aside(message) for message in response.result]
+        response = ModelResponse(messages, response.structured_response)
     if outcome:
         update["verdict"] = outcome.summary
     if outcome and outcome.replaced:
@@ -197,10 +231,131 @@ def _judged_response(response: ModelResponse[Any], outcome: Outcome | None) -> E
     return ExtendedModelResponse(response, Command(update=update))
 
 
-def _judged_output(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401  the chain's
+def _judged_output(
+    guard: Guard,
+    chain_input: Any,  # noqa: ANN401  the chain's
+    output: Any,  # noqa: ANN401
+    outcome: Outcome | None,
+) -> Any:  # noqa: ANN401
+    """What the guarded chain returns: what the chain returned, or the fallback in its form."""
+    if guard.mode == "observe":
+        return output
+    output = _without_asides(chain_input, output)
     if outcome and outcome.replaced:
-        return _in_form_of(output, outcome.response)
+        return _with_fallback(chain_input, output, outcome.response)
     return output
+
+
+# --- what a chain newly says ------------------------------------------------------------------------------
+
+
+def _read_messages(value: Any) -> list[BaseMessage]:  # noqa: ANN401  the chain's
+    """The messages that a value is, one for each of its entries; none if it is something else."""
+    if isinstance(value, BaseMessage):
+        return [value]
+    if not is_list(value) or read_chat(value) is None:
+        return []
+    return convert_to_messages(value)
+
+
+def _count_old(chain_input: Any, messages: Sequence[BaseMessage]) -> int:  # noqa: ANN401  the chain's
+    """Count the messages of an output that were in the chain's input, or before it."""
+    value = chain_input
+    if is_mapping(chain_input):
+        keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
+        value = chain_input[keys[0]] if keys else ()
+    if isinstance(value, str):
+        value = [HumanMessage(value)]
+    # One message each, as the count is one of LangChain's messages.
+    earlier = [_plain_message(message) for message in _read_messages(value)]
+    return count_old(earlier, [_plain_message(message) for message in messages])
+
+
+def _plain_message(message: BaseMessage) -> Message:
+    role = role_of(message)
+    return Message(role=role or message.type, content=content_text(message.content))
+
+
+def _new_messages(chain_input: Any, output: Any) -> list[BaseMessage]:  # noqa: ANN401  the chain's
+    """The messages of an output that the chain added."""
+    if not is_mapping(output):
+        messages = _read_messages(output)
+        return messages[_count_old(chain_input, messages) :]
+    new_messages: list[BaseMessage] = []
+    for key in keys_of(output, "messages", "response"):
+        new_messages += _new_messages(chain_input, output[key])
+    return new_messages
+
+
+def _edit_new_messages(chain_input: Any, output: Any, edit: Edit) -> Any:  # noqa: ANN401  the chain's
+    """The output with each message that the chain added as `edit` makes it; the others stay the same."""
+    if is_mapping(output):
+        edited_output = dict(output)
+        for key in keys_of(output, "messages", "response"):
+            edited_output[key] = _edit_new_messages(chain_input, output[key], edit)
+        return edited_output
+    messages = _read_messages(output)
+    if not messages:
+        return output
+    if not is_list(output):
+        return edit(output)
+    n_old = _count_old(chain_input, messages)
+    entries = list(output[:n_old])
+    for entry, message in zip(output[n_old:], messages[n_old:], strict=True):
+        edited = edit(message)
+        if edited is message:
+            entries.append(entry)
+        elif edited is not None:
+            entries.append(edited)
+    return entries
+
+
+def _answers(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """The messages that are answers: those of the application that say something and call no tool."""
+    answers: list[BaseMessage] = []
+    for message in messages:
+        is_speaking = role_of(message) not in NOT_SPEAKING and content_text(message.content).strip()
+        if is_speaking and not getattr(message, "tool_calls", None):
+            answers.append(message)
+    return answers
+
+
+def _join_answers(answers: Sequence[BaseMessage]) -> AIMessage:
+    """Several answers as one message, each text once; one that is alone is itself."""
+    if len(answers) == 1 and isinstance(answers[0], AIMessage):
+        return answers[0]
+    texts = dict.fromkeys(content_text(message.content) for message in answers)
+    return AIMessage("\n\n".join(texts))
+
+
+def _only_calls_tools(chain_input: Any, output: Any) -> bool:  # noqa: ANN401  the chain's
+    """Whether an output calls tools and says nothing, in a message or in a text."""
+    if is_mapping(output):
+        for key in keys_of(output, "response"):
+            if isinstance(output[key], str) and output[key].strip():
+                return False
+    new_messages = _new_messages(chain_input, output)
+    if _answers(new_messages) or not new_messages:
+        return False
+    return bool(getattr(new_messages[-1], "tool_calls", None))
+
+
+def _without_aside(message: BaseMessage) -> BaseMessage:
+    """A message without the text beside its calls of tools, which nobody has judged."""
+    if not isinstance(message, AIMessage) or not message.tool_calls or not message.content:
+        return message
+    blocks: list[Any] = []
+    for block in message.content:
+        if read_block(block).sort != "text":
+            blocks.append(block)
+    return message.model_copy(update={"content": blocks or ""})
+
+
+def _without_asides(chain_input: Any, output: Any) -> Any:  # noqa: ANN401  the chain's
+    return _edit_new_messages(chain_input, output, _without_aside)
+
+
+# --- asking a chain again ---------------------------------------------------------------------------------
 
 
 def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
@@ -213,58 +368,100 @@ def _with_note(chain_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
     if isinstance(chain_input, str):
         return f"{chain_input}\n\n{note}"
     if not is_mapping(chain_input):
-        answer = _answer_message(output).model_copy(update={"id": DRAFT_ID})
+        answer = _draft_message(chain_input, output)
         return [*convert_to_messages(chain_input), answer, HumanMessage(note, id=NOTE_ID)]
     keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
     key = keys[0] if keys else "messages"
-    thread = chain_input.get(key, ())
+    value = chain_input.get(key, ())
+    if isinstance(value, str):
+        return {**chain_input, key: f"{value}\n\n{note}"}
+    thread = convert_to_messages(value)
     if key == "messages" and is_mapping(output):
-        messages = output.get("messages", ())
-        # A graph returns what it was asked too, and what its tools returned: all but the last is the thread.
-        if any(isinstance(message, HumanMessage) for message in messages):
-            thread = messages[:-1]
-    return {**chain_input, key: _with_note(thread, output, note)}
+        messages = _read_messages(output.get("messages"))
+        n_old = _count_old(chain_input, messages)
+        if n_old:
+            # A graph returns what it was asked too, and what its tools returned.
+            thread = [*messages[:n_old], *_tool_messages(messages[n_old:])]
+    draft = _draft_message(chain_input, output)
+    return {**chain_input, key: [*thread, draft, HumanMessage(note, id=NOTE_ID)]}
 
 
-def _without_notes(output: Any) -> Any:  # noqa: ANN401  the chain's
-    """What a graph that returns all of its messages returns, without those that asked it again."""
-    if not is_mapping(output):
-        return output
-    messages = output.get("messages")
-    if not is_list(messages):
-        return output
-    thread: list[Any] = []
-    for message in messages:
-        if getattr(message, "id", None) not in RETRY_IDS:
-            thread.append(message)
-    return {**output, "messages": thread}
-
-
-def _answer_message(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
+def _draft_message(chain_input: Any, output: Any) -> AIMessage:  # noqa: ANN401  the chain's
     """An answer as a message; with all that it holds, if it is not known where in it the text is."""
+    answers = _answers(_new_messages(chain_input, output))
+    if answers:
+        return _join_answers(answers).model_copy(update={"id": DRAFT_ID})
+    value = output
     if is_mapping(output):
         keys = keys_of(output, "messages", "response")
-        if keys:
-            return _answer_message(output[keys[0]])
-    answer = output
-    if is_list(output) and output:
-        answer = output[-1]
-    if isinstance(answer, AIMessage):
-        return answer
-    return AIMessage(content_text(getattr(answer, "content", answer)))
+        value = output[keys[0]] if keys else output
+    if is_list(value) and value:
+        value = value[-1]
+    return AIMessage(content_text(getattr(value, "content", value)), id=DRAFT_ID)
 
 
-def _in_form_of(output: Any, fallback: Any) -> Any:  # noqa: ANN401  the chain's
+def _tool_messages(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The calls of tools and their results, without the text beside the calls."""
+    edit = _keep_tools(messages)
+    edited = [edit(message) for message in messages]
+    return [message for message in edited if message is not None]
+
+
+def _keep_tools(messages: Iterable[BaseMessage]) -> Edit:
+    """Make the function that keeps of these messages only calls of tools with their results.
+
+    A call without a result would be refused in the next turn. What removes a message stays too.
+    """
+    result_ids = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+
+    def edit(message: BaseMessage) -> BaseMessage | None:
+        if isinstance(message, ToolMessage | RemoveMessage):
+            return message
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
+        if calls and all(call["id"] in result_ids for call in calls):
+            return _without_aside(message)
+        return None
+
+    return edit
+
+
+def _ids_to_drop(chain_input: Any, output: Any) -> set[str]:  # noqa: ANN401  the chain's
+    """The ids of all that a rejected output added but tools' calls and results.
+
+    A graph with a checkpointer of its own returns them again after the next try.
+    """
+    new_messages = _new_messages(chain_input, output)
+    edit = _keep_tools(new_messages)
+    return {message.id for message in new_messages if message.id and edit(message) is None}
+
+
+def _without_rejected(output: Any, rejected_ids: Collection[str]) -> Any:  # noqa: ANN401  the chain's
+    """What a graph that returns all of its messages returns, without drafts and notes."""
+    if is_mapping(output):
+        if "messages" not in output:
+            return output
+        return {**output, "messages": _without_rejected(output["messages"], rejected_ids)}
+    if not is_list(output):
+        return output
+    return [entry for entry in output if getattr(entry, "id", None) not in rejected_ids]
+
+
+def _with_fallback(chain_input: Any, output: Any, fallback: Any) -> Any:  # noqa: ANN401  the chain's
     """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
     if is_mapping(output):
         keys = keys_of(output, "messages", "response")
-        if keys:
-            replaced = dict(output)
-            for key in keys:
-                replaced[key] = _in_form_of(output[key], fallback)
-            return replaced
+        if not keys:
+            return fallback
+        replaced = dict(output)
+        for key in keys:
+            replaced[key] = _with_fallback(chain_input, output[key], fallback)
+        return replaced
+    message = AIMessage(content_text(fallback))
     if is_list(output):
-        return [*output[:-1], _in_form_of(AIMessage(""), fallback)]
+        if not _read_messages(output):
+            return [message]
+        edit = _keep_tools(_new_messages(chain_input, output))
+        return [*_edit_new_messages(chain_input, output, edit), message]
     if isinstance(output, BaseMessage):
-        return AIMessage(content_text(fallback))
+        return message
     return fallback

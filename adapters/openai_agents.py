@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from groundjudge.case.case import Case
 from groundjudge.case.content import content_text
+from groundjudge.case.data import as_json
 from groundjudge.errors import requires
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
@@ -26,6 +27,7 @@ with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-
         Agent,
         GuardrailFunctionOutput,
         ItemHelpers,
+        ModelResponse,
         OutputGuardrail,
         RunContextWrapper,
         RunHooks,
@@ -47,8 +49,9 @@ class GroundingHooks(RunHooks[Any]):
 
     Pass `guardrail` to the agent, and the hooks to the run: `Runner.run(agent, input, hooks=hooks)`. Without
     the hooks it sees no sources, and lets no answer out that needs some. An answer that may not go out raises
-    OutputGuardrailTripwireTriggered; its `guardrail_result.output.output_info` is the verdict. Nothing is
-    written again, and streamed text has gone out before.
+    OutputGuardrailTripwireTriggered; its `guardrail_result.output.output_info` is the verdict. All messages
+    of the last reply are judged as one response. Nothing is written again; streamed text, and text beside
+    the calls of tools, have gone out before.
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
@@ -65,6 +68,7 @@ class GroundingHooks(RunHooks[Any]):
         self.guardrail = OutputGuardrail[Any](self._guardrail, name="groundjudge")
         # By run, as hooks may serve many at once; what is kept of a run goes with its context.
         self._model_inputs: WeakKeyDictionary[RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
+        self._texts: WeakKeyDictionary[RunContextWrapper[Any], list[str]] = WeakKeyDictionary()
 
     async def on_llm_start(
         self,
@@ -76,14 +80,29 @@ class GroundingHooks(RunHooks[Any]):
         """Keep what the model is shown."""
         self._model_inputs[context] = list(input_items)
 
+    async def on_llm_end(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],  # noqa: ARG002  required by the framework
+        response: ModelResponse,
+    ) -> None:
+        """Keep the texts of all its messages: the guardrail is given only the last."""
+        texts = [ItemHelpers.extract_text(item) for item in response.output]
+        self._texts[context] = [text for text in texts if text]
+
     async def _guardrail(
         self, context: RunContextWrapper[Any], _: Agent[Any], output: object
     ) -> GuardrailFunctionOutput:
         items = self._model_inputs.get(context)
         if items is None:  # the hooks were not passed to the run: there is no source to compare with
-            outcome = await self.guard.arun({"response": content_text(output)})
+            outcome = await self.guard.arun({"response": _answer_text(output)})
         else:
-            outcome = await self.guard.arun(partial(_case_of_answer, self.guard, items, output))
+            # The last text is the output, or what it was read from, unless a tool ended the run.
+            texts = self._texts.get(context, [])
+            is_last_text = not isinstance(output, str) or texts[-1:] == [output]
+            earlier_texts = texts[:-1] if is_last_text else texts
+            answer_texts = [*earlier_texts, _answer_text(output)]
+            outcome = await self.guard.arun(partial(_case_of_answer, self.guard, items, answer_texts))
         return GuardrailFunctionOutput(output_info=outcome.verdict, tripwire_triggered=outcome.replaced)
 
 
@@ -92,9 +111,10 @@ class GuardedRun:
     """A run whose answer was judged.
 
     Attributes:
-        final_output: what goes out: the agent's output, or the fallback.
+        final_output: what goes out: the agent's output, which is its last message, or the fallback.
         outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
-        result: the last run of the agent, whose input has the drafts and notes before it.
+        result: the last run of the agent, for logs: its input has the drafts and notes before it, and its
+            items have messages that were not judged, as those before the last and beside calls of tools.
         input_list: the input of a next turn: the input, what tools were called and returned, and what goes
             out; without drafts and notes.
     """
@@ -146,7 +166,7 @@ async def guarded_run(
     def case_of(_: object, result: RunResult) -> DraftCase:
         if result.interruptions:  # it waits for the approval of a tool
             return None
-        return partial(_case_of_answer, settings, thread_of(result), result.final_output)
+        return partial(_case_of_answer, settings, thread_of(result), [_answer_text(result.final_output)])
 
     def next_input(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
         return [*result.to_input_list(), {"role": "user", "content": note}]
@@ -155,7 +175,7 @@ async def guarded_run(
     output = result.final_output
     if outcome and outcome.replaced:
         output = outcome.response
-    answer: TResponseInputItem = {"role": "assistant", "content": content_text(output)}
+    answer: TResponseInputItem = {"role": "assistant", "content": _answer_text(output)}
     return GuardedRun(output, outcome, result, [*thread_of(result), answer])
 
 
@@ -183,14 +203,19 @@ def _without_messages(items: Iterable[TResponseInputItem]) -> list[TResponseInpu
     return tool_items
 
 
-def _case_of_answer(guard: Guard, items: Iterable[Any], output: object) -> Case:
-    """The case of what a model was shown, its tools' results too, and of what it answered."""
+def _answer_text(output: object) -> str:
+    """An answer as text: a structured one is shown whole, as JSON."""
+    return output if isinstance(output, str) else as_json(output)
+
+
+def _case_of_answer(guard: Guard, items: Iterable[Any], texts: Sequence[str]) -> Case:
+    """The case of what a model was shown, its tools' results too, and of the texts that it answered."""
     thread: list[Any] = []
     for item in items:
         message = item if "role" in item else _tool_message(item)
         if message:
             thread.append(message)
-    answer = {"role": "assistant", "content": content_text(output)}
+    answer = {"role": "assistant", "content": "\n\n".join(texts)}
     return guard.case({"messages": thread}, {"messages": [answer]})
 
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, Unpack
 from pydantic_core import to_jsonable_python
 
 from groundjudge.case.content import content_text
-from groundjudge.case.data import is_mapping
+from groundjudge.case.data import as_json, is_mapping
 from groundjudge.errors import requires
 from groundjudge.judging.guard import NOTE, GuardLike, GuardOptions, Progress, as_guard
 from groundjudge.verdict import Verdict
@@ -28,8 +28,10 @@ with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai
     from pydantic_ai.messages import (
         ModelMessage,
         ModelResponse,
+        NativeToolCallPart,
         RetryFeedbackPart,
         TextPart,
+        ThinkingPart,
         ToolCallPart,
         ToolReturnPart,
         UserPromptPart,
@@ -46,11 +48,12 @@ MOST_UNFINISHED = 1000
 def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
     """Make an output validator that judges an agent's answers before they go out.
 
-    The sources are the results of the tools in the run's messages. Once an answer goes out, the drafts before
-    it and their notes are taken out of the run's messages, and the fallback stands there instead of the last
-    draft. An answer is written again as often as both the guard's `retries` and the agent's output retries
-    allow. The deadline counts from the first draft on; it cannot interrupt the agent's own model. Partial
-    output of a stream is not judged.
+    The sources are the results of the tools in the run's messages; an output that is no string is judged
+    whole, as JSON. Once an answer goes out, the drafts before it and their notes are taken out of the run's
+    messages, and so is all text beside calls of tools, which is no answer; the fallback stands there instead
+    of the last draft. An answer is written again as often as both the guard's `retries` and the agent's
+    output retries allow. The deadline counts from the first draft on; it cannot interrupt the agent's own
+    model. Partial output of a stream is not judged. With `mode="observe"` the messages stay as they are.
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
@@ -81,13 +84,18 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
             raise ModelRetry(note)
 
         inputs = {"messages": list(_thread(ctx.messages))}
-        outputs = {"messages": [_message("assistant", output)]}
+        # A structured answer is judged whole, as JSON.
+        answer = output if isinstance(output, str) else as_json(output)
+        outputs = {"messages": [_message("assistant", answer)]}
         may_retry = ctx.retry < ctx.max_retries
         outcome = await settings.arun(
             partial(settings.case, inputs, outputs), ask_again if may_retry else None, progress
         )
+        if settings.mode == "observe":
+            return output
         # In place: the run's result, and the history of a next run, are this list.
-        ctx.messages[:] = _without_drafts(ctx.messages)
+        is_text = ctx.tool_call_id is None
+        ctx.messages[:] = _without_asides(_without_drafts(ctx.messages), is_text=is_text)
         if not outcome.replaced:
             return output
         ctx.messages[-1] = _with_answer(ctx.messages[-1], ctx.tool_call_id, outcome.response)
@@ -105,10 +113,7 @@ def _thread(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
 
     What asks for a call again is no result of its tool: it is our note, or names a fault of the call.
     """
-    last_question = 0
-    for number, message in enumerate(messages):
-        if any(isinstance(part, UserPromptPart) for part in message.parts):
-            last_question = number
+    last_question = _find_last_question(messages)
     for number, message in enumerate(messages):
         for part in message.parts:
             if isinstance(part, UserPromptPart):
@@ -120,6 +125,15 @@ def _thread(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
                 yield _message("assistant", part.content)
 
 
+def _find_last_question(messages: Sequence[ModelMessage]) -> int:
+    """The number of the last message in which a user says something; 0 if there is none."""
+    last_question = 0
+    for number, message in enumerate(messages):
+        if any(isinstance(part, UserPromptPart) for part in message.parts):
+            last_question = number
+    return last_question
+
+
 def _without_drafts(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages without the notes, and without the draft before each of them."""
     dropped: set[int] = set()
@@ -127,6 +141,50 @@ def _without_drafts(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         if any(_is_note(part) for part in message.parts):
             dropped.update((number - 1, number))
     return [message for number, message in enumerate(messages) if number not in dropped]
+
+
+def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[ModelMessage]:
+    """The messages without what the agent has said since the last question beside its answer.
+
+    Args:
+        messages: the messages of a run, which end with the answer.
+        is_text: whether the answer is text; else it is the call of an output tool.
+    """
+    start = _find_last_question(messages)
+    thread = list(messages[:start])
+    is_refused = False
+    for number, message in enumerate(messages[start:], start):
+        if not isinstance(message, ModelResponse):
+            # A text that pydantic-ai refused goes with the message that says so.
+            if not is_refused:
+                thread.append(message)
+            is_refused = False
+            continue
+        is_answer = is_text and number == len(messages) - 1
+        answer_numbers = _find_answer_texts(message) if is_answer else set[int]()
+        parts: list[Any] = []
+        for place, part in enumerate(message.parts):
+            if not isinstance(part, TextPart) or place in answer_numbers:
+                parts.append(part)
+        is_refused = not any(not isinstance(part, ThinkingPart) for part in parts)
+        if not is_refused:
+            thread.append(replace(message, parts=parts))
+    return thread
+
+
+def _find_answer_texts(message: ModelResponse) -> set[int]:
+    """The numbers of the parts that are the answer: the last texts without a provider's tool between them."""
+    numbers: set[int] = set()
+    is_new_text = True
+    for number, part in enumerate(message.parts):
+        if isinstance(part, NativeToolCallPart):
+            is_new_text = True
+        elif isinstance(part, TextPart) and part.content:
+            if is_new_text:
+                numbers = set()
+            numbers.add(number)
+            is_new_text = False
+    return numbers
 
 
 def _is_note(part: object) -> bool:

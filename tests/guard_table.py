@@ -114,3 +114,60 @@ class Seen:
         assert outcome.replaced == (row.response == FALLBACK)
         for word in row.rejected:
             assert word not in str(outcome.summary)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The messages that an application adds in one turn, and what a guard makes of them.
+
+    Attributes:
+        messages: pairs of a sort and a text: "ai", "user", "tool", or "call", a message that calls the tool
+            and has that text beside the call.
+        judged: the response that the judge sees; None: there is no answer yet.
+    """
+
+    messages: Sequence[tuple[str, str]]
+    judged: str | None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the judge lets the turn out."""
+        return self.judged is None or "bad" not in self.judged
+
+
+TURNS: Mapping[str, Turn] = {
+    "one answer, good": Turn([("ai", "good one")], "good one"),
+    "one answer, bad": Turn([("ai", "bad one")], "bad one"),
+    "two answers, the first bad": Turn([("ai", "bad one"), ("ai", "good two")], "bad one\n\ngood two"),
+    "two answers, the last bad": Turn([("ai", "good one"), ("ai", "bad two")], "good one\n\nbad two"),
+    "two answers, good": Turn([("ai", "good one"), ("ai", "good two")], "good one\n\ngood two"),
+    "the same answer twice": Turn([("ai", "good one"), ("ai", "good one")], "good one"),
+    "a blank answer behind a bad one": Turn([("ai", "bad one"), ("ai", " ")], "bad one"),
+    "text beside a call": Turn([("call", "bad aside"), ("tool", SOURCE), ("ai", "good one")], "good one"),
+    "text beside a call, and a bad answer": Turn(
+        [("call", "good aside"), ("tool", SOURCE), ("ai", "bad one")], "bad one"
+    ),
+    "an answer before a call": Turn(
+        [("ai", "bad one"), ("call", ""), ("tool", SOURCE), ("ai", "good two")], "bad one\n\ngood two"
+    ),
+    "an answer before a call that is open": Turn([("ai", "bad one"), ("call", "aside")], "bad one"),
+    "a call alone": Turn([("call", "")], None),
+    "text beside a call alone": Turn([("call", "bad aside")], None),
+    "a result alone behind a bad answer": Turn(
+        [("call", ""), ("tool", SOURCE), ("ai", "bad one"), ("tool", SOURCE)], "bad one"
+    ),
+    "a question that the application asks itself": Turn(
+        [("ai", "bad one"), ("user", "Is that bad?"), ("ai", "good two")], "bad one\n\ngood two"
+    ),
+    "a question that the application repeats": Turn(
+        [("ai", "bad one"), ("user", QUERY), ("ai", "good two")], "bad one\n\ngood two"
+    ),
+    "another role": Turn([("critic", "bad one"), ("ai", "good two")], "bad one\n\ngood two"),
+}
+"""Every message that the application adds is judged, but for text beside calls, which goes nowhere."""
+
+
+def judge_words(request: Request) -> Reply:
+    """The model of a judge that rejects what has the word "bad" anywhere."""
+    is_bad = "bad" in request.case.response_text
+    return REPLIES["bad" if is_bad else "good"]  # type: ignore[return-value]

@@ -16,6 +16,7 @@ from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.case.shapes import shape_of, try_read_field
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
+from groundjudge.judging.answer import merge_answer, merge_response
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
 from groundjudge.judging.judge import BaseJudge, CaseSource
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -298,6 +299,9 @@ class Guard:
     def case(self, inputs: object, outputs: object) -> Case:
         """Make the case of an application's inputs and outputs, as `Case.from_exchange` reads them.
 
+        All that the outputs newly say is one response: each message of the application that the inputs do
+        not have, and what stands under a name of the response. What `fields` finds is taken as it is.
+
         Raises:
             CaseError: `bad_path`: a path of `fields` leads to two values.
         """
@@ -460,7 +464,8 @@ class Guard:
         case: Case | None = None  # until it is made, which may fail too
         try:
             case = Case.of(source() if callable(source) else source)
-            verdict = await self._run_until(end, self.judge.ajudge(case, ask=runtime.ask))
+            whole_case = merge_response(case)
+            verdict = await self._run_until(end, self.judge.ajudge(whole_case, ask=runtime.ask))
         except Exception as error:
             verdict = self.judge.error_verdict(error, case)
             if self.on_error == "raise" and self.mode == "enforce":
@@ -533,7 +538,9 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
 
 
 def _case_of_exchange(fields: Fields, inputs: object, outputs: object) -> CaseLike:
-    return fields.in_row({"inputs": inputs, "outputs": outputs})
+    exchange = {"inputs": inputs, "outputs": outputs}
+    # A path leads into the outputs as the application returned them.
+    return fields.in_row({"inputs": inputs, "outputs": merge_answer(inputs, outputs)}, exchange)
 
 
 def _with_response(case: Case | None, new_draft: object) -> Case:

@@ -1,0 +1,143 @@
+"""An answer: all that an application newly says, which a guard judges, and replaces, as one response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from groundjudge.case.case import Case, Message
+from groundjudge.case.data import declared_fields, is_list, is_mapping
+from groundjudge.case.fields import keys_of
+from groundjudge.case.shapes import is_blank, read_chat
+
+NOT_SPEAKING = frozenset({"user", "system", "developer", "tool"})
+"""The roles whose messages are no answer; any other role, such as "critic", is one of the application's."""
+
+
+def count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
+    """Count the messages of a thread that were there before an application answered.
+
+    Args:
+        earlier: the messages that the application was asked with.
+        thread: the messages that it returned: all of them, or only new ones.
+    """
+    n_earlier = len(earlier)
+    if _roles_and_texts(thread[:n_earlier]) == _roles_and_texts(earlier):
+        return n_earlier
+    # A graph with a checkpointer returns earlier turns too, which its input has not. They begin with a
+    # question: what begins with an answer is new, even if the application repeats the question behind it.
+    # Of a question that is there twice the first counts: better an old answer is judged again than a new
+    # one is not.
+    questions = [message for message in earlier if message.role == "user"]
+    if not questions or not thread or thread[0].role not in NOT_SPEAKING:
+        return 0
+    turns = _roles_and_texts(thread)
+    question = _roles_and_texts(questions)[-1]
+    return turns.index(question) + 1 if question in turns else 0
+
+
+def merge_answer(inputs: object, outputs: object) -> object:
+    """Return an application's outputs with all that they newly say as their last message.
+
+    Outputs without messages, and those that a case cannot be read from, are returned as they are.
+    """
+    thread = read_chat(outputs) or ()
+    values: Mapping[str, Any] = {}
+    if not thread:
+        values = _as_mapping(outputs)
+    # The thread comes first, so that what was there before is found at its beginning.
+    keys = keys_of(values, "messages") + keys_of(values, "response")
+    texts: list[str] = []
+    for key in keys:
+        messages = read_chat(values[key])
+        if messages is not None:
+            thread += messages
+        elif isinstance(values[key], str):
+            texts.append(values[key])
+        elif not is_list(values[key]) or values[key]:
+            return outputs  # what cannot be read, or is missing, is an error of the case
+    answers = {text for text in texts if not is_blank(text)}
+    if not thread or len(answers) > 1:
+        return outputs  # of two texts that differ the case reports that they do
+    if len(thread) == 1 and not texts and thread[0].role == "assistant" and not thread[0].tool_calls:
+        return outputs  # most answers are one message, for which a long input need not be read twice
+
+    earlier = _messages_of_inputs(inputs)
+    n_old = count_old(earlier, thread)
+    new_messages = thread[n_old:]
+    responses = [Message(role="assistant", content=text) for text in texts]
+    answer = _join([*new_messages, *responses])
+    if answer is None:
+        return outputs
+    # What else is new: calls and results of tools. A question that the application asked itself is none of
+    # the user's, unless the inputs have no question.
+    tool_messages: list[Message] = []
+    for message in new_messages:
+        if message.tool_calls:
+            tool_messages.append(message.model_copy(update={"content": ""}))
+        elif message.role == "tool" or (message.role == "user" and not earlier):
+            tool_messages.append(message)
+    merged = {key: values[key] for key in values if key not in keys}
+    merged["messages"] = [*thread[:n_old], *tool_messages, answer]
+    return merged
+
+
+def merge_response(case: Case) -> Case:
+    """Return a case whose response is one message in place of several that say something new."""
+    response = case.response
+    if not is_list(response) or len(response) < 2:  # noqa: PLR2004  of one message there is nothing to merge
+        return case
+    earlier = case.conversation
+    if not is_list(earlier):
+        earlier = case.query
+    if not is_list(earlier):
+        earlier = (Message(role="user", content=case.query_text),)
+    answer = _join(response[count_old(earlier, response) :])
+    if answer is None:
+        return case
+    return case.replace(response=[answer] if answer.holds_media else answer.content)
+
+
+def _roles_and_texts(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in messages]
+
+
+def _answer_texts(messages: Sequence[Message]) -> list[str]:
+    """What messages of the application say, each text once; also the text beside the call of a tool."""
+    texts: list[str] = []
+    for message in messages:
+        is_answer = message.role not in NOT_SPEAKING and not is_blank(message)
+        if is_answer and message.content not in texts:
+            texts.append(message.content)
+    return texts
+
+
+def _join(messages: Sequence[Message]) -> Message | None:
+    """One message that says what some messages say; None if they say nothing."""
+    texts = _answer_texts(messages)
+    if not texts:
+        return None
+    holds_media = any(message.holds_media for message in messages if message.role not in NOT_SPEAKING)
+    return Message(role="assistant", content="\n\n".join(texts), holds_media=holds_media)
+
+
+def _as_mapping(value: object) -> Mapping[str, Any]:
+    """A mapping, dataclass or pydantic model as a mapping; an empty one for anything else."""
+    if is_mapping(value):
+        return value
+    fields = declared_fields(value)
+    return {} if fields is None else fields
+
+
+def _messages_of_inputs(inputs: object) -> Sequence[Message]:
+    """The messages that an application was asked with: those of its input, or its query."""
+    value = inputs
+    thread = read_chat(inputs)
+    if thread is None and not isinstance(inputs, str):
+        values = _as_mapping(inputs)
+        keys = keys_of(values, "messages") + keys_of(values, "query")
+        value = values[keys[0]] if keys else None
+        thread = read_chat(value)
+    if thread is None and isinstance(value, str):
+        thread = (Message(role="user", content=value),)
+    return thread or ()
