@@ -18,9 +18,9 @@ from typing import Any, NotRequired, TypeAlias, Unpack
 from groundjudge.case.content import content_text, read_block
 from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.fields import keys_of
-from groundjudge.case.shapes import Message, read_chat, role_of
+from groundjudge.case.shapes import read_chat, role_of
 from groundjudge.errors import requires
-from groundjudge.judging.answer import NOT_SPEAKING, count_old
+from groundjudge.judging.answer import NOT_SPEAKING, Turn, count_old
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context
 
@@ -253,7 +253,11 @@ def _read_messages(value: Any) -> list[BaseMessage]:  # noqa: ANN401  the chain'
     """The messages that a value is, one for each of its entries; none if it is something else."""
     if isinstance(value, BaseMessage):
         return [value]
-    if not is_list(value) or read_chat(value) is None:
+    if not is_list(value):
+        return []
+    # A thread can be long, and is looked at several times: messages need not be read as such.
+    is_thread = all(isinstance(entry, BaseMessage) for entry in value)
+    if not is_thread and read_chat(value) is None:
         return []
     return convert_to_messages(value)
 
@@ -266,14 +270,16 @@ def _count_old(chain_input: Any, messages: Sequence[BaseMessage]) -> int:  # noq
         value = chain_input[keys[0]] if keys else ()
     if isinstance(value, str):
         value = [HumanMessage(value)]
-    # One message each, as the count is one of LangChain's messages.
-    earlier = [_plain_message(message) for message in _read_messages(value)]
-    return count_old(earlier, [_plain_message(message) for message in messages])
+    # One turn for each of LangChain's messages, as these are counted.
+    earlier = [_turn_of(message) for message in _read_messages(value)]
+    return count_old(earlier, [_turn_of(message) for message in messages])
 
 
-def _plain_message(message: BaseMessage) -> Message:
+def _turn_of(message: BaseMessage) -> Turn:
     role = role_of(message)
-    return Message(role=role or message.type, content=content_text(message.content))
+    if role is None:
+        role = message.type
+    return role, content_text(message.content)
 
 
 def _new_messages(chain_input: Any, output: Any) -> list[BaseMessage]:  # noqa: ANN401  the chain's

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.data import declared_fields, is_list, is_mapping
@@ -13,8 +13,11 @@ from groundjudge.case.shapes import is_blank, read_chat
 NOT_SPEAKING = frozenset({"user", "system", "developer", "tool"})
 """The roles whose messages are no answer; any other role, such as "critic", is one of the application's."""
 
+Turn: TypeAlias = tuple[str, str]
+"""The role and the text of a message."""
 
-def count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
+
+def count_old(earlier: Sequence[Turn], thread: Sequence[Turn]) -> int:
     """Count the messages of a thread that were there before an application answered.
 
     Args:
@@ -22,18 +25,16 @@ def count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
         thread: the messages that it returned: all of them, or only new ones.
     """
     n_earlier = len(earlier)
-    if _roles_and_texts(thread[:n_earlier]) == _roles_and_texts(earlier):
+    if thread[:n_earlier] == earlier:
         return n_earlier
     # A graph with a checkpointer returns earlier turns too, which its input has not. They begin with a
     # question: what begins with an answer is new, even if the application repeats the question behind it.
     # Of a question that is there twice the first counts: better an old answer is judged again than a new
     # one is not.
-    questions = [message for message in earlier if message.role == "user"]
-    if not questions or not thread or thread[0].role not in NOT_SPEAKING:
+    questions = [turn for turn in earlier if turn[0] == "user"]
+    if not questions or not thread or thread[0][0] not in NOT_SPEAKING:
         return 0
-    turns = _roles_and_texts(thread)
-    question = _roles_and_texts(questions)[-1]
-    return turns.index(question) + 1 if question in turns else 0
+    return thread.index(questions[-1]) + 1 if questions[-1] in thread else 0
 
 
 def merge_answer(inputs: object, outputs: object) -> object:
@@ -63,7 +64,7 @@ def merge_answer(inputs: object, outputs: object) -> object:
         return outputs  # most answers are one message, for which a long input need not be read twice
 
     earlier = _messages_of_inputs(inputs)
-    n_old = count_old(earlier, thread)
+    n_old = count_old(_turns(earlier), _turns(thread))
     new_messages = thread[n_old:]
     responses = [Message(role="assistant", content=text) for text in texts]
     answer = _join([*new_messages, *responses])
@@ -92,13 +93,13 @@ def merge_response(case: Case) -> Case:
         earlier = case.query
     if not is_list(earlier):
         earlier = (Message(role="user", content=case.query_text),)
-    answer = _join(response[count_old(earlier, response) :])
+    answer = _join(response[count_old(_turns(earlier), _turns(response)) :])
     if answer is None:
         return case
     return case.replace(response=[answer] if answer.holds_media else answer.content)
 
 
-def _roles_and_texts(messages: Sequence[Message]) -> list[tuple[str, str]]:
+def _turns(messages: Sequence[Message]) -> list[Turn]:
     return [(message.role, message.content) for message in messages]
 
 
