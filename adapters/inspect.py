@@ -278,7 +278,12 @@ def _reply_of(output: ModelOutput) -> Reply:
         prompt_tokens = output.usage.input_tokens
         prompt_tokens += output.usage.input_tokens_cache_read or 0
         prompt_tokens += output.usage.input_tokens_cache_write or 0
-        usage = usage_of(prompt_tokens, output.usage.output_tokens)
+        usage = usage_of(
+            prompt_tokens,
+            output.usage.output_tokens,
+            cached=output.usage.input_tokens_cache_read,
+            reasoning=output.usage.reasoning_tokens,
+        )
         cost = output.usage.total_cost
     return Reply(
         output.completion,

@@ -280,7 +280,9 @@ class ReplyError(GroundjudgeError):
         "out_of_scale": "The score lies outside the scale. State the scale in the prompt as in "
         "`scale:`; a label that states another scale, such as `Score (0-10):`, lies outside, too.",
         "refused": "The model declined to judge. Look at the case; another model may judge it.",
-        "truncated": "The reply was cut off before its verdict was complete. Raise `max_tokens`.",
+        "truncated": "The reply was cut off before its verdict was complete, or begun: the thinking of a "
+        "reasoning model takes part of the room. Raise `max_tokens`, or lower `reasoning_effort`, in "
+        "`parameters=`.",
         "unrated_sentences": "The reply does not rate every sentence of the response, or rates others. "
         "Look at the verdict's reply; a stronger model copies better, or split long responses.",
         "unknown_label": "The text in the verdict's place is not one of the labels. "

@@ -41,10 +41,20 @@ class Frozen(BaseModel):
 
 
 class Usage(Frozen):
-    """Tokens as the endpoint counted them."""
+    """Tokens as the endpoint counted them.
+
+    Attributes:
+        prompt_tokens: those of the prompts, cached ones included.
+        completion_tokens: those of the replies, reasoning included.
+        cached_tokens: those of the prompts that the provider read from a cache of its own, mostly at a lower
+            price; None if it did not say.
+        reasoning_tokens: those of the replies that the model spent on thinking; None if it did not say.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
     @property
     def total_tokens(self) -> int:
@@ -52,19 +62,35 @@ class Usage(Frozen):
         return self.prompt_tokens + self.completion_tokens
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, Any]:
         """The tokens under the names that LangChain and LangSmith give them."""
-        return {
+        counts: dict[str, Any] = {
             "input_tokens": self.prompt_tokens,
             "output_tokens": self.completion_tokens,
             "total_tokens": self.total_tokens,
         }
+        if self.cached_tokens is not None:
+            counts["input_token_details"] = {"cache_read": self.cached_tokens}
+        if self.reasoning_tokens is not None:
+            counts["output_token_details"] = {"reasoning": self.reasoning_tokens}
+        return counts
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=_sum_of_counts(self.cached_tokens, other.cached_tokens),
+            reasoning_tokens=_sum_of_counts(self.reasoning_tokens, other.reasoning_tokens),
         )
+
+
+def _sum_of_counts(first: int | None, second: int | None) -> int | None:
+    """Add what was counted; None if neither was."""
+    if first is None:
+        return second
+    if second is None:
+        return first
+    return first + second
 
 
 class Evidence(Frozen):

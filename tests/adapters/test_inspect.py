@@ -228,7 +228,12 @@ def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge
     assert [message.role for message in messages] == ["system", "user"]
     assert "At 9." in messages[1].text
     assert (score.value, score.metadata["groundjudge"]["model"]) == (0.75, "b")
-    assert score.metadata["groundjudge"]["usage"] == {"prompt_tokens": 14, "completion_tokens": 6}
+    assert score.metadata["groundjudge"]["usage"] == {
+        "prompt_tokens": 14,
+        "completion_tokens": 6,
+        "cached_tokens": 4,
+        "reasoning_tokens": None,
+    }
 
 
 def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation() -> None:

@@ -91,27 +91,41 @@ def test_parameters_are_those_of_anthropics_api(
 
 USAGE = {"input_tokens": 3, "output_tokens": 2}
 CACHED = {**USAGE, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500}
+THOUGHT = {**USAGE, "output_tokens_details": {"thinking_tokens": 1}}
 TEXT = {"type": "text", "text": "a"}
 
 
 @pytest.mark.parametrize(
-    ("content", "stop_reason", "usage", "text", "n_prompt"),
+    ("content", "stop_reason", "usage", "text", "counts"),
     [
         pytest.param(
-            [{"type": "thinking", "thinking": "t"}, TEXT], "end_turn", USAGE, "a", 3, id="thinking is no text"
+            [{"type": "thinking", "thinking": "t"}, TEXT],
+            "end_turn",
+            USAGE,
+            "a",
+            (3, None, None),
+            id="thinking is no text",
         ),
         pytest.param(
-            [TEXT, TEXT], "end_turn", CACHED, "aa", 543, id="texts are joined, cached tokens counted"
+            [TEXT, TEXT],
+            "end_turn",
+            CACHED,
+            "aa",
+            (543, 40, None),
+            id="texts are joined, cache counted",
         ),
-        pytest.param([], "max_tokens", USAGE, "", 3, id="no text"),
+        pytest.param([], "max_tokens", THOUGHT, "", (3, None, 1), id="no text, all room was for thinking"),
     ],
 )
 def test_a_message_is_read_as_a_reply(
-    content: Any, stop_reason: str, usage: Mapping[str, int], text: str, n_prompt: int
+    content: Any, stop_reason: str, usage: Mapping[str, Any], text: str, counts: tuple[Any, Any, Any]
 ) -> None:
     message = {"model": "claude", "content": content, "stop_reason": stop_reason, "usage": usage}
     line = {"custom_id": "r", "result": {"type": "succeeded", "message": message}}
-    tokens = Usage(prompt_tokens=n_prompt, completion_tokens=2)
+    n_prompt, cached, reasoning = counts
+    tokens = Usage(
+        prompt_tokens=n_prompt, completion_tokens=2, cached_tokens=cached, reasoning_tokens=reasoning
+    )
     assert read_result(json.dumps(line)) == ("r", Reply(text, stop_reason, tokens, "claude"))
 
 

@@ -94,7 +94,21 @@ def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Ca
         "tokens: 3,000 prompt, 150 completion, 1,575 a verdict, cost: 0.0018"
     )
     (line, *_) = (json.loads(line) for line in result.stdout.splitlines())
-    assert line["usage"] == {"prompt_tokens": 2000, "completion_tokens": 100}
+    assert line["usage"] == {
+        "prompt_tokens": 2000,
+        "completion_tokens": 100,
+        "cached_tokens": None,
+        "reasoning_tokens": None,
+    }
+
+
+def test_run_command_shows_cached_and_reasoning_tokens(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    usage = Usage(prompt_tokens=2000, completion_tokens=900, cached_tokens=1024, reasoning_tokens=800)
+    model = ScriptedModel(Reply(GOOD, usage=usage))
+    result = invoke("run", file_of(ROW), "--judge", "groundedness", "--model", "m", model=model)
+    assert result.stderr.splitlines()[-1] == (
+        "tokens: 2,000 prompt (1,024 cached), 900 completion (800 reasoning), 2,900 a verdict"
+    )
 
 
 def test_summary_has_the_usage_of_its_judge() -> None:

@@ -315,6 +315,9 @@ async def again_later(note: str, verdict: Verdict) -> Case:
 async def store(outcome: Outcome) -> None:
     assert_type(outcome.drafts[-1].verdict, Verdict)
     assert_type(outcome.usage, Usage | None)
+    if outcome.usage is not None:
+        assert_type(outcome.usage.cached_tokens, int | None)
+        assert_type(outcome.usage.reasoning_tokens, int | None)
 
 
 async def guarding(judge: Judge, case: Case) -> list[str]:

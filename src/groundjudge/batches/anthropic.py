@@ -176,7 +176,13 @@ def read_anthropic_result(result: Mapping[str, Any]) -> Answer:
             texts = [block["text"] for block in message["content"] if block["type"] == "text"]
             counts = message["usage"]
             n_prompt = sum(counts.get(name) or 0 for name in PROMPT_TOKENS)
-            usage = usage_of(n_prompt, counts["output_tokens"])
+            details = counts.get("output_tokens_details") or {}
+            usage = usage_of(
+                n_prompt,
+                counts["output_tokens"],
+                cached=counts.get("cache_read_input_tokens"),
+                reasoning=details.get("thinking_tokens"),
+            )
             return Reply("".join(texts), message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
             return model_error(ERROR_CODES.get(kind, "server"), f"{kind}: {message}", "")

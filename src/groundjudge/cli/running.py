@@ -98,7 +98,12 @@ def usage_lines(
     """
     if usage is None:
         return []
-    line = f"tokens{place}: {usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
+    line = f"tokens{place}: {usage.prompt_tokens:,} prompt"
+    if usage.cached_tokens:
+        line += f" ({usage.cached_tokens:,} cached)"
+    line += f", {usage.completion_tokens:,} completion"
+    if usage.reasoning_tokens:
+        line += f" ({usage.reasoning_tokens:,} reasoning)"
     if n_verdicts:
         line += f", {round(usage.total_tokens / n_verdicts):,} a verdict"
     if prices:

@@ -201,7 +201,7 @@ def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
 
 
 def _more_room(request: Request, reply: Reply) -> dict[str, Any]:
-    """Return the change of a request that gives twice the room to the reply."""
+    """Return the change of a request that gives twice the room, and twice what the reasoning took besides."""
     limit = "max_tokens"
     if "max_completion_tokens" in request.parameters:  # a user may pass it
         limit = "max_completion_tokens"
@@ -210,6 +210,10 @@ def _more_room(request: Request, reply: Reply) -> dict[str, Any]:
         room = reply.usage.completion_tokens
     if not room:
         room = DEFAULT_REPLY_TOKENS
+    # A model that was cut off while it thought may have been anywhere in that: twice the thinking, and the
+    # reply that it has not begun.
+    if reply.usage is not None and reply.usage.reasoning_tokens is not None:
+        room += min(reply.usage.reasoning_tokens, room)
     return {"parameters": {**request.parameters, limit: 2 * room}}
 
 

@@ -29,9 +29,10 @@ LOGPROBS = ("logprobs", "top_logprobs")
 """Asked for together. Like a response format they only help: whatever is wrong with them, the model can
 reply without them."""
 
-REFUSING = ("bad_request", "not_found", "auth")
+REFUSING = ("bad_request", "not_found", "auth", "failed")
 """The codes of a ModelError that a refused parameter can cause. "auth" is a 403: "You are not allowed to
-request logprobs from this model"."""
+request logprobs from this model". "failed" is an exception of LangChain's ChatAnthropic, which knows of some
+models that they take no `temperature`, and sends nothing."""
 
 WORDED = {
     **dict.fromkeys(LOGPROBS, "(?i)log.?prob"),
@@ -41,7 +42,8 @@ WORDED = {
 
 REFUSAL = re.compile(
     r"unsupported|not support|n.t support|not permitted|not allowed|not available|unavailable"
-    r"|unrecognized|unknown|unexpected|deprecated|cannot both",
+    r"|unrecognized|unknown|unexpected|deprecated|cannot both"
+    r"|(?:may|can) only be set to",  # "`temperature` may only be set to 1 when thinking is enabled"
     re.IGNORECASE,
 )
 """How endpoints word a refused parameter, but not a bad value ("max_tokens is too large")."""

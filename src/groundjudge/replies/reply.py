@@ -106,7 +106,7 @@ def completion_of(answer: object) -> Reply | None:
             return Reply(
                 _read_content(content),
                 finish_reason=_get_value(choice, "finish_reason", str),
-                usage=usage_of(_get_value(usage, "prompt_tokens"), _get_value(usage, "completion_tokens")),
+                usage=_usage_of_completion(usage),
                 model=_get_value(answer, "model", str),
                 refusal=refusal,
                 tokens=tokens_of(_get_value(choice, "logprobs")),
@@ -114,11 +114,41 @@ def completion_of(answer: object) -> Reply | None:
     return None
 
 
-def usage_of(prompt: object, completion: object) -> Usage | None:
-    """Return the tokens that an endpoint counted; None if it did not, or what it says is no count."""
+def usage_of(
+    prompt: object, completion: object, *, cached: object = None, reasoning: object = None
+) -> Usage | None:
+    """Return the tokens that an endpoint counted; None if it did not, or what it says is no count.
+
+    Args:
+        prompt: all tokens of the prompt.
+        completion: all tokens of the reply.
+        cached: those of the prompt that came from the provider's cache.
+        reasoning: those of the reply that the model spent on thinking.
+    """
     if not _is_count(prompt):
         return None
-    return Usage(prompt_tokens=prompt, completion_tokens=completion if _is_count(completion) else 0)
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion if _is_count(completion) else 0,
+        cached_tokens=cached if _is_count(cached) else None,
+        reasoning_tokens=reasoning if _is_count(reasoning) else None,
+    )
+
+
+def _usage_of_completion(usage: object) -> Usage | None:
+    """Return the tokens in the `usage` of a chat completion."""
+    prompt = _get_value(usage, "prompt_tokens")
+    completion = _get_value(usage, "completion_tokens")
+    total = _get_value(usage, "total_tokens")
+    reasoning = _get_value(_get_value(usage, "completion_tokens_details"), "reasoning_tokens")
+    if _is_count(prompt) and _is_count(completion) and _is_count(total):
+        n_uncounted = total - prompt - completion
+        # Gemini and xAI count the thinking in the total only, and charge it as a part of the reply.
+        if n_uncounted > 0:
+            completion += n_uncounted
+            reasoning = n_uncounted if reasoning is None else reasoning
+    cached = _get_value(_get_value(usage, "prompt_tokens_details"), "cached_tokens")
+    return usage_of(prompt, completion, cached=cached, reasoning=reasoning)
 
 
 def _is_count(count: object) -> TypeGuard[int]:
@@ -143,7 +173,12 @@ def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody 
     return Reply(
         _read_content(_get_value(answer, "content")),
         finish_reason=_finish_reason_in(metadata),
-        usage=usage_of(counts.get("input_tokens"), counts.get("output_tokens")),
+        usage=usage_of(
+            counts.get("input_tokens"),
+            counts.get("output_tokens"),
+            cached=_get_mapping(counts, "input_token_details").get("cache_read"),
+            reasoning=_get_mapping(counts, "output_token_details").get("reasoning"),
+        ),
         model=model,
         refusal=_get_mapping(answer, "additional_kwargs").get("refusal"),
         tokens=tokens_of(metadata.get("logprobs")),

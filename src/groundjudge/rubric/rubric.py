@@ -418,7 +418,11 @@ def _read_format(prompt: Prompt) -> Format:
 
 def _prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
     """Make the prompt with the options that add to what its file says."""
-    parameters = {**prompt.parameters, **(options.get("parameters") or {})}
+    new_parameters = options.get("parameters") or {}
+    parameters = {**prompt.parameters, **new_parameters}
+    # Two names of one limit: a reasoning model, which knows only the newer one, would get the file's.
+    if "max_completion_tokens" in new_parameters and "max_tokens" not in new_parameters:
+        parameters.pop("max_tokens", None)
     prompt = prompt.with_inputs(may_be_empty=options.get("may_be_empty"), optional=options.get("optional"))
     return prompt.model_copy(update={"parameters": parameters})
 
