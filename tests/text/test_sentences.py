@@ -32,6 +32,34 @@ SENTENCES: dict[str, tuple[str, list[str]]] = {
     "an ellipsis and a quotation": ("Wait... what? “Yes.” Good.", ["Wait... what?", "“Yes.”", "Good."]),
     "a question that goes on": ("“Why?” he asked.", ["“Why?” he asked."]),
     "French quotation marks": ("Il a dit « oui. » Puis non.", ["Il a dit « oui. »", "Puis non."]),
+    "a sentence that opens with a straight quotation mark": (
+        'He left. "I am late," he said.',
+        ["He left.", '"I am late," he said.'],
+    ),
+    "a sentence that opens with an apostrophe": (
+        "He left. 'I go,' he said.",
+        ["He left.", "'I go,' he said."],
+    ),
+    "a quotation behind a quotation": (
+        '"I go." "Why?" "It is late."',
+        ['"I go."', '"Why?"', '"It is late."'],
+    ),
+    "a straight mark that closes behind a blank": (
+        'He said "I go. " Then he ran.',
+        ['He said "I go. "', "Then he ran."],
+    ),
+    "a straight mark that closes a text cut into words": ('" I go . " He ran .', ['" I go . "', "He ran ."]),
+    "a question in straight marks that goes on": ('"Why?" he asked.', ['"Why?" he asked.']),
+    "a question ahead of an answer in straight marks": ('Is it open? "Yes."', ["Is it open?", '"Yes."']),
+    "a name in straight marks behind an initial": (
+        'Robert F. "Bob" Miller left.',
+        ['Robert F. "Bob" Miller left.'],
+    ),
+    "German quotation marks that point inwards": (
+        "Er ging. »Ich komme.« Dann lief er.",
+        ["Er ging.", "»Ich komme.«", "Dann lief er."],
+    ),
+    "a mark of inches": ('It is 5". "Fine," he said.', ['It is 5".', '"Fine," he said.']),
     "a text that was cut into words": ("just practice . go out .", ["just practice .", "go out ."]),
     "bullets and numbers of a list": (
         "- one\n- two\n1. three\n2. four",

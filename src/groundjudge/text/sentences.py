@@ -12,9 +12,12 @@ inc ltd co corp dept est approx ca circa min max tel jan feb mar apr jun jul aug
 """
 
 _CLOSING = r"[\"'”’»›)\]）」』】》]"
+# Behind a blank these close a quotation only if nothing follows them: . "Then
+_OPENS_OR_CLOSES = r"[\"'»›]"
 _BOUNDARY = re.compile(
     rf"""
-      (?<![.!?…]) (?P<end>[.!?…]++) (?:[^\S\n]?{_CLOSING})*+ \s++
+      (?<![.!?…]) (?P<end>[.!?…]++)
+      (?: {_CLOSING} | [«‹“] | [^\S\n] (?!{_OPENS_OR_CLOSES}[^\W_]) {_CLOSING} )*+ \s++
     | (?<![。！？｡؟۔।॥։።]) [。！？｡؟۔।॥։።]++ {_CLOSING}*+ \s*+
     | (?P<line>\n) \s*+
     """,
