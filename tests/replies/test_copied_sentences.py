@@ -348,6 +348,13 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+def test_citation_in_a_block_of_its_own_counts_as_often_as_the_response_has_it() -> None:
+    assert rated("It is so.\n[1]", ("It is so.", "[1]")) == [8, 8]
+    assert rated("It is so [1].", ("It is so.", "[1]")) == [8, 8]
+    assert rated("It is so [1].", ("It is so [1].", "[1]")) == "ambiguous"
+    assert rated("</think> It is so.", ("</think>", "It is so.")) == [8, 8]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_content_may_not_be_left_out(name: str) -> None:
     response, copies = REFUSED[name]

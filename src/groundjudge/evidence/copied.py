@@ -103,9 +103,9 @@ def separate_words(text: TracedText) -> TracedText:
     return text.substitute(_JOINED, lambda _: " ")
 
 
-def asides_of(decoded: str) -> set[str]:
+def asides_of(decoded: str) -> list[str]:
     """The marks, addresses and tags that a copy may leave out, each as it is compared."""
-    return {"".join(plain(aside).split()) for aside in ASIDE.findall(decoded)}
+    return ["".join(plain(aside).split()) for aside in ASIDE.findall(decoded)]
 
 
 @lru_cache(MOST_KEPT)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from groundjudge.evidence.edges import begins_clause, ends_clause, is_whole
+from groundjudge.evidence.edges import begins_clause, is_whole
 from groundjudge.evidence.near import MOST_QUOTED
 from groundjudge.evidence.normalized import BULLET, Normalized
 from groundjudge.evidence.sources import Sources
@@ -113,13 +113,14 @@ def _clause_length(words: list[str], number: int, place: int, sources: Sources) 
     """
     n_left = len(words) - number
     n_same = 0
-    while n_same < n_left and sources.words[place + n_same] == words[number + n_same]:
+    source_words = sources.words
+    while n_same < n_left and source_words[place + n_same] == words[number + n_same]:
         n_same += 1
     for length in range(n_same, FEWEST_WORDS - 1, -1):
+        if length < n_left and not sources.ends_clause(place + length - 1):
+            continue
         document, start, end = sources.span(place, place + length)
         text = sources.documents[document].content
-        if length < n_left and not ends_clause(text, end):
-            continue
         if number > 0 and not begins_clause(text, start):
             return 0
         if not is_whole(text, start, end):

@@ -42,7 +42,9 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
     evidence: list[Evidence] = []
     warnings: list[str] = []
     for quote in quotes:
-        new_evidence, new_warnings = _look_up(quote, sources)
+        if quote not in sources.findings:
+            sources.findings[quote] = _look_up(quote, sources)
+        new_evidence, new_warnings = sources.findings[quote]
         evidence.extend(new_evidence)
         warnings.extend(new_warnings)
     return tuple(evidence), tuple(dict.fromkeys(warnings))

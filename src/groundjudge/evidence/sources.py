@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from groundjudge.case.case import Document
+from groundjudge.evidence.edges import ends_clause
 from groundjudge.evidence.normalized import Normalized, fold_text, plain
+from groundjudge.verdict import Evidence
 
 # Stands among the words before and after each passage; no quote has it.
 END = "\n"
@@ -173,6 +175,23 @@ class Sources:
         start = text.span(first - first_place)[0]
         end = text.span(last - 1 - first_place)[1]
         return Passage(passage.document, passage.start + start, passage.start + end)
+
+    def ends_clause(self, place: int) -> bool:
+        """Whether a clause ends with the word at a place."""
+        # Of documents in Chinese the same places are asked about again and again.
+        if place not in self._clause_ends:
+            document, _, end = self.span(place, place + 1)
+            self._clause_ends[place] = ends_clause(self.documents[document].content, end)
+        return self._clause_ends[place]
+
+    @cached_property
+    def _clause_ends(self) -> dict[int, bool]:
+        return {}
+
+    @cached_property
+    def findings(self) -> dict[str, tuple[list[Evidence], list[str]]]:
+        """What was found for the quotes that were looked up, and the warnings: many may be equal."""
+        return {}
 
     def _rarest_of(self, words: Sequence[str]) -> int:
         """The number of the first of the words that have the fewest places."""

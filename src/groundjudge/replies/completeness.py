@@ -240,7 +240,7 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
         return [*parts]
     rated = RatedResponse(response)
     response_text = " ".join(rated.response.text.source.split())
-    asides = asides_of(rated.response.decoded.text)
+    asides = set(asides_of(rated.response.decoded.text))
     counted: list[PartReading] = []
     foreign: list[str] = []
     verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}

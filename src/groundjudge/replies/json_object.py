@@ -39,10 +39,13 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # What makes another number of the one in an object that ends there.
 SIGN = re.compile(r"\s*+[%％/／](?![/*])")
 QUOTES = " \t\r\n\"'“”"
-# What a repair may cost: characters times quotation marks, 230 of them in 20,000 characters. json_repair
-# takes quadratic time: for `{"a": [` and then `"a", a"b` again and again, 0.1 s for 2,500 characters, 2.5 s
-# for 10,000. Up to here it takes at most half a second.
+# What a repair may cost: characters times quotation marks and, outside of strings, opening brackets: 230 of
+# them in 20,000 characters. json_repair takes quadratic time: for `{"a": [` and then `"a", a"b` again and
+# again, 0.1 s for 2,500 characters, 2.5 s for 10,000; for `{` again and again, 5 s for 20,000. The same for
+# characters outside of strings: 0.2 s for 20,000. Up to here it takes at most half a second.
 MOST_REPAIR_WORK = 6_000_000
+MOST_UNQUOTED = 20_000
+STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 # A schema lists the values of a scale of whole numbers if they are no more than this.
 MOST_ENUMERATED = 20
 
@@ -331,8 +334,9 @@ def _decode(source: str) -> str:
 
 def _repair(text: str) -> Mapping[str, Any]:
     """Return the object as json_repair understands it; {} if it does not, or if that could take long."""
-    quotation_marks = sum(map(text.count, "\"'“”"))
-    if (len(text) + 1000) * (quotation_marks + 20) > MOST_REPAIR_WORK:
+    unquoted = STRING.sub("", text)
+    n_marks = sum(map(text.count, "\"'“”")) + sum(map(unquoted.count, "{[("))
+    if len(unquoted) > MOST_UNQUOTED or (len(text) + 1000) * (n_marks + 20) > MOST_REPAIR_WORK:
         return {}
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 

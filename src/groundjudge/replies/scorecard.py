@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
+from groundjudge.evidence.copied import ASIDE, asides_of, decode_entities
 from groundjudge.replies.completeness import ComparableText, check_completeness
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
@@ -94,12 +95,25 @@ def _has_surplus(parts: Sequence[PartReading], rated_parts: Sequence[PartReading
         has_quote = any(map(LETTER_OR_DIGIT.search, part.quotes))
         if part not in rated_parts or not has_quote:
             return True
-    signs: list[str] = []
-    for part in rated_parts:
-        if not ComparableText(part.name).words.numbers:
-            signs += part.name.split() if part.name else [part.name]
+    signs: Counter[str] = Counter()
+    asides: Counter[str] = Counter()
+    has_aside_alone = False
+    for name, number in Counter(part.name for part in rated_parts).items():
+        sentence = ComparableText(name)
+        sentence_asides = asides_of(sentence.decoded.text)
+        for aside in sentence_asides:
+            asides[aside] += number
+        if sentence.words.numbers:
+            continue
+        if sentence_asides:
+            has_aside_alone = True
+        for sign in ASIDE.sub(" ", name).split() if name else [name]:
+            signs[sign] += number
     response_signs = Counter(word for word in response.split() if not LETTER_OR_DIGIT.search(word))
-    return not Counter(signs) <= response_signs
+    # A citation may be repeated in a sentence, but not in a block of its own.
+    if has_aside_alone and not asides <= Counter(asides_of(decode_entities(response).text)):
+        return True
+    return not signs <= response_signs
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
