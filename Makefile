@@ -61,6 +61,7 @@ bench: $(VENV)/test.installed ## speed against a bare client, and growth by doub
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/bench.py
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/guard_bench.py
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/evidence_growth.py
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/reply_times.py
 
 soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
 	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto --dist worksteal -m soak

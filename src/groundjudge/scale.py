@@ -165,8 +165,8 @@ def unwrap(text: str) -> str:
         words_end = end
         while start < words_end and (text[words_end - 1].isspace() or text[words_end - 1] in FULL_STOPS):
             words_end -= 1
-        n_full_stops = sum(sign in FULL_STOPS for sign in text[words_end:end])
-        if n_full_stops > 1:  # an ellipsis is no full stop
+        behind = text[words_end:end]
+        if behind.count(".") + behind.count("。") > 1:  # an ellipsis is no full stop
             return text[start:end].rstrip()
         end = words_end
         # Models set values off in many ways, often in two at once: "**(yes)**".

@@ -410,6 +410,14 @@ REPLIES: list[tuple[Any, ...]] = [
         '{"reasoning": "it says score: 1.0, false", "score" 0.2}',
     ),
     (
+        "outermost objects by the thousand, and as many verdicts",
+        "json",
+        "ambiguous",
+        '{"score": 0.5}' + "{}" * 1001,
+        '{"score": 0.5}' * 1001,
+    ),
+    ("verdicts by the thousand", "tags", "ambiguous", "<S2>4</S2>" * 1001),
+    (
         "objects within objects by the thousand",
         "json",
         "ambiguous",

@@ -17,6 +17,7 @@ from read_replies import FOUR, GRADES, PLACED, READERS, SCALES, YES, block, outc
 from groundjudge import Reply, ReplyError, Scale
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.replies import FORMATS, Json, Line, Reading
+from groundjudge.scale import fold_label
 
 EXAMPLES = int(os.environ.get("GROUNDJUDGE_EXAMPLES", "60"))
 VALUES: dict[str, st.SearchStrategy[str]] = {
@@ -264,6 +265,31 @@ def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
         started = perf_counter()
         outcome(kind, frame.replace("%s", long))
         assert perf_counter() - started < 5, piece  # 64,000 characters take 0.05 s; quadratic time is minutes
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("kind", "long"),
+    [
+        pytest.param("json", '{"score": 0.5, "a": ' + "/" * 200_000 + "5}", id="slashes ahead of a digit"),
+        pytest.param("json", '{"score": 0.5, "a"' + ":'b" * 60_000 + "}", id="quotes that do not close"),
+        pytest.param("json", "{}" * 100_000 + '{"score": 0.5}', id="objects"),
+        pytest.param("scorecard", block("8", "*" * 200_000 + "x"), id="signs ahead of a letter"),
+        pytest.param("tags", "<S2>4</S2>" * 20_000, id="verdicts"),
+        pytest.param("plain", "4" + "</s>" * 50_000, id="tokens that end a turn"),
+        pytest.param("adjacent", "RECALL\nx\n" * 22_000, id="names of parts"),
+    ],
+)
+def test_reply_of_200_kb_is_read_at_once(kind: str, long: str) -> None:
+    started = perf_counter()
+    outcome(kind, long)
+    assert perf_counter() - started < 5  # each takes 0.4 s at most; quadratic time is minutes
+
+
+def test_label_in_many_brackets_is_folded_at_once() -> None:
+    started = perf_counter()
+    assert fold_label("(" * 200_000 + "Not_so." + ")" * 200_000) == "not so"
+    assert perf_counter() - started < 5
 
 
 WRAPPED = {

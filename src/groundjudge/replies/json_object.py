@@ -39,6 +39,8 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # What makes another number of the one in an object that ends there.
 SIGN = re.compile(r"\s*+[%％/／](?![/*])")
 QUOTES = " \t\r\n\"'“”"
+# Outermost objects of a reply: no judge writes so many, and 200,000 characters can hold 100,000.
+MOST_OBJECTS = 1000
 # What a repair may cost: characters times quotation marks and, outside of strings, opening brackets: 230 of
 # them in 20,000 characters. json_repair takes quadratic time: for `{"a": [` and then `"a", a"b` again and
 # again, 0.1 s for 2,500 characters, 2.5 s for 10,000; for `{` again and again, 5 s for 20,000. The same for
@@ -220,7 +222,10 @@ class Json(Format):
 
 
 def _read_objects(text: str) -> list[JsonObject]:
-    """Return the outermost objects of a text, up to one that does not close or is in brackets of prose."""
+    """Return the outermost objects of a text, up to one that does not close or is in brackets of prose.
+
+    Those behind the first MOST_OBJECTS are not read, like one that does not close.
+    """
     objects: list[JsonObject] = []
     open_lists, position = 0, 0
     has_object = has_prose = False  # in the list that is open
@@ -237,7 +242,7 @@ def _read_objects(text: str) -> list[JsonObject]:
             open_lists = max(0, open_lists - 1)
         else:
             json_object = _read_object(text, start)
-            if json_object is None:
+            if json_object is None or len(objects) == MOST_OBJECTS:
                 break
             is_in_string = text[start - 1 : start] in ("'", '"')
             if open_lists or is_in_string:
