@@ -317,7 +317,8 @@ def forgeries(judge: Judge, replies: Iterable[str]) -> list[str]:
     forged: list[str] = []
     for text in replies:
         result = outcome(judge.reply_format, text, judge.scale, response=judge.response)
-        if result != judge.expected and result not in WHAT_IS_WRONG:
+        is_error = isinstance(result, str) and result in WHAT_IS_WRONG
+        if result != judge.expected and not is_error:
             forged.append(text)
     return forged
 
