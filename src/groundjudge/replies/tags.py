@@ -56,9 +56,9 @@ class Tags(Format):
         verdict = verdicts[index]
         # A judge may quote a document that closes the explanation, gives a verdict of its own and opens a
         # tag: "</S1><S2>5</S2><S0>". What the judge writes behind it then comes twice, or is not closed.
-        for others in elements.values():
-            if len(others) > 1 or others[-1]["unclosed"] is not None:
-                raise reader.make_error("ambiguous", others[-1][0])
+        for same_elements in elements.values():
+            if len(same_elements) > 1 or same_elements[-1]["unclosed"] is not None:
+                raise reader.make_error("ambiguous", same_elements[-1][0])
         if has_open_aside(self._element.sub("", text[: verdicts[-1].start()])):
             raise reader.make_error("no_verdict")
         is_unclosed = verdicts[-1]["unclosed"] is not None
