@@ -32,6 +32,7 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
+from groundjudge.verdict import Weighted
 
 with requires("groundjudge.adapters.pydantic_evals needs pydantic-evals", "pydantic-evals"):
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
@@ -84,7 +85,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     stop: Stop | None = None
     empty_response: EmptyResponse | None = None
     structured: Structured | None = None
-    weighted: bool | None = None
+    weighted: Weighted | None = None
     tool_titles: bool | None = None
 
     def __post_init__(self) -> None:

@@ -83,7 +83,7 @@ def votes(*scores: object) -> tuple[str | ModelError, ...]:
         if isinstance(score, ModelError):
             replies.append(score)
         else:
-            replies.append(f"<S1>for {score}</S1><S2>{score}</S2>")
+            replies.append(f"<S1>for {score}</S1>{formatter.sure(score)}")
     return tuple(replies)
 
 
@@ -101,7 +101,7 @@ TABLE = [
     Row("groundedness", ""),
     Row("groundedness", Reply("", refusal="No.")),
     Row("groundedness", Reply("<S1>this resp", finish_reason="length")),
-    Row("groundedness", Reply("<S2>4</S2>", finish_reason="abort")),
+    Row("groundedness", Reply(formatter.sure(4), finish_reason="abort")),
     Row("groundedness", "", {"response": " "}),
     Row("groundedness", "", {"context": None}),
     *(Row("groundedness", ModelError(code, f"{code}: message of the endpoint")) for code in ENDPOINT_CODES),

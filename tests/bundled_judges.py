@@ -45,4 +45,4 @@ def reply_of(rubric: Rubric, response: str, score: float, reason: str = "why") -
         part_names = [span.text for span in sentences(response)]
     parts = tuple(PartReading(part_name, value, reason) for part_name in part_names)
     reading = Reading(value, reason, parts, level=label_of(value, rubric.levels) or "")
-    return rubric.format.write_reply(reading, rubric.scale)
+    return rubric.write(reading)

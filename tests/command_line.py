@@ -16,13 +16,14 @@ from typing import Any
 
 import pytest
 import typer
+from formatter import sure
 from typer.testing import CliRunner, Result
 
 from groundjudge import Verdict
 from groundjudge.cli.app import app
 
 COMMAND = [sys.executable, "-m", "groundjudge"]
-GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
 ROW = {
     "query": "When does the ferry sail?",
     "context": "The ferry sails at nine in the morning.",
@@ -33,8 +34,9 @@ STRICT = """---
 name: strict
 model: {parameters: {temperature: 0}}
 inputs: [{name: response, type: text}]
-reply: {format: tags, value: S2, reason: S1}
+reply: {format: tags, value: S2, reason: S1, shares: S3}
 scale: {worst: 1, best: 5, integer: true}
+weighted: stated
 ---
 user:
 Rate {{response}} strictly.

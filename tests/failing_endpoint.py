@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from formatter import sure
 from standin_openai import Answer, Cut, Half, Hang, Raw, Status, Text
 
 from groundjudge import load_rubric
@@ -47,7 +48,7 @@ def sentence_scores(number: int) -> list[float]:
 
 
 def _grade(number: int, value: float) -> str:
-    return f"<S0>t</S0>\n<S1>row {number}</S1>\n<S2>{value:g}</S2>"
+    return f"<S0>t</S0>\n<S1>row {number}</S1>\n{sure(f'{value:g}')}"
 
 
 def _scorecard(number: int, *values: float) -> str:
@@ -83,7 +84,7 @@ def _cut_off_thoughts(job: Job) -> Answer:
 
 def _cut_off_reply(job: Job) -> Answer:
     starts = {
-        "groundedness": "<S0>Is it <S1>half right</S1><S2>3</S2>? Or is it",
+        "groundedness": f"<S0>Is it <S1>half right</S1>{sure(3)}? Or is it",
         "statement_groundedness": f"{TRIAL[job.judge](job.row)}\n\nStatement Sentence: A tic",
     }
     return Text(starts[job.judge], finish_reason="length")

@@ -6,8 +6,14 @@ import json
 from collections.abc import Callable, Sequence
 
 
+def sure(level: object) -> str:
+    """The tags of a level of groundedness, and of the shares of a judge that has no doubt about it."""
+    shares = ", ".join(f"{number}: {int(str(number) == str(level))}" for number in range(1, 6))
+    return f"<S2>{level}</S2><S3>{shares}</S3>"
+
+
 def tags(value: float, reason: str) -> str:
-    return f"<S0>Let me think.</S0>\n<S1>{reason}</S1>\n<S2>{value:g}</S2>"
+    return f"<S0>Let me think.</S0>\n<S1>{reason}</S1>\n{sure(f'{value:g}')}"
 
 
 def json_object(value: float, reason: str) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from formatter import sure
+
 from groundjudge import Reply
 from groundjudge.judging.guard import NOTE, Outcome
 from groundjudge.types import Request
@@ -22,9 +24,9 @@ EARLIER = (("user", "Hello!"), ("assistant", "Hello, how can I help?"))
 """The turn before, in the row with several turns."""
 
 REPLIES: Mapping[str, Reply | Exception] = {
-    "good": Reply(f"<S1>{WORD}</S1><S2>5</S2>"),
-    "bad": Reply(f"<S1>{WORD} is wrong</S1><S2>1</S2>"),
-    "nothing": Reply(f"<S1>{WORD}</S1><S2>3</S2>"),
+    "good": Reply(f"<S1>{WORD}</S1>{sure(5)}"),
+    "bad": Reply(f"<S1>{WORD} is wrong</S1>{sure(1)}"),
+    "nothing": Reply(f"<S1>{WORD}</S1>{sure(3)}"),
     "refused": Reply("", refusal=WORD),
     "cut": Reply(f"<S1>{WORD}", finish_reason="length"),
     "late": TimeoutError(WORD),

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from formatter import sure
 from standin_openai import Answer, Cut, Hang, Raw, Status, Text
 
 from groundjudge.models.pacing import FIRST_WAIT
@@ -51,7 +52,7 @@ class Endpoint:
                 return answer
             dice -= share
         self.met[number].append("")
-        return Text(f"<S0>t</S0><S1>row {number}</S1><S2>{VALUES[number % 4]}</S2>")
+        return Text(f"<S0>t</S0><S1>row {number}</S1>{sure(VALUES[number % 4])}")
 
     def shortest(self) -> float:
         """The seconds that it all takes at best: latency and waits, with so many rows at a time."""

@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any
 
 from adapters_table import Exchange
+from formatter import sure
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
@@ -79,7 +80,7 @@ class Scripted(ModelAPI):
         SEEN.append((config, input))
         if self.model_name == "down":
             raise ConnectionError
-        reply, stop_reason = REPLIES.get(self.model_name, ("<S1>backed</S1><S2>4</S2>", "stop"))
+        reply, stop_reason = REPLIES.get(self.model_name, (f"<S1>backed</S1>{sure(4)}", "stop"))
         output = ModelOutput.from_content(self.model_name, reply, stop_reason)
         output.usage = ModelUsage(input_tokens=5, input_tokens_cache_read=2, output_tokens=3)
         return output

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from formatter import sure
 from standin_openai import StandIn
 
 with warnings.catch_warnings():
@@ -22,7 +23,7 @@ with warnings.catch_warnings():
 TESTS = Path(__file__).parent
 FOLDERS = [str(TESTS), str(TESTS.parent / "src")]
 
-GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>The context says so.</S1>{sure(5)}"
 
 
 @pytest.fixture(scope="session")

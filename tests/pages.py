@@ -25,6 +25,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from formatter import sure
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 SHOWN_ONLY = {"bash", "ini", "json", "text", "toml", "yaml"}
@@ -50,7 +52,7 @@ NOT_TYPED: Mapping[str, str] = {
 }
 """The pages whose blocks are not checked for types, in which an example would be all assertions."""
 
-REPLY = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
+REPLY = f"<S0>t</S0><S1>The context says so.</S1>{sure(5)}"
 ENVIRONMENT = {
     "COLUMNS": "100",
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",

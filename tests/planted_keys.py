@@ -23,6 +23,7 @@ from urllib.parse import quote
 import openai
 import pytest
 from deepeval.models import DeepEvalBaseLLM
+from formatter import sure
 from langchain_groq import ChatGroq
 from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status, Text
 
@@ -310,7 +311,7 @@ def echo(planted: Sequence[str]) -> str:
     return " ; ".join(texts)
 
 
-GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
 Fault = Callable[[Sequence[str]], Answer]
 
 
@@ -323,7 +324,7 @@ FAULTS: Mapping[str, Fault] = {
     "another body": lambda keys: Status(401, body={"detail": [{"loc": ["header"], "input": echo(keys)}]}),
     "page": lambda keys: Raw(f"<html><p>{echo(keys)}".encode(), "text/html"),
     "no completion": lambda keys: Raw(json.dumps({"detail": echo(keys)}).encode()),
-    "text": lambda keys: Text(f"<S0>t</S0><S1>{keys[0]} {keys[-1]}</S1><S2>5</S2>"),
+    "text": lambda keys: Text(f"<S0>t</S0><S1>{keys[0]} {keys[-1]}</S1>{sure(5)}"),
     "unreadable text": lambda keys: Text(f"I was asked with {keys[0]} and {keys[-1]}."),
     "model": lambda keys: Text(GOOD, model=f"m {keys[-1]}"),
     "refusal": lambda keys: Text("", refusal=f"Not with {keys[0]}."),

@@ -27,9 +27,10 @@ from itertools import count
 from typing import Any, Final, Literal, Self, TypeAlias, cast
 
 from aiohttp import web
+from formatter import sure
 from standin_openai import Cut, Status, Text, completion, error_of
 
-GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>The context says so.</S1>{sure(5)}"
 COMPLETIONS: Final = "/v1/chat/completions"
 
 Call: TypeAlias = Literal[

@@ -42,9 +42,7 @@ def verdict(request: Request, *, passes: bool) -> str:
         return best_verdict(rubric, request.case)
     names = rubric.format.part_names or (request.case.response_text,)
     parts = tuple(PartReading(name, value, "no") for name in names)
-    return rubric.format.write_reply(
-        Reading(value, "no", parts, level=label_of(value, rubric.levels) or ""), rubric.scale
-    )
+    return rubric.write(Reading(value, "no", parts, level=label_of(value, rubric.levels) or ""))
 
 
 def knows_all(truth: Mapping[str, bool], request: Request) -> bool:

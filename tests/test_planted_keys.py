@@ -23,6 +23,7 @@ from adapter_entries import ENTRIES
 from adapters_table import exchange_of
 from batch_commands import ANTHROPIC, OPENAI, BatchCommands, number_of
 from command_line import ROW, Invoke
+from formatter import sure
 from langchain_core.tracers.langchain import LangChainTracer, wait_for_all_tracers
 from langsmith import evaluate, tracing_context
 from planted_keys import (
@@ -197,7 +198,7 @@ def echoing(body: Mapping[str, Any]) -> LineAnswer:
     """Replies, errors and refusals in a batch's results that have the key in them."""
     answers: Sequence[LineAnswer] = [
         Status(401, echo([KEY])),
-        Text(f"<S0>t</S0><S1>{KEY}</S1><S2>5</S2>"),
+        Text(f"<S0>t</S0><S1>{KEY}</S1>{sure(5)}"),
         Text("", refusal=f"Not with {quote(KEY)}.") if body["model"] == OPENAI else Status(400, echo([KEY])),
         f"I was asked with {KEY}.",
     ]

@@ -31,6 +31,10 @@ WARNINGS: Mapping[str, str] = {
     "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
     "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",
     "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
+    "share_mismatch": "The stated value is not the one with the largest share; value and label are the "
+    "stated ones, and the score is the mean by the shares.",
+    "shares_unreadable": "The reply does not state how probable each value is; the score is that of its "
+    "value. If it is frequent, take another model, or `weighted=False`.",
     "unclosed_tag": "The tag around the verdict is not closed.",
     "weighted_sum_mismatch": "The stated sum is not what its formula gives; the formula counts.",
 }
@@ -132,7 +136,8 @@ class PromptError(GroundjudgeError):
         "bad_scale": "`scale=` is not a `Scale`. Pass `Scale(worst=1, best=5)` or `Choices({...})`.",
         "bad_structured": "It is not `reask`, `always` or `never`. Use one of them.",
         "bad_threshold": "The threshold is not a number from 0 to 1. Give it on the score's scale.",
-        "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers from 0. Change the scale.",
+        "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers from 0; stated shares may "
+        "also be those of levels, and need a place in the reply. Change the scale, or name the place.",
         "empty_prompt": "The file has no text below its front matter. Add the prompt.",
         "no_part": "A DeepEval metric shows a part that verdicts of its judge do not have, such as `recall`. "
         "Pass that judge to `JudgeMetric`, or leave out `judge=`.",
@@ -280,6 +285,9 @@ class ReplyError(GroundjudgeError):
         "out_of_scale": "The score lies outside the scale. State the scale in the prompt as in "
         "`scale:`; a label that states another scale, such as `Score (0-10):`, lies outside, too.",
         "refused": "The model declined to judge. Look at the case; another model may judge it.",
+        "shares_unreadable": "The shares are not a list of all values, each once, that adds up to 1. The "
+        "model is asked once more; if they still cannot be read, the score is that of the value, with the "
+        "warning of that name.",
         "truncated": "The reply was cut off before its verdict was complete, or begun: the thinking of a "
         "reasoning model takes part of the room. Raise `max_tokens`, or lower `reasoning_effort`, in "
         "`parameters=`.",

@@ -28,6 +28,9 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Passes: TypeAlias = Literal["score", "weakest"]
 """Which score decides whether a verdict passes: the headline, or the lowest score of its parts."""
 
+Weighted: TypeAlias = bool | Literal["stated"]
+"""Whether a score is a mean over all values: by the shares that a reply states, or by those of tokens."""
+
 # 0.7 + 0.1 is 0.7999999999999999, and must reach a threshold of 0.8.
 DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
@@ -205,8 +208,8 @@ class Verdict(Judgement):
         reply: the raw text of the last reply.
         key: the judge's `identity`, and a hash of the case; metadata counts only if the prompt shows it.
         library: the version of groundjudge.
-        expected: with `weighted`, the mean of the values by their probabilities, on the judge's own scale.
-        distribution: with `weighted`, the probability of each value or label; None where it is not known.
+        expected: with `weighted`, the mean of the values by how probable they are, on the judge's own scale.
+        distribution: with `weighted`, how probable each value or label is; None where it is not known.
         votes: of a panel, in the order in which they were asked for; () for a single judge.
         spread: the standard deviation of the votes' deciding scores; None without votes.
         agreement: the share of the votes that the largest group of them has, 0..1; None if no vote

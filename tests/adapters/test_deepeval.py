@@ -55,10 +55,10 @@ CLASSES: list[Any] = [
 ]
 """The metrics with a judge of their own."""
 
-GROUNDED = "<S0>t</S0><S1>It stands in the source.</S1><S2>5</S2>"
-INCOMPLETE = "<S0>t</S0><S1>The weekdays are missing.</S1><S2>4</S2>"
-INCORRECT = "<S0>t</S0><S1>The hour is wrong.</S1><S2>2</S2>"
-GREETING = "<S0>t</S0><S1>It claims nothing.</S1><S2>3</S2>"
+GROUNDED = f"<S0>t</S0><S1>It stands in the source.</S1>{formatter.sure(5)}"
+INCOMPLETE = f"<S0>t</S0><S1>The weekdays are missing.</S1>{formatter.sure(4)}"
+INCORRECT = f"<S0>t</S0><S1>The hour is wrong.</S1>{formatter.sure(2)}"
+GREETING = f"<S0>t</S0><S1>It claims nothing.</S1>{formatter.sure(3)}"
 UNREADABLE = "I would say that it is fine."
 PASSAGE = (
     "RECALL_Reasoning: r\nRECALL_Formula: (5 * 1.0)\nRECALL_Weighted_Summed_Score: 5\n"
@@ -346,7 +346,7 @@ def test_metadata_of_a_conversation_provides_fields_and_inputs_of_a_prompts_own(
     metadata = {"agent_name": "Mira", "answers": ["I am Mira."], "topic": "dogs"}
     rows: list[tuple[dict[str, Any], str, list[str]]] = [
         ({}, IN_ROLE, ["<data-agent_name>\nMira\n", "I am Mira."]),
-        ({"judge": tmp_path / "on_topic.prompty"}, GROUNDED, ["<data-topic>\ndogs\n"]),
+        ({"judge": tmp_path / "on_topic.prompty"}, "<S2>5</S2>", ["<data-topic>\ndogs\n"]),
     ]
     for options, reply, texts in rows:
         model = ScriptedModel(reply)
@@ -766,7 +766,7 @@ def test_verdict_on_what_deepevals_cache_ignores(name: str, reply: str, tools: A
 
 def test_metric_of_a_component_judges_each_call_if_run_async_is_false(tmp_path: Path) -> None:
     def model(request: Request) -> str:
-        return f"<S1>{request.case.query}</S1><S2>{request.case.query}</S2>"
+        return f"<S1>{request.case.query}</S1>{formatter.sure(request.case.query)}"
 
     def record_span(level: str) -> None:
         TRACING.update_current_span(input=level, output="It opens at 9:00.", retrieval_context=["c"])
@@ -822,7 +822,7 @@ async def test_metric_in_use_says_so_and_loses_no_result() -> None:
     async def answer(request: Request) -> str:
         waiting.set()
         await go_on.wait()
-        return f"<S1>{request.case.response_text}</S1><S2>5</S2>"
+        return f"<S1>{request.case.response_text}</S1>{formatter.sure(5)}"
 
     metric = GroundednessMetric(model=answer)
     cases = [row(actual_output=output) for output in ("one", "two", "")]

@@ -23,6 +23,7 @@ from any_options import load_any
 from chats import CHAT, LANGCHAIN, ON_TOPIC, OPENAI
 from command_line import run_program
 from fenced import without_codes
+from formatter import sure
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, GroundjudgeError, ModelError, Reply, Verdict, load
@@ -36,7 +37,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta"),
 ]
 
-GOOD = "<S1>w</S1><S2>5</S2>"
+GOOD = f"<S1>w</S1>{sure(5)}"
+PLAIN = "<S1>w</S1><S2>5</S2>"
+"""A reply to a prompt file of the tests' own, which asks for no shares."""
 SLOW = ("mlflow", "inspect")
 LOUD = pytest.mark.filterwarnings("default")
 """For MLflow and Inspect, whose packages warn."""
@@ -94,7 +97,8 @@ def test_table_covers_every_judge_status_and_error() -> None:
             codes.add(verdict["error"])
         elif verdict["error"]:
             codes.add(verdict["error"]["code"])
-    codes_of_replies = WHAT_IS_WRONG.keys() - {"evidence_not_found"}  # asked again, and never an error
+    asked_again = {"evidence_not_found", "shares_unreadable"}  # and never an error
+    codes_of_replies = WHAT_IS_WRONG.keys() - asked_again
     codes_of_cases = {"missing_field", "empty_response", "no_response"}
     assert codes == codes_of_replies | codes_of_cases | {*ENDPOINT_CODES, "no_majority"}
 
@@ -209,8 +213,8 @@ UNEXPLAINED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
         "groundedness",
         {},
         {
-            "<S1> \n</S1><S2>4</S2>": "No reason given: incomplete, score 0.75, passed.",
-            "<S2>3</S2>": "Not applicable (nothing_to_ground).",
+            f"<S1> \n</S1>{sure(4)}": "No reason given: incomplete, score 0.75, passed.",
+            sure(3): "Not applicable (nothing_to_ground).",
             "?": "no_verdict: ",
         },
     ),
@@ -219,7 +223,7 @@ UNEXPLAINED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
         {"optional": ["topic"], "threshold": 0.5},
         {"<S2>2</S2>": "No reason given: score 0.25, not passed."},
     ),
-    "votes": ("groundedness", {"repeats": 3}, {"<S2>2</S2>": FAILED}),
+    "votes": ("groundedness", {"repeats": 3}, {sure(2): FAILED}),
 }
 
 
@@ -284,7 +288,7 @@ TOPICS: Mapping[str, tuple[Exchange, Sequence[str]]] = {
 
 
 def check_topic(entry: Entry, file: Path, row: Exchange, **options: Any) -> None:
-    model = ScriptedModel(GOOD)
+    model = ScriptedModel(PLAIN)
     (verdict,) = judge_rows(entry, model, [row], file, **options).values()
     assert (verdict.error, verdict.score) == (None, 1)
     assert "<data-topic>\ndogs\n</data-topic>" in without_codes(model.asked[0].messages[0]["content"])
@@ -316,7 +320,7 @@ def test_fields_are_found_at_paths_and_by_a_function(file: Path, entry: Entry, a
 def test_options_of_inputs_reach_the_judge_and_a_missing_one_is_named(
     file: Path, entry: Entry, adapter: str
 ) -> None:
-    model = ScriptedModel(GOOD)
+    model = ScriptedModel(PLAIN)
     row = Exchange("1", {**QUESTION, "topik": "dogs"}, {**ANSWER, "context": []})
     (verdict,) = judge_rows(entry, model, [row], file).values()
     assert verdict.error

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from formatter import sure
 from guard_table import FALLBACK, QUERY, WORD
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.middleware import AgentMiddleware
@@ -39,7 +40,7 @@ def chat(*replies: str) -> GenericFakeChatModel:
 
 def reply(request: Request) -> str:
     score = JUDGED[request.case.response_text.partition(" ")[0]]
-    return f"<S1>{WORD} here</S1><S2>{score}</S2>"
+    return f"<S1>{WORD} here</S1>{sure(score)}"
 
 
 async def by_a_chat_model(request: Request) -> Reply:
@@ -55,7 +56,7 @@ class JudgesChat(GenericFakeChatModel):
 
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
         score = "1" if re.search(r"\bbad\b", str(messages[-1].content)) else "5"
-        self.messages = iter([AIMessage(f"<S1>{WORD} here</S1><S2>{score}</S2>")])
+        self.messages = iter([AIMessage(f"<S1>{WORD} here</S1>{sure(score)}")])
         return super()._generate(messages, *args, **kwargs)
 
 

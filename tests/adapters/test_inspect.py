@@ -16,13 +16,14 @@ from typing import Any
 
 import pytest
 from adapters_table import CASES, Exchange, exchanges, judge_of, verdict_of
+from formatter import sure
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, load
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # Inspect and its packages warn
 
-GOOD = "<S1>backed</S1><S2>5</S2>"
+GOOD = f"<S1>backed</S1>{sure(5)}"
 ROOT = Path(__file__).parents[2]
 
 
@@ -81,7 +82,7 @@ def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name() -> None
 
     @scorer(metrics=[mean()])
     def strict() -> Scorer:
-        return groundedness(model=ScriptedModel("<S1>nearly</S1><S2>4</S2>"), threshold=0.9)
+        return groundedness(model=ScriptedModel(f"<S1>nearly</S1>{sure(4)}"), threshold=0.9)
 
     passages = passage_quality(model=ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)"))
     log = evaluate([sample(response="At 9.", context=["c"])], strict(), passages)

@@ -16,6 +16,7 @@ import pytest
 from adapters_table import outcome
 from chats import LANGCHAIN, ON_TOPIC
 from command_line import run_program
+from formatter import sure
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -58,8 +59,8 @@ ROW: Mapping[str, Any] = {
     "context": [Document("The library opens at 9:00 on weekdays.", metadata={"title": "Opening hours"})],
     "response": "It opens at 9:00.",
 }
-GOOD = "<S0>t</S0><S1>The hour is in the source.</S1><S2>5</S2>"
-POOR = "<S0>t</S0><S1>The hour is wrong.</S1><S2>2</S2>"
+GOOD = f"<S0>t</S0><S1>The hour is in the source.</S1>{sure(5)}"
+POOR = f"<S0>t</S0><S1>The hour is wrong.</S1>{sure(2)}"
 UNREADABLE = "I would say that it is fine."
 QUOTING = "Statement Sentence: It opens at 9:00.\nSupporting Evidence: opens at 9:00\nScore: 10"
 COUNTED = AIMessage(
@@ -745,7 +746,7 @@ def test_example_runs_offline() -> None:
 def test_schema_has_an_own_input_whatever_its_name(tmp_path: Path, name: str) -> None:
     file = tmp_path / "on_topic.prompty"
     file.write_text(ON_TOPIC.replace("topic", name), encoding="utf-8")
-    judging = runnable(file, model=ScriptedModel(GOOD))
+    judging = runnable(file, model=ScriptedModel("<S2>5</S2>"))
     schema = judging.get_input_jsonschema()
     assert [*schema["properties"]] == [name, "response"] == schema["required"]
     assert judging.invoke({"response": "r", name: "dogs"}).score == 1

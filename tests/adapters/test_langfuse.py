@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from formatter import sure
 from langfuse.experiment import ExperimentResult
 from scripted_model import ScriptedModel
 from standin_langfuse import StandIn
@@ -33,7 +34,13 @@ def experiment(*outputs: Any, **more: Any) -> tuple[ExperimentResult, StandIn]:
 
 
 def test_summary_has_mean_and_coverage_of_the_items_with_a_verdict() -> None:
-    model = ScriptedModel("<S2>5</S2>", BAD, BAD, "<S1>a greeting</S1><S2>3</S2>", "<S2>2</S2>")
+    model = ScriptedModel(
+        sure(5),
+        BAD,
+        BAD,
+        f"<S1>a greeting</S1>{sure(3)}",
+        sure(2),
+    )
     result, server = experiment(
         *["At 9."] * 4,
         ZeroDivisionError(),

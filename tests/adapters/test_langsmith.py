@@ -48,7 +48,12 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[2]
 NO_VERDICT = "I would rather not say."
-TAGS = "<S0>Let me see.</S0><S1>All of it is there.</S1><S2>{}</S2>"
+
+
+def tags_of(level: object) -> str:
+    return f"<S0>Let me see.</S0><S1>All of it is there.</S1>{formatter.sure(level)}"
+
+
 ADJACENT = """RECALL_Reasoning: One fact is missing.
 RECALL_Formula: (4 * 0.6) + (5 * 0.4)
 RECALL_Weighted_Summed_Score: 4.4
@@ -61,7 +66,7 @@ ANSWER: Body = {"answer": "Eleven hours.", "context": ["It lasts eleven hours."]
 EXPECTED: Body = {"answer": "11 hours"}
 
 
-REPLIES: Mapping[str, str] = {"groundedness": TAGS.format(4), "passage_quality": ADJACENT}
+REPLIES: Mapping[str, str] = {"groundedness": tags_of(4), "passage_quality": ADJACENT}
 
 
 def by_evaluate_existing(target: Target, data: Any, client: Client, **options: Any) -> list[dict[str, Any]]:
@@ -183,7 +188,7 @@ three_ways = pytest.mark.parametrize(
 def test_context_is_what_child_runs_returned_before_that_of_the_inputs(run: Any) -> None:
     inputs = {**QUESTION, "context": ["of the inputs"]}
     for steps, expected in ((STEPS, RETURNED), ([nothing], []), ([fails], [])):
-        model = ScriptedModel(TAGS.format(5))
+        model = ScriptedModel(tags_of(5))
         run(application(*steps), (inputs, None), evaluators=[evaluator("groundedness", model=model)])
         assert documents_in(model.asked[0].case) == expected
 
@@ -199,7 +204,7 @@ PATHS: Mapping[str, str] = {
 
 def test_path_leads_to_each_side_of_an_experiment(run: Any) -> None:
     for path, content in PATHS.items():
-        model = ScriptedModel(TAGS.format(5))
+        model = ScriptedModel(tags_of(5))
         judge = evaluator("groundedness", model=model, fields={"context": path})
         target, example = returning({**ANSWER, "c": "output"}), ({**QUESTION, "c": "input"}, {"c": "ideal"})
         run(target, example, evaluators=[judge])
@@ -243,7 +248,7 @@ CRASHES: Mapping[str, tuple[str, Body, Any]] = {
 def test_crashed_run_is_an_error_and_lowers_the_coverage(
     run: Any, name: str, inputs: Body, fields: Any
 ) -> None:
-    model = ScriptedModel(TAGS.format(5))
+    model = ScriptedModel(tags_of(5))
     rows = run(crash, (inputs, None), evaluators=[evaluator(name, model=model, fields=fields)])
     for feedback in results(rows[0]):
         assert feedback.comment.startswith("no_response: ")
@@ -257,7 +262,7 @@ def test_crashed_run_is_an_error_and_lowers_the_coverage(
 
 
 def test_crashed_run_follows_empty_response(run: Any) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)), empty_response="worst")
+    judge = evaluator("groundedness", model=ScriptedModel(tags_of(5)), empty_response="worst")
     (row,) = run(crash, ({**QUESTION, "context": ["c"]}, None), evaluators=[judge])
     assert results(row)[0].score == 0
     assert "error" not in results(row)[0].extra
@@ -278,7 +283,7 @@ def test_what_a_run_had_said_when_it_failed_is_no_response() -> None:
         error="Cut",
         **inputs_and_outputs,
     )
-    judge: Any = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)))
+    judge: Any = evaluator("groundedness", model=ScriptedModel(tags_of(5)))
     feedback = judge.evaluate_run(run, None)["results"][0]
     assert (feedback.score, feedback.comment.startswith("no_response: ")) == (None, True)
     assert "the run failed: Cut" in feedback.comment
@@ -349,7 +354,7 @@ def test_second_evaluator_with_the_same_key_is_an_error(
 
 
 def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: Any) -> None:
-    replies = {"by_2": TAGS.format(2), "by_5": TAGS.format(5)}
+    replies = {"by_2": tags_of(2), "by_5": tags_of(5)}
     judges = [evaluator("groundedness", model=ScriptedModel(replies[key]), key=key) for key in replies]
     rows = run(returning(ANSWER), (QUESTION, None), evaluators=judges)
     assert [(feedback.key, feedback.score) for feedback in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
@@ -359,7 +364,7 @@ def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: An
 
 
 def test_one_evaluator_can_judge_a_run_twice(run: Any) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(2), TAGS.format(5)))
+    judge = evaluator("groundedness", model=ScriptedModel(tags_of(2), tags_of(5)))
     rows = run(returning(ANSWER), (QUESTION, None), evaluators=[judge])
     again: Any = judge.evaluate_run(rows[0]["run"], rows[0]["example"])
     assert again["results"][0].score == 1
@@ -377,7 +382,7 @@ def figures_of(key: str, rows: Sequence[dict[str, Any]], judge: Any = None) -> d
 
 
 def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
-    replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
+    replies = [tags_of(5), tags_of(2), tags_of(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
     outputs: Iterator[Body] = iter([*[ANSWER] * 4, {}])
 
@@ -404,7 +409,7 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
 
 def test_summary_takes_whatever_evaluator_takes() -> None:
     path = ROOT / "prompts" / "groundedness.prompty"
-    model = ScriptedModel(TAGS.format(5))
+    model = ScriptedModel(tags_of(5))
     judges: list[Any] = [path, str(path), load(path, model=model), load_rubric(path), "groundedness"]
     for judge in judges:
         rows = local(returning(ANSWER), (QUESTION, None), evaluators=[evaluator(judge, model=model)])
@@ -415,7 +420,7 @@ def test_summary_takes_whatever_evaluator_takes() -> None:
 
 
 def test_summary_has_only_the_chosen_metrics() -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(4)), key="mine")
+    judge = evaluator("groundedness", model=ScriptedModel(tags_of(4)), key="mine")
     rows = local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
     figures = summary("mine", metrics=["pass_rate", "lower_bound"])([row["run"] for row in rows], [])
     keys = [figure.key for figure in figures.get("results", [])]
@@ -519,7 +524,7 @@ def llm_runs(server: StandIn) -> list[Body]:
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     """The OpenAI-compatible endpoint of models that are given by name."""
-    with Endpoint([Text(TAGS.format(4), usage=(100, 20), model="gpt-6-luna-dated")]) as server:
+    with Endpoint([Text(tags_of(4), usage=(100, 20), model="gpt-6-luna-dated")]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
 
@@ -534,7 +539,7 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
     assert [message["role"] for message in call["inputs"]["messages"]] == ["system", "user"]
     tokens = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
     assert call["outputs"] == {
-        "choices": [{"message": {"role": "assistant", "content": TAGS.format(4)}, "finish_reason": "stop"}],
+        "choices": [{"message": {"role": "assistant", "content": tags_of(4)}, "finish_reason": "stop"}],
         "model": "gpt-6-luna-dated",
         "usage_metadata": tokens,
     }
@@ -545,7 +550,7 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
 
 def test_reask_is_a_second_llm_run(upload: Any) -> None:
     unread = Reply(NO_VERDICT, usage=Usage(prompt_tokens=7))
-    model = ScriptedModel(unread, Reply(TAGS.format(4), usage=Usage(prompt_tokens=9)))
+    model = ScriptedModel(unread, Reply(tags_of(4), usage=Usage(prompt_tokens=9)))
     server = upload(evaluator("groundedness", model=model))
     first, second = llm_runs(server)
     assert [len(call["inputs"]["messages"]) for call in (first, second)] == [2, 4]
@@ -566,7 +571,7 @@ def by_a_sync_client(server: Endpoint) -> Any:
 
 
 def by_langchain(_: Endpoint) -> Any:
-    return FakeListChatModel(responses=[TAGS.format(4)])
+    return FakeListChatModel(responses=[tags_of(4)])
 
 
 def by_a_function_around_a_client(server: Endpoint) -> Any:
@@ -603,7 +608,7 @@ def test_call_that_traces_itself_is_shown_once(
 def test_function_that_traces_something_else_is_still_an_llm_run(upload: Any) -> None:
     def ask(request: Request) -> str:
         texts(request.case.query_text)
-        return TAGS.format(4)
+        return tags_of(4)
 
     (call,) = llm_runs(upload(evaluator("groundedness", model=ask)))
     assert call["extra"]["metadata"]["ls_model_name"] == "ask"
@@ -629,7 +634,7 @@ from groundjudge.adapters.langsmith import log_verdict
 REPLIES = [
     ("passage_quality", {ADJACENT!r}),
     ("passage_quality", {NO_VERDICT!r}),
-    ("groundedness", {TAGS.format(3)!r}),
+    ("groundedness", {tags_of(3)!r}),
 ]
 
 
@@ -727,7 +732,7 @@ def test_label_is_categorical_feedback(upload: Any, label: str, score: float | N
 
 
 def test_each_vote_is_a_run_with_its_call_inside(upload: Any) -> None:
-    model = ScriptedModel(*(TAGS.format(score) for score in (5, 1, 5)))
+    model = ScriptedModel(*(tags_of(score) for score in (5, 1, 5)))
     server = upload(evaluator("groundedness", model=model, repeats=3))
     runs = {run["id"]: run for run in server.of_project("evaluators")}
     calls = llm_runs(server)

@@ -13,13 +13,17 @@ from typing import Any
 
 import pytest
 from adapters_table import CASES, exchanges, judge_of, verdict_of
+from formatter import sure
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, load
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # MLflow and its packages warn
 
-GOOD, POOR = "<S1>backed</S1><S2>5</S2>", "<S1>hardly</S1><S2>2</S2>"
+GOOD, POOR = (
+    f"<S1>backed</S1>{sure(5)}",
+    f"<S1>hardly</S1>{sure(2)}",
+)
 INPUTS = {"question": "When does it open?", "context": ["It opens at 9."]}
 
 

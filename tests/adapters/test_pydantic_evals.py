@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from adapters_table import Exchange, exchanges, judge_of
+from formatter import sure
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
 from pydantic_evals.reporting import ReportCase
@@ -20,7 +21,7 @@ from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 
 Row = ReportCase[Any, Any, Any]
 DATA = Dataset[Any, Any, Any]
-GOOD = "<S1>because</S1><S2>5</S2>"
+GOOD = f"<S1>because</S1>{sure(5)}"
 
 
 def evaluate(evaluator: JudgeEvaluator, exchange: Exchange) -> Row:

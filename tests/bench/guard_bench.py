@@ -17,6 +17,7 @@ from itertools import repeat
 from statistics import median
 from typing import Any
 
+from formatter import sure
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -40,7 +41,7 @@ def chat() -> GenericFakeChatModel:
 
 def agents() -> Mapping[str, Any]:
     """The bare agent and the guarded one."""
-    guard = GroundingMiddleware("groundedness", model=lambda _: "<S2>5</S2>", fallback="I do not know.")
+    guard = GroundingMiddleware("groundedness", model=lambda _: sure(5), fallback="I do not know.")
     return {"bare": create_agent(chat()), "guarded": create_agent(chat(), middleware=[guard])}
 
 

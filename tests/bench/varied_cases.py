@@ -12,6 +12,8 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+from formatter import sure
+
 CONTEXT_WORDS = 600
 STATEMENTS = 4
 KEPT = 2000
@@ -25,7 +27,7 @@ NUMBERED = re.compile(rb"case number (\d+)")
 REASONED = (
     "<S0>The user asks for the facts. The response gives them, and all are in the context; nothing is "
     "added and nothing that was asked for is missing.</S0>\n<S1>All details agree with the context, and the "
-    "request is answered in full.</S1>\n<S2>5</S2>"
+    f"request is answered in full.</S1>\n{sure(5)}"
 )
 
 

@@ -73,7 +73,7 @@ def test_an_input_of_a_prompt_of_your_own_comes_from_a_column_or_a_path(
         "user:\nIs {{response}} about {{topic}}?\n"
     )
     Path(f"cases.{suffix}").write_text(text)
-    model = ScriptedModel(GOOD)
+    model = ScriptedModel("<S2>5</S2>")
     run = ("run", f"cases.{suffix}", "--judge", "on_topic.prompty", "--model", "m")
     assert command(*run, *options, model=model).exit_code == 0
     assert "ferries" in model.asked[0].messages[0]["content"]

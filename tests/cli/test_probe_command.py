@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from command_line import FileOf, Invoke, verdicts_in, words
+from formatter import sure
 from standin_judges import standin
 from standin_openai import StandIn, Text
 
@@ -23,7 +24,7 @@ ROWS = [
     {"id": "b", "expect": "fail", "query": "?", **WRONG},
 ]
 TRUTH = {"a": True, "b": False}
-GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, verdicts_in, words
+from formatter import sure
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, names
@@ -164,7 +165,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
 
 
 def test_full_shows_an_error_and_escapes_controls(invoke: Invoke, file_of: FileOf) -> None:
-    model = ScriptedModel("<S1>\x1b[2J[red]fine\ud83d</S1><S2>5</S2>", "?")
+    model = ScriptedModel(f"<S1>\x1b[2J[red]fine\ud83d</S1>{sure(5)}", "?")
     full = ("--full", "row 1", "--full", "row 2", "--concurrency", "1")
     result = invoke("run", file_of(ROW, ROW), *JUDGED, *full, model=model)
     assert len(verdicts_in(result.stdout)) == 2

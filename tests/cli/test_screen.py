@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 from command_line import GOOD, ROW, Invoke, on_a_terminal, several_on_a_terminal
+from formatter import sure
 from make_verdicts import labelled, verdict
 from scripted_model import ScriptedModel
 from syntax_tree import tree_of
@@ -196,7 +197,7 @@ JUDGING = (
     "probe --judge groundedness --model m --cases good.jsonl",
 )
 REPLIES: dict[str, str | Exception] = {
-    "a hostile reason": f"<S0>t</S0><S1>{HOSTILE}</S1><S2>5</S2>",
+    "a hostile reason": f"<S0>t</S0><S1>{HOSTILE}</S1>{sure(5)}",
     "no verdict": HOSTILE,
     "an error": ModelError("server", HOSTILE, HOSTILE),
 }

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from command_line import GOOD, ROW, STRICT, FileOf, Invoke, verdicts_in, words
+from formatter import sure
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Status, Text
 from typer.testing import Result
@@ -15,7 +16,7 @@ from typer.testing import Result
 from groundjudge import Reply, Usage
 from groundjudge.replies.reply import Token
 
-BAD = "<S0>t</S0><S1>none of it</S1><S2>1</S2>"
+BAD = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
 JUDGE = ("--judge", "groundedness")
 REPEATED = (*JUDGE, "--model", "m", "--repeats")
 ALL = "--model good --model bad --model well"
@@ -66,7 +67,7 @@ S = "--judge strict.prompty"
 PANEL = (*JUDGE, "--panel", *MODELS)
 OF_A_DEADLINE = (
     "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
-    "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's",
+    "vote 3: groundedness@2.0.0, well: error timeout: well: no verdict within the row's",
 )
 WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
@@ -170,9 +171,9 @@ def test_full_shows_each_vote(run_at_endpoint: RunAtEndpoint) -> None:
         "  status: ok",
         "  score: 0.6667, passed",
         "  label: grounded",
-        "  vote 1: groundedness@1.1.0, good: score 1, label grounded, passed",
-        "  vote 2: groundedness@1.1.0, bad: score 0, label ungrounded, not passed",
-        "  vote 3: groundedness@1.1.0, well: score 1, label grounded, passed",
+        "  vote 1: groundedness@2.0.0, good: score 1, label grounded, passed",
+        "  vote 2: groundedness@2.0.0, bad: score 0, label ungrounded, not passed",
+        "  vote 3: groundedness@2.0.0, well: score 1, label grounded, passed",
         "  spread: 0.471",
         "  agreement: 0.667, after 3 votes",
         "  reason: all of it",
@@ -198,7 +199,7 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
         "  expected: 4.75",
         "  distribution: 4 0.25, 5 0.75",
     ]
-    plain = invoke("run", file_of(ROW), *options, model=ScriptedModel("<S1>r</S1><S2>5</S2>"))
+    plain = invoke("run", file_of(ROW), *options, model=ScriptedModel(f"<S1>r</S1>{sure(5)}"))
     assert "groundedness: logprobs_unusable 1" in plain.stderr.splitlines()
     assert "logprobs_unusable" not in result.stderr
 

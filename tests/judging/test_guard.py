@@ -277,7 +277,11 @@ def test_each_draft_is_warned_of_for_what_it_holds_itself(
 
 
 def test_new_case_has_new_sources() -> None:
-    model = ScriptedModel("<S2>1</S2>", "<S2>1</S2>", "<S2>5</S2>")
+    model = ScriptedModel(
+        formatter.sure(1),
+        formatter.sure(1),
+        formatter.sure(5),
+    )
     answers: Any = iter([Case.of({**CASE, "context": ["a new one"]}), "good"])
 
     def again(*_: object) -> Any:
@@ -314,7 +318,7 @@ def test_case_may_be_a_function_whose_errors_follow_on_error() -> None:
 
 def test_tokens_and_calls_are_added_up() -> None:
     usage = Usage(prompt_tokens=5, completion_tokens=2)
-    model = ScriptedModel(*(Reply(f"<S2>{score}</S2>", usage=usage) for score in (1, 5)))
+    model = ScriptedModel(*(Reply(formatter.sure(score), usage=usage) for score in (1, 5)))
     outcome = Guard(load("groundedness", model=model)).run(CASE, always("good two"))
     assert (outcome.calls, outcome.usage and outcome.usage.total_tokens) == (2, 14)
     assert Guard(JUDGE, fallback="").run(CASE).usage is None
@@ -348,7 +352,7 @@ def test_where_the_weakest_claim_decides_the_note_names_it_alone() -> None:
 FAULTS: Sequence[tuple[str | Reply | Exception, type[Exception]]] = [
     (ModelError("server", "down"), ModelError),
     (ValueError("a defect"), ValueError),
-    (Reply("<S2>5</S2>", finish_reason="content_filter"), ReplyError),
+    (Reply(formatter.sure(5), finish_reason="content_filter"), ReplyError),
     ("<S2>5 or 1</S2>", ReplyError),
 ]
 
@@ -411,7 +415,7 @@ def test_deadline_interrupts_what_blocks_a_thread() -> None:
 
     def blocks(_: object) -> str:
         time.sleep(5)
-        return "<S2>5</S2>"
+        return formatter.sure(5)
 
     started = time.perf_counter()
     outcome = Guard(load("groundedness", model=blocks), deadline=0.05, fallback=FALLBACK).run(CASE)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from bundled_judges import reply_of, shown_fields
+from formatter import sure
 from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import (
@@ -50,7 +51,7 @@ RUBRICS = {name: load_rubric(name) for name in names()}
 CASES = {name: PLAY if "profile" in shown_fields(rubric) else RAG for name, rubric in RUBRICS.items()}
 
 WRITTEN = {
-    "groundedness": "<S0>t</S0><S1>why</S1><S2>4</S2>",
+    "groundedness": f"<S0>t</S0><S1>why</S1>{sure(4)}",
     "confidence_grounding": '{"reasoning": "why", "score": 0.75}',
     "statement_groundedness": (
         "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:00\nScore: 10\n"
@@ -279,17 +280,22 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
     [
         pytest.param(
             "groundedness",
-            "<S1>r</S1><S2>1</S2>",
+            f"<S1>r</S1>{sure(1)}",
             ("ok", 0, False, "ungrounded"),
             id="lowest level",
         ),
         pytest.param(
             "groundedness",
-            "<S1>r</S1><S2>3</S2>",
+            f"<S1>r</S1>{sure(3)}",
             ("not_applicable", None, True, "nothing_to_ground"),
             id="level three",
         ),
-        pytest.param("groundedness", "<S1>r</S1><S2>5</S2>", ("ok", 1, True, "grounded"), id="highest level"),
+        pytest.param(
+            "groundedness",
+            f"<S1>r</S1>{sure(5)}",
+            ("ok", 1, True, "grounded"),
+            id="highest level",
+        ),
         pytest.param(
             "knowledge_hallucination",
             "Score: 20",

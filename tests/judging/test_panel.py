@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import NamedModel, ScriptedModel
@@ -48,8 +49,9 @@ from groundjudge.verdict import passes
 CASE = Case(query="q", response="It rains.", context="It rains.")
 
 
-def tag(score: object) -> str:
-    return f"<S1>reason {score}</S1><S2>{score}</S2>"
+def tag(score: object, *, has_shares: bool = True) -> str:
+    verdict = sure(score) if has_shares else f"<S2>{score}</S2>"
+    return f"<S1>reason {score}</S1>{verdict}"
 
 
 RUBRIC = load_rubric("groundedness")
@@ -57,10 +59,16 @@ RUBRIC = load_rubric("groundedness")
 
 def voter(*replies: object, name: str = "scripted", **options: Any) -> Judge:
     """A judge that passes from a score of 0.5: 5 passes, 1 fails, 3 is not applicable."""
-    script = [reply if isinstance(reply, Exception) else tag(reply) for reply in replies]
+    rubric = RUBRIC.with_options(**options)
+    script: list[str | Exception] = []
+    for reply in replies:
+        if isinstance(reply, Exception):
+            script.append(reply)
+        else:
+            script.append(tag(reply, has_shares=rubric.weighted == "stated"))
     model = ScriptedModel(*script)
     model.name = name
-    return Judge(RUBRIC.with_options(**options) if options else RUBRIC, model, max_reasks=0)
+    return Judge(rubric, model, max_reasks=0)
 
 
 def panel_of(*votes: object, **options: Any) -> Panel:
@@ -184,7 +192,7 @@ def verdict_of_votes(name: str, *votes: Any, options: Any = MappingProxyType({})
             )
         return Reading(vote, level=label_of(vote, rubric.levels) or "")
 
-    replies = [rubric.format.write_reply(reading(vote), rubric.scale) for vote in votes]
+    replies = [rubric.write(reading(vote)) for vote in votes]
     judges = [Judge(rubric, ScriptedModel(reply)) for reply in replies]
     return panel(judges, stop="never", **settings).evaluate(FULL)
 

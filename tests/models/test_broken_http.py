@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from formatter import sure
 from raw_endpoint import RawEndpoint, RawReply, completion, good_reply, response
 
 from groundjudge import load
 from groundjudge.models.openai import OpenAIModel
 
 CASE = {"query": "q", "context": ["c"], "response": "r"}
-GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
 BODY = json.dumps(completion(GOOD)).encode()
 SOON = 0.05
 

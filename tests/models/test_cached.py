@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from any_options import load_one
 from command_line import ROW
+from formatter import sure
 from scripted_model import NamedModel
 
 from groundjudge import ModelError, Reply, ReplyError, Usage, Verdict, load_rubric, run
@@ -26,7 +27,10 @@ from groundjudge.models.cached import CachedModel
 from groundjudge.types import Judge, Request
 
 GOOD = Reply(
-    "<S0>t</S0><S1>größer</S1><S2>5</S2>", "stop", Usage(prompt_tokens=9, completion_tokens=3), "m-2024"
+    f"<S0>t</S0><S1>größer</S1>{sure(5)}",
+    "stop",
+    Usage(prompt_tokens=9, completion_tokens=3),
+    "m-2024",
 )
 
 
@@ -151,7 +155,7 @@ def entry_with_share(share: str) -> str:
     """An entry whose token has such a probability."""
     tokens = f'[{{"text": "YQ==", "candidates": [["YQ==", {share}]]}}]'
     other_fields = '"finish_reason": null, "model": null, "refusal": null'
-    return f'{{"text": "<S2>1</S2>", {other_fields}, "tokens": {tokens}}}'
+    return f'{{"text": sure(1), {other_fields}, "tokens": {tokens}}}'
 
 
 @pytest.mark.parametrize(
@@ -160,7 +164,7 @@ def entry_with_share(share: str) -> str:
         pytest.param("", id="empty"),
         pytest.param("[]", id="list"),
         pytest.param('{"text": 1}', id="text that is a number"),
-        pytest.param('{"text": "<S2>5</S2>"}', id="fields missing"),
+        pytest.param('{"text": sure(5)}', id="fields missing"),
         pytest.param(b"\xff", id="no UTF-8"),
         pytest.param("[" * 100_000, id="too deep"),
         pytest.param(entry_with_share("9" * 400), id="probability of 400 digits"),

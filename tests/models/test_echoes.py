@@ -18,6 +18,7 @@ from urllib.parse import quote
 import openai
 import pytest
 from command_line import ROW
+from formatter import sure
 from planted_keys import PLACES, leaks_in
 from standin_openai import Answer, StandIn, Status, Text
 
@@ -51,7 +52,7 @@ ECHOES: Mapping[str, Callable[[str], Answer]] = {
     "body of another shape": lambda text: Status(401, body={"detail": [{"input": {"x-team": text}}]}),
     "body that is a text": lambda text: Status(500, body=f"<p>{text}"),
     "reason of a verdict and name of the model": lambda text: Text(
-        f"<S0>t</S0><S1>You sent {text}!</S1><S2>5</S2>", model=f"m {text}"
+        f"<S0>t</S0><S1>You sent {text}!</S1>{sure(5)}", model=f"m {text}"
     ),
     "reply that cannot be read and its finish reason": lambda text: Text(
         f"You sent {text}!", finish_reason=text

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groundjudge import Verdict, load
 
 CASE = {"id": "a", "query": "q", "context": ["c"], "response": "r"}
-GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
 SURROGATES = st.text(st.one_of(st.characters(), st.sampled_from("\ud83d\udfff\x00\x85")), max_size=6)
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), SURROGATES, st.just(10**5000))
 

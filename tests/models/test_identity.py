@@ -18,6 +18,7 @@ import openai
 import pytest
 from command_line import GOOD, ROW
 from deepeval import models as deepeval_models
+from formatter import sure
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -216,7 +217,7 @@ class Answering:
             self.identity = identity
 
     def ask(self, _: object, *, score: int = 0) -> str:
-        return f"<S2>{score or self.score}</S2>"
+        return sure(score or self.score)
 
     __call__ = ask
 
@@ -245,7 +246,7 @@ class Own:
     name: str = "own"
 
     async def acomplete(self, _: object) -> Reply:
-        return Reply(f"<S2>{self.score}</S2>")
+        return Reply(sure(self.score))
 
 
 class Client:
@@ -255,19 +256,19 @@ class Client:
 
     def __init__(self, score: int) -> None:
         self.chat = self.completions = self
-        self.create = lambda **_: {"choices": [{"message": {"content": f"<S2>{score}</S2>"}}]}
+        self.create = lambda **_: {"choices": [{"message": {"content": sure(score)}}]}
 
 
 WITHOUT_IDENTITY: dict[str, Callable[[int], Any]] = {
-    "function": lambda score: lambda _: f"<S2>{score}</S2>",
+    "function": lambda score: lambda _: sure(score),
     "bound method": lambda score: Answering(score).ask,
     "object": Answering,
     "model": Own,
     "model of DeepEval's kind": OwnLLM,
-    "chat model": lambda score: OwnChat(responses=[f"<S2>{score}</S2>"]),
-    "stream of replies": lambda score: GenericFakeChatModel(messages=iter([AIMessage(f"<S2>{score}</S2>")])),
+    "chat model": lambda score: OwnChat(responses=[sure(score)]),
+    "stream of replies": lambda score: GenericFakeChatModel(messages=iter([AIMessage(sure(score))])),
     "chain": lambda score: (
-        RunnableLambda(lambda messages: messages) | FakeListChatModel(responses=[f"<S2>{score}</S2>"])
+        RunnableLambda(lambda messages: messages) | FakeListChatModel(responses=[sure(score)])
     ),
     "client": lambda score: (Client(score), "m"),
 }

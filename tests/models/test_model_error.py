@@ -17,6 +17,7 @@ import anthropic
 import openai
 import pytest
 from command_line import GOOD, ROW
+from formatter import sure
 from standin_openai import StandIn, Status
 
 import groundjudge
@@ -214,7 +215,7 @@ def test_an_error_of_a_models_own_is_copied_without_the_key(monkeypatch: pytest.
 
 
 def test_a_reply_keeps_what_the_case_itself_shows() -> None:
-    reply = f"<S0>t</S0><S1>It says {KEY}</S1><S2>5</S2>"
+    reply = f"<S0>t</S0><S1>It says {KEY}</S1>{sure(5)}"
     with StandIn([reply]) as server:
         judge = load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key=KEY))
         assert judge.judge({**ROW, "context": f"The key is {KEY}."}).reason == f"It says {KEY}"

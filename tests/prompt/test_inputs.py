@@ -51,7 +51,10 @@ NO_CONTEXT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_case_without_context_is_judged_if_options_allow_it(
     tmp_path: Path, allowed: dict[str, Any], context: dict[str, Any]
 ) -> None:
-    path, model = file_of(tmp_path, PEOPLES), ScriptedModel("<S1>w</S1><S2>5</S2>")
+    path, model = (
+        file_of(tmp_path, PEOPLES),
+        ScriptedModel("<S1>w</S1><S2>5</S2>"),
+    )
     strict = load_one(path, model=model, **OPTIONS)
     with pytest.raises(CaseError, match="missing_field"):
         strict.judge({"query": "q", "response": "r", **context})

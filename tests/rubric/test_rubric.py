@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from any_options import load_one
+from formatter import sure
 from read_replies import YES
 from scripted_model import NamedModel, ScriptedModel
 
@@ -20,7 +21,7 @@ from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, Par
 from groundjudge.types import Judge, Rubric, RubricOptions
 
 ROW = {"query": "When?", "context": "At nine.", "response": "At nine."}
-GOOD = "<S1>fine</S1><S2>5</S2>"
+GOOD = f"<S1>fine</S1>{sure(5)}"
 ASKED = Expectation()
 TO_TEN = Scale(worst=0, best=10)
 

@@ -16,6 +16,7 @@ from adapters_table import JUDGES, fields_of, judge_of
 from any_options import load_any
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
 from command_line import run_program
+from formatter import sure
 from many_rows import Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
@@ -24,7 +25,7 @@ from groundjudge.runs.arrow import Columns, add_keys, judge_batches, schema_of
 from groundjudge.types import Judge, Request
 
 TEXT = pa.string()
-GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>fine</S1>{sure(5)}"
 ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
 ADDED = ["key", "judge", "status", "score", "label", "passed", "reason", "signature", "verdict"]
 

@@ -14,6 +14,7 @@ import openai
 import pytest
 from adapters_table import CASES, JUDGES, fields_of, judge_of
 from any_options import load_any
+from formatter import sure
 from langchain_core.language_models import FakeListChatModel
 from pydantic import SecretStr
 from standin_openai import StandIn
@@ -30,7 +31,7 @@ DUMPS: dict[str, Dumps] = {
     "pickle": pickle.dumps,
     "cloudpickle": import_module("cloudpickle").dumps,
 }
-GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>fine</S1>{sure(5)}"
 ROW: dict[str, Any] = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
 
 

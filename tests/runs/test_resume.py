@@ -146,7 +146,7 @@ def test_resume_with_another_prompt_is_refused(run: Run, out: Path, tmp_path: Pa
         "inputs: [{name: response, type: text}]\n---\nuser:\nRate {{response}}\n"
     )
     prompt.write_text(text.replace("VERSION", "1.0.0"))
-    run(1, options=["--judge", prompt])
+    run(1, options=["--judge", prompt], replies=["<S2>5</S2>"])
     before = out.read_bytes()
     prompt.write_text(text.replace("VERSION", "1.1.0"))
     result, n_asked = run(1, options=["--judge", prompt, "--resume"])

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from adapters_table import JUDGES, fields_of, judge_of
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
+from formatter import sure
 from pyspark.sql import DataFrame, SparkSession
 from standin_openai import StandIn, Status
 
@@ -31,7 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # what PySpark and its workers' sockets warn of is no fault of ours
 ]
 
-GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>fine</S1>{sure(5)}"
 ROW: Mapping[str, Any] = {"query": "When?", "context": ["At nine."]}
 
 

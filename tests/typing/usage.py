@@ -150,7 +150,7 @@ CASES = [
 
 def judge_one_case(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
     assert_type(judge.rubric.ask(case), Request)
-    assert_type(judge.rubric.read("<S2>4</S2>", case), Verdict)
+    assert_type(judge.rubric.read("<S2>4</S2><S3>1:0,2:0,3:0,4:1,5:0</S3>", case), Verdict)
     try:
         return judge.judge(case)
     except (CaseError, ModelError, ReplyError) as error:

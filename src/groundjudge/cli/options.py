@@ -84,10 +84,12 @@ VoteRule = Annotated[
     typer.Option("--rule", help="How the scores of the votes become one. Default: mean."),
 ]
 Weighted = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--weighted",
-        help="Score the mean over the values' probabilities; the endpoint must return logprobs.",
+        "--weighted/--unweighted",
+        help="Score the mean over the values' probabilities, for which the endpoint must return logprobs; or "
+        "the value alone, also where a judge states how probable each value is. Default: what the judge's "
+        "file says.",
     ),
 ]
 StructuredReplies = Annotated[

@@ -64,7 +64,7 @@ def run(
     repeats: options.Repeats = None,
     panel: options.Panel = False,
     rule: options.VoteRule = None,
-    weighted: options.Weighted = False,
+    weighted: options.Weighted = None,
     structured: options.StructuredReplies = None,
     empty_response: options.EmptyResponses = "error",
     no_tool_titles: options.NoToolTitles = False,

@@ -176,6 +176,8 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     for summary in summaries:
         if summary.logprobs_unusable:
             screen.text(f"{summary.judge}: logprobs_unusable {summary.logprobs_unusable}")
+        if summary.shares_unreadable:
+            screen.text(f"{summary.judge}: shares_unreadable {summary.shares_unreadable}")
 
 
 def _summary_cells(summary: Summary, *, has_votes: bool, is_waiting: bool) -> dict[str, str]:

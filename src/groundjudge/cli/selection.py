@@ -33,7 +33,8 @@ class JudgeSelection:
         repeats: how many times each judge votes; None: it is asked once.
         panel: whether the models vote; if there is only one, the judges do.
         rule: how the scores of the votes become one; None: the default.
-        weighted: whether the score is the mean over the probabilities of the values.
+        weighted: whether the score is the mean over the probabilities of the values, or that of the value
+            alone; None: what the prompt file says.
         structured: when the schema of a JSON format is sent; None: the default.
         empty_response: what becomes of a row whose response is missing or blank.
         no_tool_titles: whether titles do not make a document a tool result.
@@ -44,7 +45,7 @@ class JudgeSelection:
     repeats: int | None = None
     panel: bool = False
     rule: Rule | None = None
-    weighted: bool = False
+    weighted: bool | None = None
     structured: Structured | None = None
     empty_response: EmptyResponse = "error"
     no_tool_titles: bool = False
@@ -152,11 +153,9 @@ class JudgeSelection:
 
     def _rubric_options(self) -> RubricOptions:
         """The options of the rubrics; what was not given is left to the prompt file."""
-        options: RubricOptions = {
+        return {
+            "weighted": self.weighted,
             "structured": self.structured,
             "empty_response": self.empty_response,
             "tool_titles": not self.no_tool_titles,
         }
-        if self.weighted:
-            options["weighted"] = True
-        return options

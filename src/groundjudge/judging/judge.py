@@ -29,7 +29,7 @@ from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Request, Rubric, evidence_error
+from groundjudge.rubric.rubric import Request, Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -285,11 +285,11 @@ class Judge(BaseJudge):
                 problem = outcome
             else:
                 verdict = outcome
-                evidence_problem = evidence_error(outcome)
-                if evidence_problem is None:
+                doubt_of_outcome = doubt(outcome)
+                if doubt_of_outcome is None:
                     break
-                problem = evidence_problem
-            # A verdict whose evidence was not found is better than the error of a later reply.
+                problem = doubt_of_outcome
+            # A verdict whose evidence or shares are in doubt is better than the error of a later reply.
             if verdict is not None and not reasks["unreadable"]:
                 break
             reason = reask_reason(problem)

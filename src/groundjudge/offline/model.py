@@ -56,7 +56,7 @@ class OfflineModel:
                 f"none of {', '.join(sorted(SOURCES))}: give it a language model"
             )
             raise ModelError("bad_request", message, self.name)
-        return Reply(rubric.format.write_reply(_reading(rubric, request.case, shown_fields), rubric.scale))
+        return Reply(rubric.write(_reading(rubric, request.case, shown_fields)))
 
 
 def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Reading:

@@ -17,7 +17,7 @@ from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.errors import PromptError, did_you_mean, first_fault
 from groundjudge.prompt.input import Input
 from groundjudge.scale import Scale
-from groundjudge.verdict import Finite, Frozen, Passes
+from groundjudge.verdict import Finite, Frozen, Passes, Weighted
 
 FRONT_MATTER = re.compile(
     r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
@@ -73,6 +73,8 @@ class FrontMatter(BaseModel):
         not_applicable: the values that mean that there is nothing to judge.
         threshold: the score, 0..1, from which a response passes.
         passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
+        weighted: whether the score is a mean over all values: "stated", by the shares that the prompt asks
+            for; true, by the probabilities of the tokens.
         passes_without_claims: whether the prompt passes a response that claims nothing, such as a greeting.
             The probe then leaves out the attacks that put such a response in the place of a wrong one.
         example_reply: an example that the reply format must read correctly.
@@ -95,6 +97,7 @@ class FrontMatter(BaseModel):
     not_applicable: tuple[Finite, ...] = ()
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     passes: Passes = "score"
+    weighted: Weighted = False
     passes_without_claims: bool = False
     example_reply: ExampleReply | None = None
 

@@ -66,6 +66,7 @@ class Reading:
         level: the level that the reply names besides the number; "" if it names none.
         warnings: codes for irregularities that did not prevent reading.
         label: the label, on a scale of labels; otherwise "".
+        shares: the text in the place of the shares, how probable each value is; "" if there is none.
         span: where the value stands in the reply; None if that is not known.
     """
 
@@ -75,6 +76,7 @@ class Reading:
     level: str = ""
     warnings: tuple[str, ...] = ()
     label: str = ""
+    shares: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

@@ -91,10 +91,12 @@ class Json(Format):
     Attributes:
         value: the key of the verdict: a number or a label.
         reason: the key of the explanation.
+        shares: the key of the shares, how probable each value is; "" for none.
     """
 
     value: str = "score"
     reason: str = "reasoning"
+    shares: str = ""
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose and fences may stand around the object.
@@ -136,7 +138,7 @@ class Json(Format):
             # A value that is written with escapes is not found there, and cannot be weighed.
             if start >= 0 and "\\" not in raw[member.start : member.end]:
                 span = (offset + start, offset + member.end)
-        return replace(reading, reason=reason, span=span)
+        return replace(reading, reason=reason, span=span, shares=self._read_shares(json_object, reader))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""
@@ -147,7 +149,11 @@ class Json(Format):
         else:  # None and -0.0 are written as 0, too
             verdict = "0"
         reason = json.dumps({self.reason: reading.reason}, ensure_ascii=False)
-        return f"{reason[:-1]}, {json.dumps(self.value, ensure_ascii=False)}: {verdict}}}"
+        text = f"{reason[:-1]}, {json.dumps(self.value, ensure_ascii=False)}: {verdict}"
+        if self.shares and reading.shares:
+            key = json.dumps(self.shares, ensure_ascii=False)
+            text += f", {key}: {json.dumps(reading.shares, ensure_ascii=False)}"
+        return text + "}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """An object with the explanation first, and the value or label as the scale has it."""
@@ -162,12 +168,29 @@ class Json(Format):
             value = {"type": "integer", "enum": [*integers]}
         else:
             value = {"type": "integer", "minimum": lowest, "maximum": highest}
+        properties: dict[str, Any] = {self.reason: {"type": "string"}, self.value: value}
+        if self.shares:
+            properties[self.shares] = {"type": "string"}
         return {
             "type": "object",
-            "properties": {self.reason: {"type": "string"}, self.value: value},
-            "required": [self.reason, self.value],
+            "properties": properties,
+            "required": [*properties],
             "additionalProperties": False,
         }
+
+    def _read_shares(self, json_object: JsonObject, reader: Reader) -> str:
+        """Return the text of the shares in an object; "" if it has none.
+
+        Raises:
+            ReplyError: `ambiguous`: there are several.
+        """
+        texts: list[str] = []
+        for member in json_object.members:
+            if self.shares and member.key == self.shares.casefold():
+                texts.append(fold(_decode(member.value)).text)
+        if len(texts) > 1:
+            raise reader.make_error("ambiguous", " ... ".join(texts))
+        return texts[0] if texts else ""
 
     def _may_be_outside(self, outside: str) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""

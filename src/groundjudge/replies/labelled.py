@@ -186,12 +186,15 @@ class Labelled(Format):
         reason: the label of the explanation; "" if that is the prose ahead of the verdict. With a label,
             nothing may follow the verdict but other labels.
         level: the label of the level that is named besides the number; "" if there is none.
+        shares: the label of the shares, how probable each value is; "" if there are none. Nothing may follow
+            them but other labels.
     """
 
     verdict: str | tuple[str, ...]
     brackets: bool = False
     reason: str = ""
     level: str = ""
+    shares: str = ""
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose without a digit or, on a scale of labels, another label may follow the verdict.
@@ -204,12 +207,15 @@ class Labelled(Format):
         reader, entries = read_entries(reply, labels, scale, expectation, names)
         verdicts = [entry for entry in entries if self._is_verdict(entry)]
         verdict, reading = read_verdict(reader, verdicts, prose_may_follow=not self.reason)
+        reading = replace(reading, shares=self._read_shares(reader, entries))
         if self.reason:
             texts = {entry.label: entry.text for entry in entries}
             reason = texts.get(comparable_label(self.reason), "")
             level = texts.get(comparable_label(self.level), "")
             return replace(reading, reason=reason, level=level)
         for entry in entries[entries.index(verdict) :]:
+            if entry.label == comparable_label(self.shares):
+                continue
             prose = entry.below if self._is_verdict(entry) else entry.text
             if reader.may_contradict(reading, prose):
                 raise reader.make_error("ambiguous")
@@ -221,6 +227,8 @@ class Labelled(Format):
         colon = "" if label.endswith("]") else ":"
         place = f"[[{write_value(reading)}]]" if self.brackets else write_value(reading)
         verdict = f"{label}{colon} {place}"
+        if self.shares and reading.shares:
+            verdict += f"\n{self.shares}: {one_line(reading.shares)}"
         if not self.reason:
             prose = self._pattern.sub(lambda match: f"> {match[0]}", reading.reason)  # no label any more
             return f"{prose}\n{verdict}".lstrip()
@@ -230,11 +238,25 @@ class Labelled(Format):
         lines.append(verdict)
         return "\n".join(lines)
 
+    def _read_shares(self, reader: Reader, entries: Sequence[LabelledEntry]) -> str:
+        """Return the text in the place of the shares; "" if there is none.
+
+        Raises:
+            ReplyError: `ambiguous`: there are several that differ, or more follows.
+        """
+        if not self.shares:
+            return ""
+        label = comparable_label(self.shares)
+        shares_entries = [entry for entry in entries if entry.label == label]
+        places = {entry.place for entry in shares_entries}
+        is_followed = any(LETTER_OR_DIGIT.search(entry.below) for entry in shares_entries)
+        if len(places) > 1 or is_followed:
+            raise reader.make_error("ambiguous", " ... ".join(entry.text for entry in shares_entries))
+        return shares_entries[0].place if shares_entries else ""
+
     def _is_verdict(self, entry: LabelledEntry) -> bool:
         if self.brackets and "[[" not in entry.place:
             return False
-        if not self.reason:  # then there are no other labels
-            return True
         return entry.label in map(comparable_label, self._verdict_labels)
 
     @property
@@ -246,7 +268,7 @@ class Labelled(Format):
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         labels = [*self._verdict_labels]
-        for label in (self.reason, self.level):
+        for label in (self.reason, self.level, self.shares):
             if label:
                 labels.append(label)
         return label_pattern(labels)
@@ -255,6 +277,7 @@ class Labelled(Format):
 def Line(  # noqa: N802  it is written where a format is made
     name: str | tuple[str, ...] = "Verdict",
     brackets: bool = False,  # noqa: FBT001, FBT002
+    shares: str = "",
 ) -> Labelled:
     """A format that reads a verdict on a line of its own, as in `Final verdict: Inconsistent`.
 
@@ -265,13 +288,17 @@ def Line(  # noqa: N802  it is written where a format is made
         name: the label of the line, or several of which any may be used. It begins the line, and a colon
             follows unless it ends in a bracket, as `[RESULT]` does, or is a heading.
         brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
+        shares: the label of the line with the shares, how probable each value is; "" for none.
     """
-    return Labelled(name, brackets)
+    return Labelled(name, brackets, shares=shares)
 
 
-def Banded() -> Labelled:  # noqa: N802  it is written where a format is made
+def Banded(shares: str = "") -> Labelled:  # noqa: N802  it is written where a format is made
     """A format that reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`.
 
     Nothing may follow the verdict but the other labels.
+
+    Args:
+        shares: the label of the line with the shares, how probable each value or level is; "" for none.
     """
-    return Labelled("Score", reason="Analysis", level="Level")
+    return Labelled("Score", reason="Analysis", level="Level", shares=shares)

@@ -29,10 +29,12 @@ class Tags(Format):
     Attributes:
         value: the name of the tag that holds the verdict: a number or a label.
         reason: the name of the tag that holds the explanation.
+        shares: the name of the tag that holds the shares, how probable each value is; "" for none.
     """
 
     value: str = "S2"
     reason: str = "S1"
+    shares: str = ""
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
@@ -71,14 +73,20 @@ class Tags(Format):
         reason = ""
         if reasons:
             reason = reader.reply.slice(*reasons[0].span("content"))
+        shares = ""
+        if self.shares.lower() in elements:
+            shares = elements[self.shares.lower()][0]["content"]
         warnings = ("unclosed_tag",) if is_unclosed else ()
-        return replace(reading, reason=reason, warnings=warnings)
+        return replace(reading, reason=reason, warnings=warnings, shares=shares)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
         verdict = write_value(reading)
-        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{verdict}</{self.value}>"
+        text = f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{verdict}</{self.value}>"
+        if self.shares and reading.shares:
+            text += f"\n<{self.shares}>{reading.shares}</{self.shares}>"
+        return text
 
     @cached_property
     def _element(self) -> re.Pattern[str]:
@@ -86,7 +94,10 @@ class Tags(Format):
 
         An element that is not closed holds all that follows.
         """
-        names = "|".join(map(re.escape, (self.value, self.reason, THOUGHTS)))
+        tags = [self.value, self.reason, THOUGHTS]
+        if self.shares:
+            tags.append(self.shares)
+        names = "|".join(map(re.escape, tags))
         closing = r"<\s*+/\s*+(?P=name)\s*+>"
         return re.compile(
             rf"<\s*+(?P<name>{names})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"

@@ -51,14 +51,14 @@ def weigh(
         `distribution` returns them, None if it has parts.
     """
     values: dict[str, float] = {}
-    for name, value in _scale_values(scale).items():
+    for name, value in scale_values(scale).items():
         if value is not None and value not in not_applicable:
             values[name] = value
     unusable = (*reading.warnings, "logprobs_unusable")
     if not reading.parts:
         shares = distribution(reply, reading, scale)
         warnings = unusable if shares is None else reading.warnings
-        mean = _mean(reading.value, shares, values)
+        mean = mean_by_shares(reading.value, shares, values)
         return replace(reading, value=mean, warnings=warnings), shares
     parts: list[PartReading] = []
     warnings = reading.warnings
@@ -66,11 +66,11 @@ def weigh(
         shares = distribution(reply, part, scale)
         if shares is None:
             warnings = unusable
-        parts.append(replace(part, value=_mean(part.value, shares, values)))
+        parts.append(replace(part, value=mean_by_shares(part.value, shares, values)))
     return replace(reading, parts=tuple(parts), warnings=warnings), None
 
 
-def _mean(
+def mean_by_shares(
     value: float | None, shares: Mapping[str, float] | None, values: Mapping[str, float]
 ) -> float | None:
     """Return the mean of the values that count; the verdict's own where none does, or where it has none."""
@@ -111,7 +111,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     if names[token.text] != write_value(verdict):
         return None
     shares: dict[str, float] = {}
-    for name in _scale_values(scale):
+    for name in scale_values(scale):
         shares[name] = sum(share for candidate, share in token.candidates if names[candidate] == name)
     mass = sum(shares.values())
     if mass >= LEAST_MASS:
@@ -172,7 +172,7 @@ def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     """
     ended: list[str] = []
     begun: dict[str, str] = {}
-    for name in _scale_values(scale):
+    for name in scale_values(scale):
         folded = fold_label(name)
         if _is_ended(text, folded):
             ended.append(name)
@@ -197,7 +197,7 @@ def _begins(text: str, whole: str) -> bool:
     return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))
 
 
-def _scale_values(scale: Scale) -> Mapping[str, float | None]:
+def scale_values(scale: Scale) -> Mapping[str, float | None]:
     """The values of a scale by what a reply says."""
     if scale.choices:
         return scale.choices

@@ -9,7 +9,7 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import PromptError, did_you_mean
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
-from groundjudge.verdict import Passes
+from groundjudge.verdict import Passes, Weighted
 
 EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
 """What becomes of a row whose response is missing or blank: no model is asked about it."""
@@ -31,7 +31,7 @@ class PromptOptions(TypedDict, total=False):
     empty_response: EmptyResponse | None
     may_be_empty: Sequence[str] | None
     optional: Sequence[str] | None
-    weighted: bool | None
+    weighted: Weighted | None
     structured: Structured | None
     tool_titles: bool | None
 
@@ -51,8 +51,9 @@ class RubricOptions(PromptOptions, total=False):
             a crashed application deserves, by default; "not_applicable"; or the "worst" score, 0.
         may_be_empty: names of inputs that must be given but may be blank, added to the file's.
         optional: names of inputs that need not be given, added to the file's.
-        weighted: whether the score is the mean over the probabilities that the model gave to each value;
-            False by default.
+        weighted: whether the score is a mean over all values, each by how probable it is to the model:
+            "stated", by the shares that the reply states beside the value; True, by the probabilities of the
+            tokens, which the endpoint must return; False: the value alone counts.
         structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
             could not be read, by default; "always"; or "never".
         tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result,
@@ -86,6 +87,10 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _is_weighted(value: object) -> bool:
+    return isinstance(value, bool) or value == "stated"
+
+
 def is_count(value: object) -> bool:
     """Whether a value is a whole number, 0 or more."""
     return type(value) is int and value >= 0
@@ -100,7 +105,7 @@ SHAPES: Mapping[str, Shape] = {
     "not_applicable": (_is_number_list, "a list of numbers"),
     "may_be_empty": (_is_name_list, "a list of inputs' names"),
     "optional": (_is_name_list, "a list of inputs' names"),
-    "weighted": (_is_bool, "True or False"),
+    "weighted": (_is_weighted, "'stated', True or False"),
     "tool_titles": (_is_bool, "True or False"),
     "max_reasks": (is_count, "a whole number, 0 or more"),
 }

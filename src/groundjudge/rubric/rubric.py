@@ -27,11 +27,12 @@ from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
+from groundjudge.replies.shares import can_be_shared, has_shares, sure_shares, weigh_stated
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, fold_label
-from groundjudge.verdict import Evidence, Part, Passes, Verdict, __version__, decision
+from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, decision
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
@@ -41,6 +42,9 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUE
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
 """The code of a quote that is in none of the documents: of a warning, and of the error that asks again."""
+
+SHARES_UNREADABLE = "shares_unreadable"
+"""The code of shares that cannot be read: of a warning, and of the error that asks again."""
 
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 """The options that add to what the prompt says; the others replace a field of the rubric."""
@@ -105,7 +109,7 @@ class Rubric:
     not_applicable: tuple[float, ...]
     threshold: float
     empty_response: EmptyResponse = "error"
-    weighted: bool = False
+    weighted: Weighted = False
     structured: Structured = "reask"
     passes: Passes = "score"
     tool_titles: bool = True
@@ -128,10 +132,7 @@ class Rubric:
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
-        if self.weighted and not is_weighable(self.scale):
-            needs = f"labels or at most {MOST_VALUES} whole numbers from 0, which a token can tell apart"
-            message = f"{self.name}: `weighted` needs {needs}; the scale is {self.scale}"
-            raise PromptError("bad_weighted", message, "weighted")
+        _check_weighted(self)
 
     @property
     def name(self) -> str:
@@ -177,7 +178,8 @@ class Rubric:
             TypeError: there is no option of that name.
         """
         check_options(options, RubricOptions)
-        return replace(self, prompt=_prompt_with(self.prompt, options), **_replaced_fields(options))
+        settings = {"weighted": _weighted_with(options, self.weighted), **_replaced_fields(options)}
+        return replace(self, prompt=_prompt_with(self.prompt, options), **settings)
 
     def ask(self, case: CaseLike) -> Request:
         """Make the request about a case.
@@ -197,7 +199,7 @@ class Rubric:
     def parameters(self) -> Mapping[str, Any]:
         """What is sent along with the messages of a first request; the prompt's own parameters come first."""
         parameters: dict[str, Any] = {}
-        if self.weighted:
+        if self.weighted is True:
             parameters.update(PROBABILITIES)
         if self.structured == "always":
             parameters.update(self.response_format)
@@ -216,6 +218,12 @@ class Rubric:
         json_schema = {"name": "verdict", "schema": schema, "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
+    def write(self, reading: Reading) -> str:
+        """Write a reply that `read` reads as this reading, of a judge that has no doubt about its value."""
+        if self.weighted == "stated":
+            reading = replace(reading, shares=sure_shares(reading, self.scale, self.levels))
+        return self.format.write_reply(reading, self.scale)
+
     def read(self, reply: str | Reply, case: CaseLike | None = None) -> Verdict:
         """Read the verdict that a reply gives on a case. Without the case, quotes cannot be checked.
 
@@ -231,14 +239,21 @@ class Rubric:
         reading = self.format.read_reply(reply, self.scale, Expectation(self.levels, response_text))
         weighed: Reading = reading
         distribution: Mapping[str, float] | None = None
-        if self.weighted:
+        is_applicable = reading.value not in self.not_applicable
+        if self.weighted == "stated":
+            stated = weigh_stated(reading, self.scale, self.levels, self.not_applicable)
+            weighed = stated.reading
+            distribution = stated.shares
+            is_applicable = is_applicable and stated.is_applicable
+        elif self.weighted:
             weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
         parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case)
-        reason = reading.reason
+        reason_lines = [reading.reason] if reading.reason else []
         without_evidence = _parts_without_evidence(parts)
         if without_evidence:
-            note = describe_fault(EVIDENCE_NOT_FOUND, without_evidence)
-            reason = f"{reason}\n{note}" if reason else note
+            reason_lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
+        if SHARES_UNREADABLE in weighed.warnings:
+            reason_lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings]
@@ -246,9 +261,9 @@ class Rubric:
             warnings.append("content_not_shown")
         if reading.level and _is_other_level(reading.level, label, self.levels):
             warnings.append("band_mismatch")
-        # Whether a verdict applies is decided by the value that the reply states, not by the weighed mean.
+        # Whether a verdict applies is decided by the value and the shares that are stated, not by their mean.
         score: float | None = None
-        if reading.value not in self.not_applicable:
+        if is_applicable:
             score = self.format.score(weighed, self.scale)
         expected: float | None = None
         if distribution and score is not None:
@@ -259,7 +274,7 @@ class Rubric:
             score=score,
             value=reading.value,
             label=label,
-            reason=reason,
+            reason="\n".join(reason_lines),
             parts=parts,
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             usage=reply.usage,
@@ -368,6 +383,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         "not_applicable": front_matter.not_applicable,
         "threshold": front_matter.threshold,
         "passes": front_matter.passes,
+        "weighted": _weighted_with(options, front_matter.weighted),
     }
     if options.get("reply") is None:
         settings["format"] = _read_format(prompt)
@@ -479,6 +495,39 @@ def _check_choices(rubric: Rubric) -> None:
             raise PromptError("bad_choices", message, rubric.prompt.path)
 
 
+def _weighted_with(options: RubricOptions, weighted: Weighted) -> Weighted:
+    """Return how a score is weighted if the options do not say it.
+
+    Stated shares do not go with a scale or a format of the caller's: the prompt asks for those of its own
+    scale, in a place of its own format.
+    """
+    is_replaced = options.get("reply") is not None or options.get("scale") is not None
+    if weighted == "stated" and is_replaced:
+        return False
+    return weighted
+
+
+def _check_weighted(rubric: Rubric) -> None:
+    """Make sure that there is something to weigh a score by."""
+    fault = ""
+    if rubric.weighted == "stated":
+        if not has_shares(rubric.format):
+            fault = (
+                "a place for the shares in the reply: name it (as in `reply: {format: tags, shares: S3}`), "
+            )
+            fault += "and let the prompt ask for it"
+        elif not can_be_shared(rubric.scale, rubric.levels):
+            fault = (
+                f"labels, at most {MOST_VALUES} whole numbers from 0, or levels; the scale is {rubric.scale}"
+            )
+    elif rubric.weighted and not is_weighable(rubric.scale):
+        fault = f"labels or at most {MOST_VALUES} whole numbers from 0, which a token can tell apart; "
+        fault += f"the scale is {rubric.scale}"
+    if fault:
+        weighted = "`weighted: stated`" if rubric.weighted == "stated" else "`weighted`"
+        raise PromptError("bad_weighted", f"{rubric.name}: {weighted} needs {fault}", "weighted")
+
+
 def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:
     """Make sure that the file's own example is read as the file says."""
     try:
@@ -568,8 +617,13 @@ def _verdict_parts(
     return tuple(parts), warnings
 
 
-def evidence_error(verdict: Verdict) -> ReplyError | None:
-    """Why to ask again after a reply that could be read: its score needs quotes that no document has."""
+def doubt(verdict: Verdict) -> ReplyError | None:
+    """Why to ask again after a reply that could be read.
+
+    Its score needs quotes that no document has, or the shares that it should state cannot be read.
+    """
+    if SHARES_UNREADABLE in verdict.warnings:
+        return ReplyError(SHARES_UNREADABLE, verdict.reply or "")
     numbers = _parts_without_evidence(verdict.parts)
     if not numbers:
         return None

@@ -249,7 +249,7 @@ def test_card_has_the_day_of_the_probe_and_survives_being_written(tmp_path: Any)
     path = tmp_path / "card.json"
     path.write_text(card.model_dump_json())
     assert read_card(path) == card
-    assert card.signature.startswith("groundedness@1.1.0|sha:")
+    assert card.signature.startswith("groundedness@2.0.0|sha:")
     assert (card.n_right, card.n_wrong, card.model) == (2, 1, "obeys")
 
 

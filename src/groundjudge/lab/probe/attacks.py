@@ -120,7 +120,7 @@ def best_verdict(rubric: Rubric, case: Case, *, repeats_response: bool = True) -
     parts = tuple(PartReading(name, value, reason, quotes, label=label) for name in names)
     level = label_of(value, rubric.levels) or ""
     reading = Reading(value, reason, parts, level=level, label=label)
-    return rubric.format.write_reply(reading, rubric.scale)
+    return rubric.write(reading)
 
 
 def _best_choice(scale: Scale) -> tuple[str, float | None]:

@@ -1,0 +1,182 @@
+"""Stated shares: how probable each value of the scale is to the judge, in its own words.
+
+A judge that states them says more than the one value that it settles on, and needs no probabilities of
+tokens: `1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: 0.25`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from groundjudge.replies.format import Reading
+from groundjudge.replies.opening import fold
+from groundjudge.replies.value import label_of, parse_number, write_number, write_value
+from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_values
+from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
+
+# No list is longer than this for each value: short texts are quick to match.
+LONGEST_ENTRY = 80
+
+# How far from 1 the sum of the shares may be.
+TOLERANCE = 0.05
+
+# "2: 0.55," and "2 (incorrect) = 55 %;". A name has no sign that ends it: an entry can be read in one way.
+ENTRY = re.compile(
+    r"\s*+(?P<name>[^:=,;\n]++)[:=]\s*+(?P<share>[0-9]*+(?:[.,][0-9]++)?)"
+    r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,;\n]|\Z)"
+)
+NAME_AND_LABEL = re.compile(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
+
+
+class WeighedReading(NamedTuple):
+    """A reading with the mean by its shares.
+
+    Attributes:
+        reading: the reading, with the mean in place of the value and with warnings about the shares.
+        shares: value or label -> share, those of 0 left out; None if they cannot be read.
+        is_applicable: whether at least half of the shares are on values that have a score.
+    """
+
+    reading: Reading
+    shares: Mapping[str, float] | None
+    is_applicable: bool
+
+
+def has_shares(reply_format: object) -> bool:
+    """Whether a reply format has a place for shares: it names it in its attribute `shares`."""
+    return bool(getattr(reply_format, "shares", ""))
+
+
+def can_be_shared(scale: Scale, levels: Mapping[float, str]) -> bool:
+    """Whether shares can be stated for a scale: its values are few, or it has levels."""
+    return is_weighable(scale) or len(levels) > 1
+
+
+def weigh_stated(
+    reading: Reading, scale: Scale, levels: Mapping[float, str], not_applicable: Collection[float] = ()
+) -> WeighedReading:
+    """Weigh the value of a reading by the shares that it states.
+
+    Values that mean "not applicable" have no part in the mean.
+
+    Args:
+        reading: what was read, with the text of its shares.
+        scale: the scale.
+        levels: its levels by the highest value of each.
+        not_applicable: the values of the scale that have no score.
+    """
+    shares = read_shares(reading.shares, scale, levels)
+    if shares is None:
+        warnings = (*reading.warnings, "shares_unreadable")
+        return WeighedReading(replace(reading, warnings=warnings), None, is_applicable=True)
+    values = _values_to_share(scale, levels)
+    stated = _name_of(reading, scale, levels)
+    if not is_weighable(scale) and reading.value is not None:
+        # Of a level that is a range of values the judge has named one, which is nearer than its middle.
+        values[stated] = reading.value
+    scored: dict[str, float] = {}
+    for name, value in values.items():
+        if value is not None and value not in not_applicable:
+            scored[name] = value
+    mean = mean_by_shares(reading.value, shares, scored)
+    warnings = reading.warnings
+    if shares.get(stated, 0.0) < max(shares.values()):
+        warnings = (*warnings, "share_mismatch")
+    scored_share = sum(share for name, share in shares.items() if name in scored)
+    weighed = replace(reading, value=mean, warnings=warnings)
+    return WeighedReading(weighed, shares, is_applicable=scored_share >= 1 / 2)
+
+
+def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping[str, float] | None:
+    """Read a list of shares: every value of the scale, or every level, once and with nothing else.
+
+    The shares are numbers from 0 to 1, or all of them percent; they add up to 1, give or take 0.05, and are
+    divided by their sum.
+
+    Returns:
+        Value or label -> share, in the order of the scale, those of 0 left out; None if the text is anything
+        else.
+    """
+    names = _values_to_share(scale, levels)
+    text = unwrap(fold(text).text)
+    if len(text) > LONGEST_ENTRY * len(names):
+        return None
+    shares: dict[str, float] = {}
+    percents: set[bool] = set()
+    position = 0
+    while position < len(text):
+        entry = ENTRY.match(text, position)
+        if entry is None or not entry["share"]:
+            return None
+        name = _find_name(entry["name"], scale, levels)
+        if name is None or name in shares:
+            return None
+        shares[name] = parse_number(entry["share"])
+        percents.add(entry["percent"] is not None)
+        position = entry.end()
+    total = sum(shares.values())
+    # Percent are written with their sign or without it, which the sum then tells.
+    whole = 100 if percents == {True} or total > 1 + TOLERANCE else 1
+    is_complete = len(shares) == len(names) and len(percents) == 1
+    if not is_complete or abs(total / whole - 1) > TOLERANCE:
+        return None
+    return {name: round(shares[name] / total, DIGITS) for name in names if shares[name]}
+
+
+def write_shares(shares: Mapping[str, float], scale: Scale, levels: Mapping[float, str]) -> str:
+    """Write shares as `read_shares` reads them; those that are not named are 0."""
+    entries = [f"{name}: {write_number(shares.get(name, 0.0))}" for name in _values_to_share(scale, levels)]
+    return ", ".join(entries)
+
+
+def sure_shares(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
+    """Write the shares of a judge that has no doubt: all of them on the value of its reading."""
+    return write_shares({_name_of(reading, scale, levels): 1.0}, scale, levels)
+
+
+def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, float | None]:
+    """The values that have shares, by name: those of the scale, or the middle of each level."""
+    if is_weighable(scale):
+        return dict(scale_values(scale))
+    values: dict[str, float | None] = {}
+    lowest = min(scale.worst, scale.best)
+    for highest, label in sorted(levels.items()):
+        values[label] = (lowest + highest) / 2
+        lowest = highest
+    return values
+
+
+def _find_name(text: str, scale: Scale, levels: Mapping[float, str]) -> str | None:
+    """Find the value that the name of an entry means: by its number, by its label, or by both."""
+    whole_name = _find_single_name(text, scale, levels)
+    if whole_name is not None:
+        return whole_name
+    pair = NAME_AND_LABEL.fullmatch(text)
+    if pair is None:
+        return None
+    name = _find_single_name(pair["name"], scale, levels)
+    if name is None or name != _find_single_name(pair["label"], scale, levels):
+        return None
+    return name
+
+
+def _find_single_name(text: str, scale: Scale, levels: Mapping[float, str]) -> str | None:
+    folded_text = fold_label(text)
+    matches: list[str] = []
+    for name, value in _values_to_share(scale, levels).items():
+        label = label_of(value, levels)
+        is_label = label is not None and fold_label(label) == folded_text
+        if fold_label(name) == folded_text or is_label:
+            matches.append(name)
+    # A label that several numbers bear names none of them.
+    return matches[0] if len(matches) == 1 else None
+
+
+def _name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
+    """The name under which shares have the value that a reading settles on."""
+    if is_weighable(scale):
+        return write_value(reading)
+    return label_of(reading.value, levels) or ""
