@@ -73,6 +73,7 @@ class BatchCommands:
         options: of `submit`.
         patience: how long both commands look for a lost batch.
         collect_options: of `collect`.
+        refused: of `submit`; empty: the first request is asked online.
     """
 
     server: BatchStandIn
@@ -82,6 +83,7 @@ class BatchCommands:
     options: tuple[str, ...] = ("--judge", "groundedness")
     patience: tuple[str, ...] = ("--listed-within", "0.3")
     collect_options: tuple[str, ...] = ("--wait", "--every", "0.01")
+    refused: tuple[str, ...] = ("--refused", "none")
 
     @property
     def cases(self) -> Path:
@@ -98,7 +100,7 @@ class BatchCommands:
     def to_submit(self) -> list[str]:
         """The arguments of `submit`."""
         files = ["batch", "submit", str(self.cases), "--out", str(self.out)]
-        return [*files, "--model", self.model, *self.options, *self.patience]
+        return [*files, "--model", self.model, *self.options, *self.patience, *self.refused]
 
     @property
     def to_collect(self) -> list[str]:

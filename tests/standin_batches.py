@@ -50,6 +50,9 @@ FINAL = {"completed", "failed", "cancelled"}
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
 """Anthropic's types of errors by status."""
 
+REFUSED = {"temperature": "", "top_p": "", "max_tokens": "max_completion_tokens"}
+"""What OpenAI's reasoning models refuse, with new names."""
+
 CUSTOM_ID = re.compile("[a-zA-Z0-9_-]{1,64}")
 """What Anthropic's API takes as an id."""
 
@@ -529,6 +532,25 @@ class BatchStandIn:
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+def refuse_as_reasoning_models(script: Script) -> Script:
+    """A script that refuses what reasoning models refuse, one parameter at a time."""
+
+    def answer_request(body: dict[str, Any]) -> LineAnswer:
+        is_anthropic = "system" in body
+        if is_anthropic and {"temperature", "top_p"} <= body.keys():
+            return Status(400, "`temperature` and `top_p` cannot both be specified for this model.")
+        if is_anthropic:
+            return script(body)
+        for name, new_name in REFUSED.items():
+            if name in body:
+                remedy = f" Use '{new_name}' instead." if new_name else ""
+                message = f"Unsupported parameter: '{name}' is not supported with this model.{remedy}"
+                return Status(400, message, "unsupported_parameter", name)
+        return script(body)
+
+    return answer_request
+
+
 def read_lines(
     content: bytes, endpoint: str, max_lines: int
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
@@ -602,7 +624,7 @@ def _error_response(
         if beginning is None:
             return web.Response()
         return beginning
-    headers: dict[str, str] = {}
+    headers = dict(answer.headers)
     if answer.retry_after is not None:
         headers["Retry-After"] = str(answer.retry_after)
     body = _anthropic_error(answer) if _is_anthropic(request) else error_of(answer)

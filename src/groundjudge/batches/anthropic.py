@@ -77,7 +77,7 @@ class AnthropicBatches:
 
     def line(self, pending: PendingRequest) -> str:
         """A request in Anthropic's form."""
-        params = params_of(pending.model.name, pending.request.messages, pending.request.parameters)
+        params = params_of(pending.model.name, pending.request.messages, pending.parameters)
         return to_json({"custom_id": pending.custom_id, "params": params}).decode()
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  the protocol's
@@ -174,14 +174,15 @@ def read_anthropic_result(result: Mapping[str, Any]) -> Answer:
     match result:
         case {"type": "succeeded", "message": {} as message}:
             texts = [block["text"] for block in message["content"] if block["type"] == "text"]
-            counts = message["usage"]
+            counts: Mapping[str, Any] = message["usage"]
             n_prompt = sum(counts.get(name) or 0 for name in PROMPT_TOKENS)
-            details = counts.get("output_tokens_details") or {}
+            details: Mapping[str, Any] | None = counts.get("output_tokens_details")
+            n_thinking = details.get("thinking_tokens") if details else None
             usage = usage_of(
                 n_prompt,
                 counts["output_tokens"],
                 cached=counts.get("cache_read_input_tokens"),
-                reasoning=details.get("thinking_tokens"),
+                reasoning=n_thinking,
             )
             return Reply("".join(texts), message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:

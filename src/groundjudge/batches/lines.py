@@ -13,6 +13,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from groundjudge.batches.anthropic import read_anthropic_result
+from groundjudge.batches.first import read_online_reply
 from groundjudge.batches.provider import CODES
 from groundjudge.batches.replay import (
     Answer,
@@ -35,7 +36,10 @@ from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
 
-RESULT_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {"result": read_anthropic_result}
+RESULT_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
+    "result": read_anthropic_result,
+    "reply": read_online_reply,
+}
 """The forms of results other than OpenAI's: the key that only their lines have, and the function that reads
 the answer in its value."""
 
@@ -50,8 +54,7 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
         pending: the request.
         url: the path of the endpoint, as the provider wants it.
     """
-    request = pending.request
-    body = {"model": pending.model.name, "messages": request.messages, **request.parameters}
+    body = {"model": pending.model.name, "messages": pending.request.messages, **pending.parameters}
     line = {"custom_id": pending.custom_id, "method": "POST", "url": url, "body": body}
     return to_json(line).decode()  # several times as fast as json.dumps
 
@@ -134,12 +137,14 @@ class CollectedAnswers:
     A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order.
 
     Attributes:
-        usage: the tokens of all replies: equal rows share a request and its tokens.
+        usage: the tokens of all replies of batches: equal rows share a request and its tokens.
+        online_usage: the tokens of the replies that came online.
         n_unreadable: how many lines are not results.
     """
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self.online_usage = Usage()
         self.n_unreadable = 0
         self._lines = DiskDict()
         self._requested = DiskDict()
@@ -168,8 +173,14 @@ class CollectedAnswers:
 
         return look_up
 
-    def add(self, lines: Iterable[str], model: str = "") -> None:
-        """Add lines of results; blank lines are skipped, and those that are not results are counted."""
+    def add(self, lines: Iterable[str], model: str = "", *, are_online: bool = False) -> None:
+        """Add lines of results; blank lines are skipped, and those that are not results are counted.
+
+        Args:
+            lines: the lines.
+            model: the model's name, for error messages.
+            are_online: whether the replies came online, and so cost the usual price.
+        """
         for line in lines:
             if not line.strip():
                 continue
@@ -184,7 +195,11 @@ class CollectedAnswers:
                 if has_reply:
                     continue
             self._lines[name] = (line, model, isinstance(answer, Reply))
-            if isinstance(answer, Reply) and answer.usage:
+            if not isinstance(answer, Reply) or not answer.usage:
+                continue
+            if are_online:
+                self.online_usage += answer.usage
+            else:
                 self.usage += answer.usage
 
     def __call__(self, name: str) -> Answer | None:

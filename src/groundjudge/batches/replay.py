@@ -20,6 +20,7 @@ from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.answer import model_error
+from groundjudge.models.unsupported_parameters import apply_refusals, refusals_of
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -48,6 +49,11 @@ class PendingRequest:
     model: Model
     request: Request
     why: GroundjudgeError | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is sent along with the messages: the request's parameters as the model accepts them."""
+        return apply_refusals(self.request.parameters, refusals_of(self.model))
 
 
 def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tuple[PendingRequest, ...]]:

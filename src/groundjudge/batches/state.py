@@ -2,10 +2,11 @@
 
     requests-1.jsonl    the requests of part 1, as they were sent
     results-1.jsonl     its results, as the provider gave them
+    first.jsonl         what was asked online before the first batch, with its replies
     state.json          what was submitted, and how far each part is
 
 Each step is on disk before the next one begins: a process can be killed at any point, and the next one goes
-on from there without asking anything twice. Only `state.json` says which of the other files count.
+on from there without asking anything twice. Only `state.json` says which files of requests and results count.
 """
 
 from __future__ import annotations
@@ -111,6 +112,11 @@ class State:
     def results(self, number: int) -> Path:
         """The file of the results of a part, once it is collected."""
         return self.folder / f"results-{number}.jsonl"
+
+    @property
+    def first_replies(self) -> Path:
+        """The file of the requests that were asked online, with their replies."""
+        return self.folder / "first.jsonl"
 
     def custom_ids(self, part: PartOfRun) -> Iterator[str]:
         """Yield the names of the requests of a part."""

@@ -18,6 +18,7 @@ from shutil import copyfile
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
+from groundjudge.batches.first import FirstRequests
 from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_line, without_keys
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pending_requests
@@ -62,6 +63,7 @@ class Plan:
         n_free: verdicts that need no request: errors, nothing to judge, or known already.
         n_shared: requests that equal rows share with earlier ones.
         n_large: requests that alone have more tokens than `max_tokens_per_batch`.
+        n_online: requests that were asked online, see `FirstRequests`.
         parts: the batches to create, by number.
     """
 
@@ -70,6 +72,7 @@ class Plan:
     n_free: int = 0
     n_shared: int = 0
     n_large: int = 0
+    n_online: int = 0
     parts: dict[int, PartOfRun] = field(default_factory=dict[int, PartOfRun])
 
     @property
@@ -126,6 +129,7 @@ def plan(  # noqa: PLR0913  independent options
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
     settings: Mapping[str, Any] | None = None,
+    first_requests: FirstRequests | None = None,
 ) -> Plan:
     """Put every request that has no answer yet into parts, on disk as a whole or not at all.
 
@@ -140,6 +144,10 @@ def plan(  # noqa: PLR0913  independent options
         previous: looks up the verdicts that are there already.
         settings: kept in the state together with the plan; None: those that it has. Under "limits" are
             the user's, by the names that they have in a Plan.
+        first_requests: what is asked online; None: nothing is.
+
+    Raises:
+        ModelError: the endpoint did not answer online; nothing is planned then.
     """
     new_settings = settings or state.settings
     new_plan = Plan(**new_settings.get("limits", {}))
@@ -150,8 +158,14 @@ def plan(  # noqa: PLR0913  independent options
             new_plan.n_shared += n_useful - len(new_requests)
             for request in new_requests:
                 # Attempts are those of a request, whatever became of the others in its batch.
-                if attempts.get(request.custom_id, 0) < MOST_ATTEMPTS:
+                if attempts.get(request.custom_id, 0) >= MOST_ATTEMPTS:
+                    continue
+                if first_requests is None or not first_requests.answer(request):
                     new_plan.add(request, state, providers[request.model.name])
+    if first_requests is not None:
+        new_plan.n_online = first_requests.n_replies
+        for request in first_requests.rejected:
+            new_plan.add(request, state, providers[request.model.name])
     # The state may name a file of requests only once that is on disk.
     for number in new_plan.parts:
         sync(state.requests(number))
@@ -404,6 +418,7 @@ def _lines(path: Path) -> Iterator[str]:
 def answers_of(state: State) -> CollectedAnswers:
     """Return the answers of the parts whose batches have ended; the caller closes them."""
     answers = CollectedAnswers()
+    answers.add(_lines(state.first_replies), are_online=True)
     for part in state.parts:
         batch = part.batch
         if part.is_settled and batch.message:  # for all its requests; a result replaces the error

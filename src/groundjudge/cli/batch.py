@@ -15,6 +15,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 import typer
 
+from groundjudge.batches.first import FirstRequests
 from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
 from groundjudge.batches.provider import Batch
 from groundjudge.batches.replay import AnsweredModel, verdicts_in
@@ -37,13 +38,14 @@ from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import is_nonempty_file, replace_file
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT, OnOutage
+from groundjudge.models.unsupported_parameters import declare_refusals
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.rows import STDIO, CaseFile, can_read_again
 from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.verdict_file import RunTotals
 from groundjudge.text.printable import json_line
-from groundjudge.verdict import Usage, Verdict
+from groundjudge.verdict import Verdict
 
 Finish: TypeAlias = Literal["online", "batch"]
 """How to ask again for what failed."""
@@ -90,6 +92,15 @@ MaxTokensPerBatch = Annotated[
         "provider's limit of enqueued tokens. The next batch is sent when one has ended.",
     ),
 ]
+Refused = Annotated[
+    str | None,
+    typer.Option(
+        "--refused",
+        metavar="NAMES",
+        help="Parameters that the model refuses, with commas between them: temperature,top_p,max_tokens. "
+        'max_tokens is sent as max_completion_tokens, others are left out. "none": it refuses none.',
+    ),
+]
 ResumeSubmit = Annotated[
     bool,
     typer.Option("--resume", help="Continue the file --out: ask only for what is missing."),
@@ -125,6 +136,7 @@ def submit(
     limit: options.RowLimit = None,
     max_requests: MaxRequests = None,
     max_tokens_per_batch: MaxTokensPerBatch = None,
+    refused: Refused = None,
     resume: ResumeSubmit = False,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
@@ -132,6 +144,9 @@ def submit(
 
     A batch holds up to 50,000 requests or 200 MB; more become several batches. Equal requests are sent once.
     With --repeats and --panel, all votes are asked for at once.
+
+    Without --refused, the first request is asked online: what the model refuses of its parameters is left out
+    of the batches, and its reply is kept.
 
     The command can be killed at any point and run again: it goes on where it stopped, and no request is sent
     twice. What it did is kept in the folder PATH.batch.
@@ -148,6 +163,7 @@ def submit(
         row_options = options.RowOptions(file_format, paths, encoding, limit)
         judges, rows = _load_inputs(out, cases, selection, row_options)
         _read_first_row(rows)
+        refused_names = _read_names(refused, judges)
         # The names are those of a plan, and of the limits in the state.
         limits: dict[str, int] = {}
         if max_requests:
@@ -156,7 +172,7 @@ def submit(
             limits["max_tokens_per_batch"] = max_tokens_per_batch
         # The folder is made last: what is refused above leaves none.
         with open_state(state_folder(out), is_new=True) as state:
-            run = make_submission(state, selection, judges, rows, limits)
+            run = make_submission(state, selection, judges, rows, limits, refused=refused_names)
             if state.settings:
                 note(f"{state.folder} holds this run: continuing it")
                 state.write(run.settings, state.parts)
@@ -168,6 +184,23 @@ def submit(
     if n_unsent:
         more = f", and sends {n_unsent:,} more batches, each when one has ended"
     say(f"groundjudge batch collect {out} --wait   # fetches the verdicts{more}")
+
+
+def _read_names(refused: str | None, judges: Sequence[AnyJudge]) -> list[str] | None:
+    """Read the value of --refused; None if it was not passed. Exit if it names what no judge sends."""
+    if refused is None:
+        return None
+    names = [name.strip() for name in refused.split(",")]
+    if names == ["none"]:
+        return []
+    sent_names = {"response_format"}  # which a request that is made again can have
+    for judge in judges:
+        for rubric in judge.rubrics:
+            sent_names.update(rubric.parameters)
+    for name in names:
+        if name not in sent_names:
+            fail(f"--refused {name}: no judge sends it; they send {', '.join(sorted(sent_names))}, or none")
+    return names
 
 
 def _read_first_row(rows: CaseFile) -> None:
@@ -185,7 +218,8 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     planned = _plan(run, out, resume=resume)
     counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
     shared = f"shared by equal rows {planned.n_shared:,}"
-    note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}")
+    asked = f", asked online {planned.n_online:,}" if planned.n_online else ""
+    note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{asked}")
     if planned.n_large:
         large = f"requests above --max-tokens-per-batch, each a batch: {planned.n_large:,}"
         note(f"{large}; the provider may refuse them")
@@ -335,6 +369,13 @@ def _gather(run: Submission, *, wait_between: float | None, listed_within: float
 def _plan(run: Submission, out: str, *, resume: bool) -> Plan:
     """Plan batches of what must be asked, or asked again."""
     output = options.OutputOptions(resume=resume)
+    models = models_of(run.judges)
+    first_requests: FirstRequests | None = None
+    if run.settings["refused"] is None:
+        first_requests = FirstRequests(run.state, models)
+    else:
+        for model in models:
+            declare_refusals(model, run.settings["refused"])
     with closing(answers_of(run.state)) as answers, open_out(out, run.judges, output) as verdict_file:
         return plan(
             run.state,
@@ -344,6 +385,7 @@ def _plan(run: Submission, out: str, *, resume: bool) -> Plan:
             answers=answers,
             previous=verdict_file.previous,
             settings=run.settings,
+            first_requests=first_requests,
         )
 
 
@@ -405,6 +447,7 @@ def write(
     limit: options.RowLimit = None,
     answered: AnsweredRequests = None,
     url: LineUrl = URL,
+    refused: Refused = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
@@ -422,6 +465,10 @@ def write(
         row_options = options.RowOptions(file_format, paths, encoding, limit)
         result_files = answered or []
         judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
+        refused_names = _read_names(refused, judges)
+        if refused_names is not None:
+            for judge_model in models_of(judges):
+                declare_refusals(judge_model, refused_names)
         data_file = None if out == STDIO else out
         until_written.enter_context(hold_file("--out", data_file, overwrite=overwrite))
         lines = request_lines(judges, rows, answered=_result_lines(result_files), url=url)
@@ -587,7 +634,7 @@ def _show_totals(  # noqa: PLR0917  what there is to show
     batch_prices = prices.times(BATCH_SHARE) if prices else None
     if answers.usage.total_tokens:
         screen.text(*usage_lines(answers.usage, batch_prices, " in batches"))
-    online_usage = Usage()
+    online_usage = answers.online_usage
     for model in models_of(judges):
         if isinstance(model, AnsweredModel):
             online_usage += model.usage

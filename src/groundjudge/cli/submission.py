@@ -57,8 +57,18 @@ def make_submission(
     judges: Sequence[AnyJudge],
     rows: CaseFile,
     limits: Mapping[str, int],
+    *,
+    refused: Sequence[str] | None = None,
 ) -> Submission:
-    """Make the run of a state, or a new one. Limits that are given replace those that it had.
+    """Make the run of a state, or a new one. Limits and refusals that are passed replace those that it had.
+
+    Args:
+        state: the state.
+        selection: the judges as they were chosen.
+        judges: the same judges.
+        rows: the rows.
+        limits: of its batches.
+        refused: the parameters that its models refuse, if that is known.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
@@ -71,6 +81,8 @@ def make_submission(
     endpoints: dict[str, str] = {}
     for model in models_of(judges):
         endpoints[model.name] = str(getattr(model, "endpoint", ""))
+    if refused is None:
+        refused = state.settings.get("refused")
     settings = {
         "run": state.settings.get("run", uuid4().hex[:16]),
         "cases": str(Path(rows.path).resolve()),
@@ -80,6 +92,7 @@ def make_submission(
         "limit": rows.limit,
         # A later `submit` may change the limits of a run that waits for the provider.
         "limits": {**state.settings.get("limits", {}), **limits},
+        "refused": refused,
         "selection": {**asdict(selection), "judge": judge_files},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": endpoints,

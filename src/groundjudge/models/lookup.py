@@ -196,8 +196,8 @@ class LibraryModel:
         return declared_identity(self.llm) or identity_by_settings(self.name, self.llm)
 
     @cached_property
-    def _refusals(self) -> dict[str, str]:
-        """What its endpoint refuses, as far as it is known."""
+    def refusals(self) -> dict[str, str]:
+        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
         return known_refusals(self.identity) if self.identity else {}
 
     @cached_property
@@ -227,7 +227,7 @@ class LibraryModel:
                 return without_echo(_reply_of(answer), request, secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
-        return await negotiate(replace(request, parameters=parameters), self._refusals, self.name, send)
+        return await negotiate(replace(request, parameters=parameters), self.refusals, self.name, send)
 
 
 LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name"))

@@ -201,6 +201,11 @@ class OpenAIModel:
         return identity_by_settings(f"{self.endpoint} {self.name}", settings)
 
     @property
+    def refusals(self) -> dict[str, str]:
+        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
+        return known_refusals(f"{self._url} {self.name}")
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The keys, passwords and other values that only the endpoint may see; no text shows them."""
         client = self._callers_client
@@ -227,8 +232,7 @@ class OpenAIModel:
             body = {**parameters, "model": self.name, "messages": messages}
             return await self._send_with_retries(body, is_paced=request.paced)
 
-        refusals = known_refusals(f"{self._url} {self.name}")
-        reply = await negotiate(request, refusals, self._who, send)
+        reply = await negotiate(request, self.refusals, self._who, send)
         return without_echo(reply, request, await self._secrets_after_call())
 
     @contextmanager

@@ -7,12 +7,13 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import message_in
 from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 
 log = logging.getLogger("groundjudge")
@@ -24,6 +25,7 @@ JSON_OBJECT = "json_object"
 """Stands for a response format of any JSON, instead of a schema."""
 
 RENAMED = {"max_tokens": "max_completion_tokens"}
+"""The new names that some endpoints demand."""
 
 LOGPROBS = ("logprobs", "top_logprobs")
 """Asked for together. Like a response format they only help: whatever is wrong with them, the model can
@@ -59,6 +61,21 @@ def known_refusals(identity: str) -> dict[str, str]:
     All models with one identity share them.
     """
     return _REFUSALS.setdefault((os.getpid(), identity), {})
+
+
+def refusals_of(model: Model) -> dict[str, str]:
+    """Return the refusals of a model, see `known_refusals`; {} of a model that has none."""
+    refusals: object = getattr(model, "refusals", None)
+    if not isinstance(refusals, dict):
+        return {}
+    return cast("dict[str, str]", refusals)
+
+
+def declare_refusals(model: Model, names: Iterable[str]) -> None:
+    """Add parameters to what a model is known to refuse; those with a newer name are sent under that one."""
+    refusals = refusals_of(model)
+    for name in names:
+        refusals[name] = RENAMED.get(name, LEFT_OUT)
 
 
 async def negotiate(
