@@ -201,6 +201,31 @@ def test_requests_with_further_parameters_are_asked_first_too(batches: Any) -> N
 
 
 @pytest.mark.parametrize(
+    ("votes", "counts", "models"),
+    [
+        pytest.param(
+            ("--model", "other", "--panel"), "requests 6, batches 2", [OPENAI, "other"], id="two models"
+        ),
+        pytest.param(("--repeats", "2"), "requests 7, batches 1", [OPENAI], id="two votes of one"),
+    ],
+)
+def test_each_model_of_a_vote_is_asked_once(
+    batches: Any, votes: tuple[str, ...], counts: str, models: list[str]
+) -> None:
+    run = reasoning_run(batches)
+    run.options = ("--judge", "groundedness", *votes)
+    submitted = run.submit()
+    assert counts in submitted.output, submitted.output
+    assert f"asked online {len(models)}" in submitted.output
+    assert run.collect().exit_code == 0
+    assert run.results() == ALL
+    assert sorted({body["model"] for body in run.server.chats}) == models
+    assert rows_asked(run) == [0, 0, 1, 1, 2, 2, 3, 3]
+    for body in bodies_in_batches(run.server):
+        assert body.keys() == TAKEN[OPENAI]
+
+
+@pytest.mark.parametrize(
     ("rejected", "n_batches"),
     [
         pytest.param((0,), 1, id="first row"),
