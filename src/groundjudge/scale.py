@@ -53,7 +53,7 @@ class Scale(Frozen):
     @field_validator("choices", mode="before")
     @classmethod
     def _refuse_labels_that_are_no_words(cls, choices: object) -> object:
-        """YAML reads the bare words yes, no, on, off, true and false as booleans."""
+        """YAML reads the bare words true and false as booleans, those of prompt files as well as others."""
         if not isinstance(choices, Mapping):
             return choices  # pydantic refuses it
         labels = cast("Mapping[object, object]", choices)
@@ -61,8 +61,8 @@ class Scale(Frozen):
         has_no_word = any(isinstance(label, bool | None) for label in labels)
         has_one_text_twice = len(scores_by_text) < len(labels)  # 1 and "1"
         if has_no_word or has_one_text_twice:
-            words = "yes, no, on, off, true and false as booleans, null and ~ as nothing, and 1 as a number"
-            message = f'YAML reads {words}: quote the labels, as in "yes": 1'
+            words = "true and false as booleans, null and ~ as nothing, and 1 as a number"
+            message = f'YAML reads {words}: quote the labels, as in "true": 1'
             raise ValueError(message)
         return scores_by_text
 
