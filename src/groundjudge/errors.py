@@ -375,6 +375,8 @@ WHAT_IS_WRONG = _clauses_of_replies()
 """The codes of a ReplyError, each with the clause that the model is shown when it is asked again."""
 
 WITH_NUMBERS: Mapping[str, str] = {
+    "ambiguous": "block {all} is one too many: the other blocks rate the whole statement (the mark of a "
+    "list, a citation or a sign alone needs no block)",
     "evidence_not_found": "evidence_not_found: the evidence for sentence{s} {all} is in none of the "
     "documents",
     "unrated_sentences": "every sentence of the statement needs one block, in the words of the statement "

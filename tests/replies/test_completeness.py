@@ -158,8 +158,20 @@ def test_block_that_the_response_does_not_need_is_ambiguous(sentence: str, evide
     assert outcome("scorecard", text, response="It is so.") == "ambiguous"
 
 
-def test_block_of_signs_that_the_response_has_is_accepted() -> None:
-    assert rated(["It is so.", "👍", "!!"], "It is so. 👍 !!") == [8, 8, 8]
+def test_block_of_signs_is_accepted_where_it_is_all_of_the_response() -> None:
+    assert rated(["👍 !!"], "👍 !!") == [8]
+    assert rated(["It is so.", "👍", "!!"], "It is so. 👍 !!") == "ambiguous"
+
+
+def test_error_tells_which_block_is_one_too_many() -> None:
+    blocks = [block("8", sentence=sentence) for sentence in ("Bring:", "a card", "2.", "two photos")]
+    reply = Reply("\n\n".join(blocks))
+    with pytest.raises(ReplyError) as caught:
+        READERS["scorecard"].read_reply(
+            reply, SCALES["scorecard"], Expectation({}, "Bring:\n1. a card\n2. two photos")
+        )
+    assert (caught.value.code, caught.value.quotes, caught.value.numbers) == ("ambiguous", ("2.",), (3,))
+    assert "block 3 is one too many" in caught.value.wording
 
 
 def test_block_of_the_template_hides_no_sentence() -> None:

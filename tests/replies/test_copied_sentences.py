@@ -119,7 +119,7 @@ WHOLE: dict[str, tuple[str, tuple[str, ...]]] = {
         ("Run:", "print(1)", "Done."),
     ),
     "fence of which the word remains": ("Run:\n```bash\nmake all\n```", ("Run:", "bash make all")),
-    "fence in a block of its own": ("Run:\n```bash\nmake all\n```", ("Run:", "```bash", "make all", "```")),
+    "lines of a fence copied": ("Run:\n```bash\nmake all\n```", ("Run:", "```bash make all ```")),
     "fence with attributes": ('Run:\n```py title="a.py" {3}\nx = y\n```', ("Run:", "x = y")),
     "fence of tildes": ("Run:\n~~~sh\nmake all\n~~~", ("Run:", "make all")),
     "fence inside a list": ("Run:\n- this:\n  ```sh\n  make all\n  ```", ("Run:", "this:", "make all")),
@@ -140,18 +140,18 @@ WHOLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "image left out": ("It is high.\n![The tower](tower.png)\nIt is old.", ("It is high.", "It is old.")),
     "image copied": (
         "It is high.\n![The tower](tower.png)\nIt is old.",
-        ("It is high.", "![The tower](tower.png)", "It is old."),
+        ("It is high.", "![The tower](tower.png) It is old."),
     ),
     "image of which the text remains": (
         "It is high.\n![The tower](tower.png)",
-        ("It is high.", "The tower"),
+        ("It is high. The tower",),
     ),
     "image with a title": ('It is high. ![Tower](t.png "A tower") It is old.', ("It is high.", "It is old.")),
     "image with a reference": ("It is high. ![Tower][fig2] It is old.", ("It is high.", "It is old.")),
     "image inside of a sentence": ("The ![icon](i.png) button opens it.", ("The button opens it.",)),
     "image in HTML": ('It is high. <img src="t.png" alt="Tower">', ("It is high.",)),
     "comment left out": ("It is high. <!-- check this --> It is old.", ("It is high.", "It is old.")),
-    "comment copied": ("It is high. <!-- check this -->", ("It is high.", "<!-- check this -->")),
+    "comment copied": ("It is high. <!-- check this -->", ("It is high. <!-- check this -->",)),
     "comment of several lines": (
         "It is high.\n<!--\nnot\nyet\n-->\nIt is old.",
         ("It is high.", "It is old."),
@@ -250,6 +250,8 @@ def test_what_has_no_content_may_be_left_out(name: str) -> None:
 
 
 REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "first of two words behind a cut": ("It opens at nine sharp.", ("It opens at...", "nine")),
+    "raised number in a block of its own": ("It has two towers¹.", ("It has two towers.", "¹")),
     "sentence that begins like a section": (
         "It is a large city.\n1.1 million people.",
         ("It is a large city.",),
@@ -348,11 +350,86 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def test_citation_in_a_block_of_its_own_counts_as_often_as_the_response_has_it() -> None:
-    assert rated("It is so.\n[1]", ("It is so.", "[1]")) == [8, 8]
-    assert rated("It is so [1].", ("It is so.", "[1]")) == [8, 8]
-    assert rated("It is so [1].", ("It is so [1].", "[1]")) == "ambiguous"
-    assert rated("</think> It is so.", ("</think>", "It is so.")) == [8, 8]
+NEEDS_NO_BLOCK: dict[str, tuple[str, tuple[str, ...]]] = {
+    "number of a list": ("Bring:\n1. your card\n2. two photos", ("Bring:", "your card", "2.", "two photos")),
+    "number of a list without its point": ("Bring:\n1. a card\n2. photos", ("Bring:", "card", "photos", "2")),
+    "number of a list in an exact copy": (
+        "Look. 1. It is so. 2. Yes.",
+        ("Look.", "1.", "It is so.", "2. Yes."),
+    ),
+    "number of a list on a line of its own": (
+        "Bring:\n1.\nyour card\n2.\nphotos",
+        ("Bring:", "your card", "2.", "photos"),
+    ),
+    "bullet": ("- It is old.\n- It is high.", ("It is old.", "-", "It is high.")),
+    "bullet in an exact copy": ("Bring:\n- It is old.", ("Bring:", "-", "It is old.")),
+    "step": ("Step 1: unplug it.\nStep 2: wait.", ("unplug it.", "Step 2:", "wait.")),
+    "letter of a list": ("a) It is old.\nb) It is high.", ("It is old.", "b)", "It is high.")),
+    "number of a section": ("1.1 Scope is wide.\n1.2 Terms.", ("Scope is wide.", "1.2", "Terms.")),
+    "line of a fence": ("Run:\n```bash\nmake all\n```", ("Run:", "```bash", "make all")),
+    "language of a fence": ("Run:\n```bash\nmake all\n```", ("Run:", "bash", "make all")),
+    "end of a fence": ("Run:\n```bash\nmake all\n```", ("Run:", "make all", "```")),
+    "image": (
+        "It is high.\n![The tower](tower.png)\nIt is old.",
+        ("It is high.", "![The tower](tower.png)", "It is old."),
+    ),
+    "text of an image": ("It is high.\n![The tower](tower.png)", ("It is high.", "The tower")),
+    "comment": ("It is high. <!-- check this -->", ("It is high.", "<!-- check this -->")),
+    "word of a comment": ("It is high. <!-- check this -->", ("It is high.", "check")),
+    "frame of a table": ("| Day |\n|---|\n| Monday |", ("Day", "|---|", "Monday")),
+    "where a link leads": (
+        "See [the map][1].\n\n[1]: https://x.org/map",
+        ("See the map.", "https://x.org/map"),
+    ),
+    "citation behind its sentence": ("It is so.\n[1]", ("It is so.", "[1]")),
+    "citation inside of its sentence": ("It is so [1].", ("It is so.", "[1]")),
+    "citation that its sentence has, too": ("It is so [1].", ("It is so [1].", "[1]")),
+    "citation in Chinese brackets": ("It has two towers【1】.", ("It has two towers.", "【1】")),
+    "tag": ("</think> It is so.", ("</think>", "It is so.")),
+    "line break": ("It is so.<br>It is old.", ("It is so.", "<br>", "It is old.")),
+    "emoji": ("It is so. 👍", ("It is so.", "👍")),
+    "emphasis": ("**It** is so **now**.", ("It is so now.", "**")),
+    "one word behind a cut": ("It opens at nine. So it is.", ("It opens at...", "nine", "So it is.")),
+    "one word in front of its cut": ("It opens at nine. So it is.", ("nine", "It opens at...", "So it is.")),
+    "two words behind a cut": ("It opens at nine sharp.", ("It opens at...", "nine sharp")),
+    "second of two words behind a cut": ("It opens at nine sharp.", ("It opens at...", "sharp")),
+    "both words behind a cut": ("It opens at nine sharp.", ("It opens at...", "nine", "sharp")),
+    "cut behind a cut": ("It opens at nine sharp.", ("It opens at...", "nine...")),
+    "word behind a cut of another form": ("It opens at nine o'clocks.", ("It opens at nine…", "o'clock")),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_NO_BLOCK)
+def test_what_may_be_left_out_has_no_block_of_its_own(name: str) -> None:
+    """It could be of a document that the judge quotes, and that wants its own score to be the judge's."""
+    response, copies = NEEDS_NO_BLOCK[name]
+    assert rated(response, copies) == "ambiguous"
+
+
+NEEDS_A_BLOCK: dict[str, tuple[str, tuple[str, ...]]] = {
+    "all that is said is a sign": ("👍", ("👍",)),
+    "all that is said is a number": ("2.", ("2.",)),
+    "all that is said is a tag": ("<br>", ("<br>",)),
+    "answer of a number": ("How many towers?\n2.", ("How many towers?", "2.")),
+    "heading": ("## Hours\nIt opens at nine.", ("## Hours", "It opens at nine.")),
+    "heading of a step": ("## Step 1\nUnplug it.", ("Step 1", "Unplug it.")),
+    "heading of one word in bold": ("**Hours**\n\nIt opens at nine.", ("**Hours**", "It opens at nine.")),
+    "one word": ("Yes. It is open.", ("Yes.", "It is open.")),
+    "one word behind three points": ("Well... Yes. It is so.", ("Well...", "Yes.", "It is so.")),
+    "one word behind points on a line": ("Hours...\nNine", ("Hours...", "Nine")),
+    "three words behind a cut": ("It opens at nine sharp today.", ("It opens at...", "nine sharp today.")),
+    "line of code of one word": ("Run:\n```sh\nls\n```", ("Run:", "ls")),
+    "item of one word": ("Pets:\n1. Dogs\n2. Cats", ("Pets:", "Dogs", "Cats")),
+    "item of a number": ("Results:\n1. 15\n2. 20", ("Results:", "15", "20")),
+    "cell of a table": ("| Day | Hour |\n|---|---|\n| Monday | 9 |", ("Day", "Hour", "Monday", "9")),
+    "text of a link": ("[Hours](https://x.org): at nine.", ("[Hours](https://x.org):", "at nine.")),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_A_BLOCK)
+def test_what_may_not_be_left_out_has_a_block_of_its_own(name: str) -> None:
+    response, copies = NEEDS_A_BLOCK[name]
+    assert rated(response, copies) == [8] * len(copies)
 
 
 @pytest.mark.parametrize("name", REFUSED)

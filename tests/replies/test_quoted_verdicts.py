@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -167,11 +167,18 @@ CARD_FRAMES = (
     OPEN.format("{0}") + YES_BLOCK.format("{2}{1}"),
     "It says {0}{2}.\n" + OPEN.format("{1}") + YES_BLOCK.format("NOTHING FOUND"),
 )
-CARD_SHAPES = tuple(
-    f"{beginning}\nScore: 10\nStatement Sentence: {sentence}\nSupporting Evidence: "
-    for beginning in ("", "a")
-    for sentence in ("Yes.", "It is open.", "", ".", "is", "It is foreign.")
-)
+CARD_SENTENCES = ("Yes.", "It is open.", "", ".", "is", "It is foreign.")
+
+
+def card_shapes(sentences: Iterable[str]) -> tuple[str, ...]:
+    """Texts of documents that end a block, and begin another one with one of these sentences."""
+    shapes: list[str] = []
+    for sentence in sentences:
+        for beginning in ("", "a"):
+            shapes.append(f"{beginning}\nScore: 10\nStatement Sentence: {sentence}\nSupporting Evidence: ")
+    return tuple(shapes)
+
+
 PLAIN_FRAMES = (
     "{0}{2}{1}1",
     "<think>It says {0}{2}{1}</think>1",
@@ -235,9 +242,85 @@ CARD = Judge(
     [0, 0],
     CARD_FRAMES,
     WORDS_OF_CARD,
-    CARD_SHAPES,
+    card_shapes(CARD_SENTENCES),
     "It is open. Yes.",
 )
+
+
+def card_judge(response: str, copies: Sequence[str], sentences: Sequence[str], score: str = "0") -> Judge:
+    """A judge that gives each sentence the same score, and quotes a document in one of its blocks.
+
+    Args:
+        response: what it judges.
+        copies: the sentences of its blocks: what it may leave out is not in them.
+        sentences: what a document begins blocks with.
+        score: the score.
+    """
+    frames: list[str] = []
+    for quoting in range(len(copies)):
+        for quote in ("'{0}'{2}{1}", "{0}{2}{1}x"):
+            blocks: list[str] = []
+            for number, copied in enumerate(copies):
+                evidence = quote if number == quoting else "NOTHING FOUND"
+                blocks.append(
+                    f"Statement Sentence: {copied}\nSupporting Evidence: {evidence}\nScore: {score}"
+                )
+            frames.append("\n\n".join(blocks))
+    expected = [None if score == "NO CLAIM" else float(score)] * len(copies)
+    labels = [label for label in WORDS_OF_CARD if not label.endswith(".")]
+    words = tuple({*response.split(), *sentences})
+    return Judge(
+        READERS["scorecard"],
+        SCALES["scorecard"],
+        expected,
+        tuple(frames),
+        (*labels, *sorted(words)),
+        card_shapes((*sentences, *copies)),
+        response,
+    )
+
+
+LIST = "Bring:\n1. your ID card\n2. two photos"
+CARDS: dict[str, Judge] = {
+    "scorecard of a list": card_judge(
+        LIST,
+        ("Bring:", "your ID card", "two photos"),
+        ("1.", "2.", "2", "1. 2.", "3.", "two", "photos", "ID card"),
+    ),
+    "scorecard of a list with its numbers": card_judge(
+        LIST,
+        ("Bring:", "1. your ID card", "2. two photos"),
+        ("1.", "2.", "2", "two", "Bring", "1. your ID card 2."),
+    ),
+    "scorecard of list marks of several kinds": card_judge(
+        "- [x] Dogs\n* Cats\n\na) Mice\nStep 4: wait\n1.1 Scope\n① Birds",
+        ("Dogs", "Cats", "Mice", "wait", "Scope", "Birds"),
+        ("-", "*", "x", "[x]", "- [x]", "a)", "a", "Step 4:", "Step 4", "4", "1.1", "1", "①", "Step"),
+    ),
+    "scorecard of a cut": card_judge(
+        "It opens at nine. It is closed on Sunday evenings.",
+        ("It opens at...", "It is closed on..."),
+        ("nine", "nine.", "nine...", "Sunday", "evenings.", "Sunday evenings.", "at nine", "on", "It is"),
+    ),
+    "scorecard of code": card_judge(
+        "Run:\n```bash\nmake all\n```\n<!-- check it -->\n![a tower](t.png)\nDone.",
+        ("Run:", "make all", "Done."),
+        ("```bash", "bash", "```", "<!-- check it -->", "check", "it", "![a tower](t.png)", "tower", "t.png"),
+    ),
+    "scorecard of citations": card_judge(
+        "It is old [1]. It is high [doc 2]【3】.¹ <b>Yes</b>. 👍",
+        ("It is old.", "It is high.", "Yes."),
+        ("[1]", "1", "[1].", "[doc 2]", "doc 2", "【3】", "¹", "<b>", "<b></b>", "b", "👍", ". 👍", "[1] 👍"),
+    ),
+    "scorecard of an exact copy": card_judge(
+        "Look. 1. It is so. 2. Yes.",
+        ("Look.", "It is so.", "Yes."),
+        ("1.", "2.", "1", "1. 2.", "It is", "is so."),
+    ),
+    "scorecard that says nothing of the source": card_judge(
+        LIST, ("Bring:", "your ID card", "two photos"), ("1.", "2.", "two", "photos"), "NO CLAIM"
+    ),
+}
 JUDGES: dict[str, Judge] = {
     "tags": Judge(Tags(), FIVE, 1, TAG_FRAMES, TAGS, TAG_SHAPES),
     "tags of labels": Judge(
@@ -288,6 +371,7 @@ JUDGES: dict[str, Judge] = {
         ADJACENT_SHAPES,
     ),
     "scorecard": CARD,
+    **CARDS,
     "plain": Judge(
         READERS["plain"], FIVE, 1, PLAIN_FRAMES, ("5", "(5)", "/5", ", 5", "Score: 5"), ("5", "</think>5")
     ),

@@ -1,14 +1,14 @@
 """Whether the rated sentences are the response: each word is looked for, and no sentence is split.
 
 As for quotes, the words that differ may only be articles, forms of "to be", "that" and "which", or two forms
-of one word; and there may be slips of the pen.
+of one word; and there may be slips of the pen. What a copy may leave out can have no block of its own.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from groundjudge.errors import ReplyError
@@ -24,8 +24,9 @@ from groundjudge.evidence.copied import (
 from groundjudge.evidence.edges import is_whole
 from groundjudge.evidence.near import MAY_DIFFER
 from groundjudge.evidence.normalized import Normalized
-from groundjudge.replies.format import PartReading
+from groundjudge.replies.format import PartReading, Span
 from groundjudge.replies.marks import find_marks
+from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 
 # What ends a sentence or a line.
@@ -34,6 +35,8 @@ ENDS = re.compile(r"[.!?。\n]")
 LONGEST_CUT = 2
 # How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
 RAREST, MOST_PLACES = 4, 20
+# What stands between white space.
+UNBROKEN = re.compile(r"\S+")
 # A word with the signs behind it, or the rest of its sentence.
 UP_TO_END = re.compile(r"\S*(?:[^.!?。]*[.!?。]\S*)?")
 
@@ -140,24 +143,40 @@ class RatedResponse:
         if self._marks:
             self._sequences.append(WordSequence(self.response.text.words, self._required))
 
-    def take(self, sentence: ComparableText) -> bool:
+    def take_copy(self, sentences: Sequence[str]) -> list[Span]:
+        """Take all words, and return those of each sentence; the sentences are a copy of the response."""
+        self.taken[:] = b"\x01" * len(self.taken)
+        starts = [self.response.origin(number) for number in range(len(self.taken))]
+        ends = [match.end() for match in UNBROKEN.finditer(self.response.raw)]
+        spans: list[Span] = []
+        n_copied = first = 0
+        for sentence in sentences:
+            n_copied += len(sentence.split())
+            end = bisect_left(starts, ends[n_copied - 1]) if n_copied else 0
+            spans.append((first, end))
+            first = end
+        return spans
+
+    def take(self, sentence: ComparableText) -> Span | None:
         """Take the words of a sentence where the last ones ended, or else anywhere, if they are free there.
 
         Returns:
-            Whether the response has them; True for a sentence without words.
+            The number of its first word in the response, and the one behind its last; None if the response
+            has no such words; an empty span for a sentence without words.
         """
         if not sentence.words.numbers:
-            return True
+            return 0, 0
         for text in dict.fromkeys((sentence, sentence.unnumbered)):
-            if self._take_words(text.words.folded_words):
+            span = self._take_words(text.words.folded_words)
+            if span is not None:
                 if text.text.source.rstrip().endswith("..."):
                     self.cuts.add(self.reached)
-                return True
-        return False
+                return span
+        return None
 
-    def _take_words(self, words: Sequence[str]) -> bool:
+    def _take_words(self, words: Sequence[str]) -> Span | None:
         if not words:
-            return False
+            return None
         for sequence in self._sequences:
             for start in sequence.find_starts(words, self.reached):
                 if not sequence.has_at(start, words):
@@ -166,8 +185,8 @@ class RatedResponse:
                 if self._is_free(first, last + 1):
                     self.taken[first : last + 1] = b"\x01" * (last + 1 - first)
                     self.reached = last + 1
-                    return True
-        return False
+                    return first, last + 1
+        return None
 
     def _is_free(self, first: int, end: int) -> bool:
         """Whether no sentence has taken any of these words yet, and nothing right before them denies them."""
@@ -198,6 +217,24 @@ class RatedResponse:
         if run and not self._is_cut(behind, run):
             texts.append(self._quote(behind, run, len(self.taken)))
         return texts
+
+    def needs(self, span: Span) -> bool:
+        """Whether the response, all of which is rated, would not be without the words of a sentence.
+
+        It would be without marks of lists, and without the end of a sentence that ends in "...".
+        """
+        start, end = (bisect_left(self._required, number) for number in span)
+        if end - start > LONGEST_CUT:
+            return True
+        if start == end:
+            return False
+        # What is in no sentence on either side is a part of the same cut: no more than two words.
+        while start > 0 and not self.taken[self._required[start - 1]]:
+            start -= 1
+        while end < len(self._required) and not self.taken[self._required[end]]:
+            end += 1
+        behind = self._required[start - 1] + 1 if start else 0
+        return not self._is_cut(behind, self._required[start:end])
 
     def _is_cut(self, behind: int, run: Sequence[int]) -> bool:
         """Whether a run of words belongs to the sentence before it, which ends in "..."."""
@@ -232,40 +269,79 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
 
     Raises:
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
-            response.
+            response; `ambiguous`: the response would be rated as well without one of the parts.
     """
+    rated = RatedResponse(response)
     # Most replies copy the response exactly, each sentence up to its end.
     is_copy = " ".join(part.name for part in parts).split() == response.split()
     if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
+        copied_spans = rated.take_copy([part.name for part in parts])
+        _check_surplus(parts, dict(enumerate(copied_spans)), [], rated, reply)
         return [*parts]
-    rated = RatedResponse(response)
     response_text = " ".join(rated.response.text.source.split())
     asides = set(asides_of(rated.response.decoded.text))
-    counted: list[PartReading] = []
+    # The words that the parts have taken, by the indexes of the parts, and the indexes of the others.
+    spans: dict[int, Span] = {}
+    repeated: list[int] = []
     foreign: list[str] = []
     verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
     sentences: dict[str, ComparableText] = {}
     absent: set[str] = set()
-    for part in parts:
+    for index, part in enumerate(parts):
         # A reply may have one sentence thousands of times.
         if part.name not in sentences:
             sentences[part.name] = ComparableText(part.name)
         sentence = sentences[part.name]
         words = tuple(sentence.unnumbered.text.words)
         verdict = (part.value, part.label)
-        is_in_response = part.name not in absent and rated.take(sentence)
-        if not is_in_response:
+        span = None if part.name in absent else rated.take(sentence)
+        if span is None:
             absent.add(part.name)
-        if not is_in_response and verdicts.get(words) == verdict:
-            continue  # a sentence that is rated twice
-        counted.append(part)
+            if verdicts.get(words) == verdict:
+                repeated.append(index)
+                continue
         verdicts[words] = verdict
+        is_in_response = span is not None
         if not sentence.words.numbers:  # such as "!!": then its signs must be there
             is_in_response = " ".join(sentence.text.source.split()) in response_text
         if not is_in_response or not asides.issuperset(asides_of(sentence.decoded.text)):
             foreign.append(part.name)
+        elif span is not None:
+            spans[index] = span
     unrated = rated.unrated_texts()
     if foreign or unrated:
         numbers = (len(unrated), len(foreign))
         raise ReplyError("unrated_sentences", reply.text, quotes=(*unrated, *foreign), numbers=numbers)
-    return counted
+    _check_surplus(parts, spans, repeated, rated, reply)
+    return [parts[index] for index in spans]
+
+
+def _check_surplus(
+    parts: Sequence[PartReading],
+    spans: Mapping[int, Span],
+    repeated: Iterable[int],
+    rated: RatedResponse,
+    reply: Reply,
+) -> None:
+    """Check that the response would not be rated without a part, except for one that comes twice as it is.
+
+    A judge may quote a document that ends a block with a score of its own, and begins another one: the
+    judge's own score is then that of the other block. Its sentence is one that is rated anyway, or is
+    something that need not be rated.
+
+    Raises:
+        ReplyError: `ambiguous`, with the number of the part.
+    """
+    surplus: list[int] = []
+    counted = {parts[index] for index in spans}
+    for index in repeated:
+        has_quote = any(map(LETTER_OR_DIGIT.search, parts[index].quotes))
+        if parts[index] not in counted or not has_quote:
+            surplus.append(index)
+    if len(spans) > 1:  # all of the response may be a sign, which has one block all the same
+        for index, span in spans.items():
+            if not rated.needs(span):
+                surplus.append(index)
+    if surplus:
+        quotes = (parts[surplus[0]].name,)
+        raise ReplyError("ambiguous", reply.text, quotes=quotes, numbers=(surplus[0] + 1,))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
-from groundjudge.evidence.copied import ASIDE, asides_of, decode_entities
-from groundjudge.replies.completeness import ComparableText, check_completeness
+from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
 from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
 from groundjudge.replies.opening import LETTER_OR_DIGIT
@@ -67,10 +65,7 @@ class Scorecard(Format):
             if scores.setdefault(sentence, score) != score:
                 raise reader.make_error("ambiguous", part.name)
         if expectation.response is not None:
-            rated_parts = check_completeness(parts, expectation.response, reply)
-            if _has_surplus(parts, rated_parts, expectation.response):
-                raise reader.make_error("ambiguous")
-            parts = rated_parts
+            parts = check_completeness(parts, expectation.response, reply)
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
@@ -83,37 +78,6 @@ class Scorecard(Format):
         for part in reading.parts:
             scores.append(None if part.value is None else scale.score(part.value))
         return _mean(scores)
-
-
-def _has_surplus(parts: Sequence[PartReading], rated_parts: Sequence[PartReading], response: str) -> bool:
-    """Whether there are blocks that the response does not need, other than a block that comes twice.
-
-    A judge may quote a document that ends a block with a score of its own, and begins another one: the
-    judge's own score is then that of the other block. Its sentence is one that is rated anyway, or signs.
-    """
-    for part in Counter(parts) - Counter(rated_parts):
-        has_quote = any(map(LETTER_OR_DIGIT.search, part.quotes))
-        if part not in rated_parts or not has_quote:
-            return True
-    signs: Counter[str] = Counter()
-    asides: Counter[str] = Counter()
-    has_aside_alone = False
-    for name, number in Counter(part.name for part in rated_parts).items():
-        sentence = ComparableText(name)
-        sentence_asides = asides_of(sentence.decoded.text)
-        for aside in sentence_asides:
-            asides[aside] += number
-        if sentence.words.numbers:
-            continue
-        if sentence_asides:
-            has_aside_alone = True
-        for sign in ASIDE.sub(" ", name).split() if name else [name]:
-            signs[sign] += number
-    response_signs = Counter(word for word in response.split() if not LETTER_OR_DIGIT.search(word))
-    # A citation may be repeated in a sentence, but not in a block of its own.
-    if has_aside_alone and not asides <= Counter(asides_of(decode_entities(response).text)):
-        return True
-    return not signs <= response_signs
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
