@@ -69,10 +69,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_number_list(value: object) -> bool:
-    return is_list(value) and all(_is_number(number) for number in value)
-
-
 def _is_levels(value: object) -> bool:
     if not is_mapping(value):
         return False
@@ -81,10 +77,6 @@ def _is_levels(value: object) -> bool:
 
 def _is_name_list(value: object) -> bool:
     return isinstance(value, str) or is_list(value)
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
 
 
 def _is_weighted(value: object) -> bool:
@@ -102,11 +94,11 @@ Shape: TypeAlias = tuple[Callable[[object], bool], str]
 SHAPES: Mapping[str, Shape] = {
     "parameters": (is_mapping, "a mapping, as in {'temperature': 0}"),
     "levels": (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
-    "not_applicable": (_is_number_list, "a list of numbers"),
+    "not_applicable": (lambda value: is_list(value) and all(map(_is_number, value)), "a list of numbers"),
     "may_be_empty": (_is_name_list, "a list of inputs' names"),
     "optional": (_is_name_list, "a list of inputs' names"),
     "weighted": (_is_weighted, "'stated', True or False"),
-    "tool_titles": (_is_bool, "True or False"),
+    "tool_titles": (lambda value: isinstance(value, bool), "True or False"),
     "max_reasks": (is_count, "a whole number, 0 or more"),
 }
 """The shapes of options; `Rubric` and `Panel` check the other ones."""
