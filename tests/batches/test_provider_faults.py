@@ -296,7 +296,7 @@ def test_what_came_once_stays(batches: Any) -> None:
 @pytest.mark.parametrize(
     ("limit", "n_parts", "wait"),
     [
-        pytest.param(("--max-tokens-per-batch", "4500"), 3, True, id="tokens for two requests"),
+        pytest.param(("--max-tokens-per-batch", "5500"), 3, True, id="tokens for two requests"),
         pytest.param(("--max-tokens-per-batch", "1"), 5, True, marks=soak, id="tokens for none"),
         pytest.param(("--max-requests", "2"), 3, False, marks=soak, id="two requests"),
     ],

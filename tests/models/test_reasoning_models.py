@@ -12,6 +12,7 @@ from typing import Any
 
 import openai
 import pytest
+from formatter import sure
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -27,7 +28,7 @@ from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.types import Model
 
 ROW = {"query": "When do you open?", "context": "We open at 9.", "response": "At 9."}
-GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
+GOOD = f"<S0>t</S0><S1>The context says so.</S1>{sure(5)}"
 REPLY_TOKENS = 80
 
 

@@ -12,6 +12,7 @@ from groundjudge.errors import ModelError
 from groundjudge.offline.claims import SOURCES, claims, reason, source_texts, states_nothing, tool_texts
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
+from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.rubric.rubric import Request, Rubric
@@ -71,6 +72,9 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
     else:
         value = _value(rubric, real_claims, in_role="profile" in shown_fields)
     parts = [_named_part(name, rubric, case, sources) for name in rubric.format.part_names]
+    if rubric.format.parts_are_sentences:
+        to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
+        parts = [_sentence(rubric, claim) for claim in all_claims if claim.sentence in to_rate]
     parts = parts or [_sentence(rubric, claim) for claim in all_claims]
     reason_text, level = f"{reason(real_claims)} {NOTICE}", label_of(value, rubric.levels) or ""
     return Reading(value, reason_text, tuple(parts), level, label=_label(rubric, value))

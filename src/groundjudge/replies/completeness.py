@@ -261,6 +261,20 @@ class RatedResponse:
         return response.raw[start:last].strip()
 
 
+def sentences_to_rate(sentences: Sequence[str], response: str) -> set[str]:
+    """Return the sentences of a response that a scorecard must rate: not a sign or a citation alone.
+
+    Of a response that has nothing else, all of them.
+    """
+    rated = RatedResponse(response)
+    spans = [rated.take(ComparableText(sentence)) for sentence in sentences]
+    needed: set[str] = set()
+    for sentence, span in zip(sentences, spans, strict=True):
+        if span is None or rated.needs(span):
+            needed.add(sentence)
+    return needed or {*sentences}
+
+
 def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
     """Check that the parts are sentences of the response, and that together they are all of it.
 
