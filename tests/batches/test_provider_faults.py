@@ -385,7 +385,7 @@ def test_attempts_are_counted_for_each_request(batches: Any) -> None:
 
 @soak
 def test_a_queue_that_takes_one_batch_gets_one_after_another(batches: Any) -> None:
-    run = submit_run(batches, n_rows=6, at_most=2, max_enqueued=4500)
+    run = submit_run(batches, n_rows=6, at_most=2, max_enqueued=5500)
     check(run, "--finish", "batch")
     assert run.server.most_open > 1  # until it was refused
     assert len(run.server.batches) == 3 + 2
