@@ -104,6 +104,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
     text = unwrap(fold(text).text)
     if len(text) > LONGEST_ENTRY * len(names):
         return None
+    names_by_text = _names_by_text(names, levels)
     shares: dict[str, float] = {}
     percents: set[bool] = set()
     position = 0
@@ -111,7 +112,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
         entry = ENTRY.match(text, position)
         if entry is None or not entry["share"]:
             return None
-        name = _find_name(entry["name"], scale, levels)
+        name = _find_name(entry["name"], names_by_text)
         if name is None or name in shares:
             return None
         shares[name] = parse_number(entry["share"])
@@ -149,30 +150,33 @@ def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, flo
     return values
 
 
-def _find_name(text: str, scale: Scale, levels: Mapping[float, str]) -> str | None:
+def _names_by_text(
+    values: Mapping[str, float | None], levels: Mapping[float, str]
+) -> Mapping[str, str | None]:
+    """Return the names of values by their numbers and labels; None for a label that several numbers bear."""
+    names: dict[str, str | None] = {}
+    for name, value in values.items():
+        texts = {fold_label(name)}
+        label = label_of(value, levels)
+        if label is not None:
+            texts.add(fold_label(label))
+        for text in texts:
+            names[text] = None if text in names else name
+    return names
+
+
+def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
     """Find the value that the name of an entry means: by its number, by its label, or by both."""
-    whole_name = _find_single_name(text, scale, levels)
-    if whole_name is not None:
-        return whole_name
+    name = names.get(fold_label(text))
+    if name is not None:
+        return name
     pair = NAME_AND_LABEL.fullmatch(text)
     if pair is None:
         return None
-    name = _find_single_name(pair["name"], scale, levels)
-    if name is None or name != _find_single_name(pair["label"], scale, levels):
+    name = names.get(fold_label(pair["name"]))
+    if name is None or name != names.get(fold_label(pair["label"])):
         return None
     return name
-
-
-def _find_single_name(text: str, scale: Scale, levels: Mapping[float, str]) -> str | None:
-    folded_text = fold_label(text)
-    matches: list[str] = []
-    for name, value in _values_to_share(scale, levels).items():
-        label = label_of(value, levels)
-        is_label = label is not None and fold_label(label) == folded_text
-        if fold_label(name) == folded_text or is_label:
-            matches.append(name)
-    # A label that several numbers bear names none of them.
-    return matches[0] if len(matches) == 1 else None
 
 
 def _name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
