@@ -157,29 +157,31 @@ def add_guard(
             return None
         return partial(settings.case, chain_input, output)
 
-    def invoke(chain_input: Any) -> Any:  # noqa: ANN401
+    def track_rejected() -> tuple[set[str], Callable[[Any, Any, str], Any]]:
+        """Make a set of the ids that may not go out, and the next input's function, which adds to it."""
         rejected_ids: set[str] = set(RETRY_IDS)
-
-        def ask(try_input: Any) -> Any:  # noqa: ANN401
-            return _without_rejected(step.invoke(try_input), rejected_ids)
 
         def ask_again(first_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
             rejected_ids.update(_ids_to_drop(first_input, output))
             return next_input(first_input, output, note)
+
+        return rejected_ids, ask_again
+
+    def invoke(chain_input: Any) -> Any:  # noqa: ANN401
+        rejected_ids, ask_again = track_rejected()
+
+        def ask(try_input: Any) -> Any:  # noqa: ANN401
+            return _without_rejected(step.invoke(try_input), rejected_ids)
 
         with _hold_back(settings, chain_input) as held_input:
             output, outcome = settings.answer(ask, held_input, case_of, ask_again)
         return _judged_output(settings, chain_input, output, outcome)
 
     async def ainvoke(chain_input: Any) -> Any:  # noqa: ANN401
-        rejected_ids: set[str] = set(RETRY_IDS)
+        rejected_ids, ask_again = track_rejected()
 
         async def ask(try_input: Any) -> Any:  # noqa: ANN401
             return _without_rejected(await step.ainvoke(try_input), rejected_ids)
-
-        def ask_again(first_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
-            rejected_ids.update(_ids_to_drop(first_input, output))
-            return next_input(first_input, output, note)
 
         with _hold_back(settings, chain_input) as held_input:
             output, outcome = await settings.aanswer(ask, held_input, case_of, ask_again)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -173,6 +174,7 @@ def _read_yaml(head: str) -> dict[str, Any]:
     return {key: value for key, value in content.items() if value is not None}
 
 
+@cache
 def _core_loader(base: Any) -> Any:  # noqa: ANN401  PyYAML has no types
     """Return a loader that reads scalars as the core schema of YAML 1.2 does.
 

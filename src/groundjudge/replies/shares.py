@@ -17,6 +17,9 @@ from groundjudge.replies.value import label_of, parse_number, write_number, writ
 from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_values
 from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
 
+# The code of shares that cannot be read: of a warning, and of the error that asks again.
+SHARES_UNREADABLE = "shares_unreadable"
+
 # No list is longer than this for each value: short texts are quick to match.
 LONGEST_ENTRY = 80
 
@@ -70,7 +73,7 @@ def weigh_stated(
     """
     shares = read_shares(reading.shares, scale, levels)
     if shares is None:
-        warnings = (*reading.warnings, "shares_unreadable")
+        warnings = (*reading.warnings, SHARES_UNREADABLE)
         return WeighedReading(replace(reading, warnings=warnings), None, is_applicable=True)
     values = _values_to_share(scale, levels)
     stated = _name_of(reading, scale, levels)

@@ -191,13 +191,14 @@ class Reader:
             return False
         number = parse_number(match["number"])
         label = label_of(number, self.expectation.levels)
-        for remark in (match["after"], match["within"]):
-            if remark is not None and re.fullmatch(NUMBER, unwrap(remark)):
-                return parse_number(unwrap(remark)) == number
-        for remark in (match["after"], match["within"], match["label"]):
-            if remark is not None:
-                return label is not None and fold_label(remark) == fold_label(label)
-        return True
+        remark = match["after"] or match["within"]  # at most one of the three remarks is there
+        if remark is not None and re.fullmatch(NUMBER, unwrap(remark)):
+            return parse_number(unwrap(remark)) == number
+        if remark is None:
+            remark = match["label"]
+        if remark is None:
+            return True
+        return label is not None and fold_label(remark) == fold_label(label)
 
 
 def write_value(verdict: Reading | PartReading) -> str:

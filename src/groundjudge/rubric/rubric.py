@@ -27,7 +27,13 @@ from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.shares import can_be_shared, has_shares, sure_shares, weigh_stated
+from groundjudge.replies.shares import (
+    SHARES_UNREADABLE,
+    can_be_shared,
+    has_shares,
+    sure_shares,
+    weigh_stated,
+)
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
@@ -42,9 +48,6 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUE
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
 """The code of a quote that is in none of the documents: of a warning, and of the error that asks again."""
-
-SHARES_UNREADABLE = "shares_unreadable"
-"""The code of shares that cannot be read: of a warning, and of the error that asks again."""
 
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 """The options that add to what the prompt says; the others replace a field of the rubric."""
@@ -509,23 +512,21 @@ def _weighted_with(options: RubricOptions, weighted: Weighted) -> Weighted:
 
 def _check_weighted(rubric: Rubric) -> None:
     """Make sure that there is something to weigh a score by."""
-    fault = ""
-    if rubric.weighted == "stated":
-        if not has_shares(rubric.format):
-            fault = (
-                "a place for the shares in the reply: name it (as in `reply: {format: tags, shares: S3}`), "
-            )
-            fault += "and let the prompt ask for it"
-        elif not can_be_shared(rubric.scale, rubric.levels):
-            fault = (
-                f"labels, at most {MOST_VALUES} whole numbers from 0, or levels; the scale is {rubric.scale}"
-            )
-    elif rubric.weighted and not is_weighable(rubric.scale):
-        fault = f"labels or at most {MOST_VALUES} whole numbers from 0, which a token can tell apart; "
-        fault += f"the scale is {rubric.scale}"
-    if fault:
-        weighted = "`weighted: stated`" if rubric.weighted == "stated" else "`weighted`"
-        raise PromptError("bad_weighted", f"{rubric.name}: {weighted} needs {fault}", "weighted")
+    is_stated = rubric.weighted == "stated"
+    few_numbers = f"at most {MOST_VALUES} whole numbers from 0"
+    needs = ""
+    if is_stated and not has_shares(rubric.format):
+        example = "`reply: {format: tags, shares: S3}`"
+        needs = (
+            f"a place for the shares in the reply: name it (as in {example}), and let the prompt ask for it"
+        )
+    elif is_stated and not can_be_shared(rubric.scale, rubric.levels):
+        needs = f"labels, {few_numbers}, or levels; the scale is {rubric.scale}"
+    elif rubric.weighted is True and not is_weighable(rubric.scale):
+        needs = f"labels or {few_numbers}, which a token can tell apart; the scale is {rubric.scale}"
+    if needs:
+        option = "`weighted: stated`" if is_stated else "`weighted`"
+        raise PromptError("bad_weighted", f"{rubric.name}: {option} needs {needs}", "weighted")
 
 
 def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:
