@@ -29,7 +29,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from openai_clerk import ScriptedClerk, openai_hours
 from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import NativeOutput, TextOutput
@@ -560,40 +560,9 @@ def test_each_turn_on_a_checkpointer_is_judged_by_what_it_adds() -> None:
 # --- OpenAI Agents ----------------------------------------------------------------------------------------
 
 
-class Scripted(agents.Model):
-    """A model of OpenAI's agents whose replies have several items; None calls the tool."""
-
-    def __init__(self, *replies: Sequence[str | None]) -> None:
-        self.replies = iter(replies)
-
-    async def get_response(self, *_: Any, **__: Any) -> Any:
-        output: list[Any] = []
-        for text in next(self.replies):
-            if text is None:
-                output.append(
-                    ResponseFunctionToolCall(type="function_call", name="hours", call_id="1", arguments="{}")
-                )
-            else:
-                part = ResponseOutputText(type="output_text", text=text, annotations=[])
-                output.append(
-                    ResponseOutputMessage(
-                        id="m", type="message", role="assistant", status="completed", content=[part]
-                    )
-                )
-        return agents.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
-
-    def stream_response(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-
-@agents.function_tool(name_override="hours")
-def openai_hours() -> str:
-    return SOURCE
-
-
 async def test_run_of_openai_gives_the_message_that_was_judged_and_no_other() -> None:
     seen = Seen()
-    model = Scripted(["bad aside", None], ["bad commentary", "good one"])
+    model = ScriptedClerk(["bad aside", None], ["bad commentary", "good one"])
     agent = agents.Agent(name="clerk", model=model, tools=[openai_hours])
     run = await guarded_run(agent, QUERY, JUDGE, **options(seen))
     assert run.final_output == "good one"
@@ -613,7 +582,7 @@ async def test_output_guardrail_judges_all_messages_of_the_last_reply(name: str)
     texts, judged = GUARDRAILS[name]
     seen = Seen()
     hooks = GroundingHooks(JUDGE, **options(seen))
-    agent = agents.Agent(name="clerk", model=Scripted(texts), output_guardrails=[hooks.guardrail])
+    agent = agents.Agent(name="clerk", model=ScriptedClerk(texts), output_guardrails=[hooks.guardrail])
     run = agents.Runner.run(agent, QUERY, hooks=hooks)
     if "bad" in judged:
         with pytest.raises(agents.OutputGuardrailTripwireTriggered):

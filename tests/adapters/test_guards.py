@@ -11,7 +11,6 @@ from typing import Any
 
 import agents
 import pytest
-from agents.models.interface import Model as AgentsModel
 from guard_table import FALLBACK, QUERY, REPLIES, ROWS, SOURCE, Row, Seen, judge
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
@@ -19,7 +18,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from openai_clerk import ScriptedClerk, openai_hours
 from planted_keys import PATHS, leaks_in, plant_keys
 from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
@@ -169,34 +168,8 @@ def pydantic_agent(row: Row, decisions: Seen, how: str) -> object:
     return result.output
 
 
-class Scripted(AgentsModel):
-    """A model of OpenAI's agents that gives the replies in order; None calls the tool."""
-
-    def __init__(self, replies: Sequence[str | None]) -> None:
-        self.replies = iter(replies)
-
-    async def get_response(self, *arguments: Any, **keywords: Any) -> Any:
-        PROMPTS.append(f"{arguments} {keywords}")
-        reply = next(self.replies)
-        call = ResponseFunctionToolCall(type="function_call", name="hours", call_id="1", arguments="{}")
-        text = ResponseOutputText(type="output_text", text=reply or "", annotations=[])
-        answer_item = ResponseOutputMessage(
-            id="m", type="message", role="assistant", status="completed", content=[text]
-        )
-        output: Any = [call if reply is None else answer_item]
-        return agents.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
-
-    def stream_response(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-
-@agents.function_tool(name_override="hours")
-def openai_hours() -> str:
-    return SOURCE
-
-
 def openai_agent(row: Row, hooks: GroundingHooks | None = None) -> agents.Agent[Any]:
-    model = Scripted([*[None] * row.uses_tool, *row.drafts])
+    model = ScriptedClerk(*[[None]] * row.uses_tool, *([draft] for draft in row.drafts), prompts=PROMPTS)
     guardrails = [hooks.guardrail] if hooks else []
     return agents.Agent(name="clerk", model=model, tools=[openai_hours], output_guardrails=guardrails)
 
@@ -341,7 +314,9 @@ def structured_as_text(row: Row, decisions: Seen, how: str) -> Any:
 
 def structured_openai_agent(row: Row, decisions: Seen, how: str) -> Any:
     drafts = [json.dumps({"text": draft}) for draft in row.drafts]
-    agent = agents.Agent(name="clerk", model=Scripted(drafts), output_type=Answer)
+    agent = agents.Agent(
+        name="clerk", model=ScriptedClerk(*([draft] for draft in drafts), prompts=PROMPTS), output_type=Answer
+    )
     return openai(row, decisions, how, agent)
 
 
