@@ -75,6 +75,10 @@ class ComparableText:
             return len(self.raw)
         return self._separated.origins[self.text.span(number)[0]]
 
+    def first_word(self, offset: int) -> int:
+        """The number of the first word that begins at an offset of the raw text, or behind it."""
+        return bisect_left(range(len(self.text.words)), offset, key=self.origin)
+
 
 class WordSequence:
     """Some words of a text, in order.
@@ -128,16 +132,11 @@ class RatedResponse:
         self.taken = bytearray(len(self.response.text.words))
         self.reached = 0
         self.cuts: set[int] = set()
-        is_mark = bytearray(len(response) + 1)
-        for start, end in find_marks(self.response.decoded, self.response.normalized):
-            is_mark[start:end] = b"\x01" * (end - start)
-        self._required: list[int] = []
         self._marks: set[int] = set()
-        for number in self.response.words.numbers:
-            if is_mark[self.response.origin(number)]:
-                self._marks.add(number)
-            else:
-                self._required.append(number)
+        for start, end in find_marks(self.response.decoded, self.response.normalized):
+            self._marks.update(range(self.response.first_word(start), self.response.first_word(end)))
+        self._marks.intersection_update(self.response.words.numbers)
+        self._required = [number for number in self.response.words.numbers if number not in self._marks]
         # A copy has the marks of lists and the lines of fences, or it has none of them.
         self._sequences = [self.response.words]
         if self._marks:
@@ -146,13 +145,12 @@ class RatedResponse:
     def take_copy(self, sentences: Sequence[str]) -> list[Span]:
         """Take all words, and return those of each sentence; the sentences are a copy of the response."""
         self.taken[:] = b"\x01" * len(self.taken)
-        starts = [self.response.origin(number) for number in range(len(self.taken))]
         ends = [match.end() for match in UNBROKEN.finditer(self.response.raw)]
         spans: list[Span] = []
         n_copied = first = 0
         for sentence in sentences:
             n_copied += len(sentence.split())
-            end = bisect_left(starts, ends[n_copied - 1]) if n_copied else 0
+            end = self.response.first_word(ends[n_copied - 1]) if n_copied else 0
             spans.append((first, end))
             first = end
         return spans
