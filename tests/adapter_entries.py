@@ -152,6 +152,7 @@ def in_langsmith(row: dict[str, Any], judge: AnyJudge) -> Verdict:
         extra = feedback.extra
         assert (extra["status"], extra["passed"]) == (verdict.status, verdict.passed)
         assert extra["warnings"] == list(verdict.warnings)
+        assert (extra.get("distribution"), extra.get("expected")) == (verdict.distribution, verdict.expected)
         assert [part["name"] for part in extra["parts"]] == [part.name for part in verdict.parts]
         assert extra.get("error", False) is bool(verdict.error)
         assert extra.get("reply") == (verdict.reply if verdict.error else None)

@@ -35,6 +35,9 @@ Weighted: TypeAlias = bool | Literal["stated"]
 DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
 
+LEAST_SHARE_SHOWN = 0.005
+"""The lowest probability that an explanation names: a lower one would be shown as 0 %."""
+
 
 class Frozen(BaseModel):
     """A value that does not change once it is made."""
@@ -258,7 +261,7 @@ class Verdict(Judgement):
 
     @property
     def explanation(self) -> str:
-        """Why: the error, or else the reason and a line for each part, the weakest first.
+        """Why: the error, or else the reason, the probabilities, and a line for each part, the weakest first.
 
         It is never empty: promptfoo, for one, shows what fails without a reason as passed.
         """
@@ -266,18 +269,29 @@ class Verdict(Judgement):
             return f"{self.error.code}: {self.error.message}"
         if self.status == "not_applicable":
             label = self.label or "no claim"
-            return f"Not applicable ({label}). {self.reason}".strip()
-        lines: list[str] = []
+            return "\n".join([f"Not applicable ({label}). {self.reason}".strip(), *self._probability_lines])
         reason = self.reason.strip()
-        if reason:
-            lines.append(reason)
+        part_lines: list[str] = []
         for part in sorted(self.parts, key=_score_for_order):
             line = _line_of(part)
             if line:
-                lines.append(line)
-        if lines:
-            return "\n".join(lines)
-        return self._outcome
+                part_lines.append(line)
+        if not reason and not part_lines:
+            reason = self._outcome
+        # Frameworks that have no place for probabilities show them here.
+        lines = [reason, *self._probability_lines, *part_lines]
+        return "\n".join(line for line in lines if line)
+
+    @property
+    def _probability_lines(self) -> list[str]:
+        """A line with the probabilities, the highest first; none if one value has them all."""
+        entries: list[str] = []
+        for name, share in sorted((self.distribution or {}).items(), key=_share_for_order):
+            if share >= LEAST_SHARE_SHOWN:
+                entries.append(f"{name}: {100 * share:.0f} %")
+        if len(entries) < 2:  # noqa: PLR2004
+            return []
+        return [f"How probable each value is: {', '.join(entries)}."]
 
     @property
     def _outcome(self) -> str:
@@ -409,6 +423,11 @@ def passes(score: float, threshold: float) -> bool:
 def round_score(score: float) -> float:
     """A score as it is compared with thresholds: without the rounding errors of sums and means."""
     return round(score, DIGITS_COMPARED)
+
+
+def _share_for_order(entry: tuple[str, float]) -> float:
+    _, share = entry
+    return -share
 
 
 def _score_for_order(part: Part) -> float:

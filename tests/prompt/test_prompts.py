@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 # A prompt's text decides what its scores mean. If you edit one, raise its version and record both here.
 GOLDEN: Mapping[str, str] = {
     "confidence_grounding": "1.2.0 299d3b1779f6fd2b653279ccd30a3c42a11b73e432653e6ba63bae5d2feb5087",
-    "groundedness": "2.0.0 bd3224dd03576c5926ce499a231b785f08bfd8385fd3c9189472fabe1852bdea",
+    "groundedness": "2.1.0 ad72603637f2b3a75dde509fb7e40ec78c0ede72759da3c08397d9a6b546a578",
     "knowledge_hallucination": "1.2.0 21fc6254ecdd73a08fbaaf62e5f76a9f9c5b28c77f378b8b89d73e8b2a4eb599",
     "passage_quality": "1.1.0 c5f27fe346363c830e7a47325f00159d70d614bade81590510d2272a15c96f6a",
     "statement_groundedness": "2.0.0 48feae6ced2f4d3d4801ec56c18dd428a6f37600d2ffe2c46f9b4bc98764b9f1",

@@ -41,6 +41,10 @@ READ = {
     "percent with the sign": "1: 2%, 2: 55%, 3: 0%, 4: 18%, 5: 25%",
     "percent with a blank before the sign": "1: 2 %, 2: 55 %, 3: 0 %, 4: 18 %, 5: 25 %",
     "percent without the sign": "1: 2, 2: 55, 3: 0, 4: 18, 5: 25",
+    "percent without blanks": "1:2,2:55,3:0,4:18,5:25",
+    "percent without blanks but behind commas": "1:2, 2:55, 3:0, 4:18, 5:25",
+    "percent without blanks and with labels": "1(ungrounded):2,2(incorrect):55,3(nothing_to_ground):0,"
+    "4(incomplete):18,5(grounded):25",
     "percent in fractions": "1: 2.0%, 2: 55.0%, 3: 0.0%, 4: 18.0%, 5: 25.0%",
     "no zero before the point": "1: .02, 2: .55, 3: 0, 4: .18, 5: .25",
     "decimal commas and semicolons": "1: 0,02; 2: 0,55; 3: 0; 4: 0,18; 5: 0,25",
