@@ -13,7 +13,7 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Status, Text
 from typer.testing import Result
 
-from groundjudge import Reply, Usage
+from groundjudge import Reply, Usage, load_rubric
 from groundjudge.replies.reply import Token
 
 BAD = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
@@ -64,10 +64,11 @@ def run_at_endpoint(
 
 G, M = "--judge groundedness", "--model m"
 S = "--judge strict.prompty"
+VERSION = load_rubric("groundedness").prompt.id.version
 PANEL = (*JUDGE, "--panel", *MODELS)
 OF_A_DEADLINE = (
     "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
-    "vote 3: groundedness@2.0.0, well: error timeout: well: no verdict within the row's",
+    f"vote 3: groundedness@{VERSION}, well: error timeout: well: no verdict within the row's",
 )
 WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
@@ -171,9 +172,9 @@ def test_full_shows_each_vote(run_at_endpoint: RunAtEndpoint) -> None:
         "  status: ok",
         "  score: 0.6667, passed",
         "  label: grounded",
-        "  vote 1: groundedness@2.0.0, good: score 1, label grounded, passed",
-        "  vote 2: groundedness@2.0.0, bad: score 0, label ungrounded, not passed",
-        "  vote 3: groundedness@2.0.0, well: score 1, label grounded, passed",
+        f"  vote 1: groundedness@{VERSION}, good: score 1, label grounded, passed",
+        f"  vote 2: groundedness@{VERSION}, bad: score 0, label ungrounded, not passed",
+        f"  vote 3: groundedness@{VERSION}, well: score 1, label grounded, passed",
         "  spread: 0.471",
         "  agreement: 0.667, after 3 votes",
         "  reason: all of it",

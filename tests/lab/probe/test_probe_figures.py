@@ -249,7 +249,8 @@ def test_card_has_the_day_of_the_probe_and_survives_being_written(tmp_path: Any)
     path = tmp_path / "card.json"
     path.write_text(card.model_dump_json())
     assert read_card(path) == card
-    assert card.signature.startswith("groundedness@2.0.0|sha:")
+    version = load_rubric("groundedness").prompt.id.version
+    assert card.signature.startswith(f"groundedness@{version}|sha:")
     assert (card.n_right, card.n_wrong, card.model) == (2, 1, "obeys")
 
 
