@@ -100,7 +100,7 @@ const isTelling = (word) => word.length >= LEAST_SHARED || /\p{N}/u.test(word);
 
 function text(value) {
   if (value === undefined) return null;
-  if (typeof value === "string") return h("div", { class: "text" }, value);
+  if (typeof value === "string") return h("div", { class: "text", dir: "auto" }, value);
   return value.map((paragraph) => {
     if (!Array.isArray(paragraph)) return text(String(paragraph));
     const [role, content] = paragraph;
@@ -111,11 +111,11 @@ function text(value) {
 function show() {
   const row = data.rows[saved.at], section = document.getElementById("row");
   const fields = [["Conversation", row.conversation], ["Query", row.query], ["Reference", row.reference], ["Profile", row.profile], ["Agent", row.agent_name], ["Answers", row.answers]];
-  const response = h("div", { class: "text", id: "response" }, sentences(row.response ?? "").map((sentence) =>
+  const response = h("div", { class: "text", dir: "auto", id: "response" }, sentences(row.response ?? "").map((sentence) =>
     h("span", { class: "sentence", onmouseenter: () => mark(sentence), onmouseleave: () => mark(null) }, sentence)));
   const documents = (row.context ?? []).map((source, place) => {
     const title = `${place + 1}${source.title ? ` · ${source.title}` : ""}${source.tool ? " · tool result" : ""}`;
-    return h("div", { class: "document" }, h("p", null, title), h("div", { class: "text", "data-place": place }, source.content ?? ""));
+    return h("div", { class: "document" }, h("p", { dir: "auto" }, title), h("div", { class: "text", dir: "auto", "data-place": place }, source.content ?? ""));
   });
   section.replaceChildren(
     h("h2", { id: "row-title" }, `Row ${saved.at + 1} of ${data.rows.length}`),

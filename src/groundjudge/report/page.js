@@ -624,7 +624,7 @@ function details(row, index) {
   return [
     h("h3", { id: "row-title", tabindex: -1 }, row.id ?? "Case without an id"), h("p", { class: "quiet" }, nameOf(judgeOf(row))),
     h("div", { class: "outcome" }, outcome(row).map(([name, value, look]) => h("div", null, h("span", null, name), h("div", { class: look }, value)))),
-    row.error ? [h("h4", null, `Error: ${readable(row.error[0])}`), h("p", { class: "text" }, row.error[1])] : null,
+    row.error ? [h("h4", null, `Error: ${readable(row.error[0])}`), h("p", { class: "text", dir: "auto" }, row.error[1])] : null,
     row.warnings ? [h("h4", null, "Warnings"), row.warnings.map((code) => h("p", null, h("b", null, readable(code)), data.warnings[code] ? ` — ${data.warnings[code]}` : ""))] : null,
     row.reason ? [h("h4", null, "Reason"), h("p", { class: "text", dir: "auto", id: "reason" }, row.reason)] : null,
     row.distribution ? [h("h4", null, "Probabilities"), shares(row.distribution)] : null,
@@ -735,7 +735,7 @@ function legend(sentences, quotes) {
 
 function contextDocument(source, number, quotes) {
   const title = [`Document ${number + 1}`, source.title ? ` · ${source.title}` : "", source.tool ? " · tool result" : ""];
-  return h("div", { class: "document", "data-document": number }, h("p", null, title),
+  return h("div", { class: "document", "data-document": number }, h("p", { dir: "auto" }, title),
     h("p", { class: "text", dir: "auto" }, marked(source.content ?? "", quotes)));
 }
 
