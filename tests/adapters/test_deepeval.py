@@ -18,6 +18,7 @@ import formatter
 import pytest
 from adapter_entries import DEEPEVAL, QUIET, results
 from chats import ON_TOPIC
+from command_line import GOOD
 from deepeval import tracing
 from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError
@@ -27,6 +28,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, MLLMImage, ToolCall, Turn
 from fenced import without_codes
 from scripted_model import NamedModel, ScriptedModel
+from standin_openai import StandIn
 
 from groundjudge import (
     CachedModel,
@@ -802,6 +804,33 @@ def test_example_passes_also_by_deepevals_cache() -> None:
     for _ in range(2):
         process = subprocess.run(command, env=env, check=False, capture_output=True, text=True)  # noqa: S603
         assert (process.returncode, "6 passed" in process.stdout) == (0, True), process.stdout
+
+
+def test_measuring_in_another_loop_after_evaluate_prints_nothing_at_the_end() -> None:
+    code = """
+import asyncio, sys
+from deepeval import evaluate
+from deepeval.evaluate.configs import DisplayConfig
+from deepeval.test_case import LLMTestCase
+from groundjudge.adapters.deepeval import GroundednessMetric
+from groundjudge.models.openai import OpenAIModel
+
+metric = GroundednessMetric(model=OpenAIModel("m", base_url=sys.argv[1]))
+case = LLMTestCase(input="When?", actual_output="At nine.", retrieval_context=["It sails at nine."])
+evaluate([case] * 3, [metric], display_config=DisplayConfig(show_indicator=False, print_results=False))
+asyncio.run(metric.a_measure(case))
+print("score", metric.score)
+"""
+    with StandIn([GOOD]) as server:
+        process = subprocess.run(  # noqa: S603  this very Python
+            [sys.executable, "-c", code, server.url],
+            env={**os.environ, "DEEPEVAL_TELEMETRY_OPT_OUT": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.endswith("score 1.0\n")
 
 
 # --- votes, and one object at a time --------------------------------------------------------------

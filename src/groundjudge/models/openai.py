@@ -6,6 +6,7 @@ The only file of the library that uses the network.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import inspect
 import os
 import re
@@ -477,19 +478,19 @@ class PerLoop:
     """
 
     def __init__(self) -> None:
-        self._clients: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
+        self._clients: dict[tuple[asyncio.AbstractEventLoop, int], AsyncGenerator[Any]] = {}
         # Left to the garbage collector, connections would be torn down before their client could close them.
         weakref.finalize(self, _close_clients, self._clients)
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
         """Return the running loop's client; `make` builds it if there is none yet."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            for other_loop in [*self._clients]:
-                if other_loop.is_closed():
-                    _close_clients({other_loop: self._clients.pop(other_loop)})
-            self._clients[loop] = _lifetime(make())
-        return await anext(self._clients[loop])
+        key = asyncio.get_running_loop(), os.getpid()
+        if key not in self._clients:
+            for other_key in [*self._clients]:
+                if other_key[0].is_closed():
+                    _close_clients({other_key: self._clients.pop(other_key)})
+            self._clients[key] = _lifetime(make())
+        return await anext(self._clients[key])
 
 
 async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
@@ -499,13 +500,30 @@ async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
             yield client
 
 
-def _close_clients(clients: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
-    """Close clients: each in its loop, or as far as that is possible without one that runs."""
-    for loop, client in clients.items():
+def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], AsyncGenerator[Any]]) -> None:
+    """Close clients, each in its loop: what it leaves to a loop that nobody runs again stays pending."""
+    for (loop, process), client in clients.items():
+        if process != os.getpid():
+            continue  # a fork shares the sockets and the selector of its parent's loops, which are in use
         if loop.is_running():
             asyncio.run_coroutine_threadsafe(client.aclose(), loop)
-            continue
-        closing = client.aclose()
-        with suppress(Exception):
-            closing.send(None)
-            closing.close()
+        elif loop.is_closed():
+            closing = client.aclose()
+            with suppress(Exception):
+                closing.send(None)
+                closing.close()
+        elif _is_in_a_loop():
+            # A thread runs one loop at a time. At the end of the program no loop runs in it.
+            atexit.register(_close_clients, {(loop, process): client})
+        else:
+            # Left open by whoever ran it, as DeepEval's `evaluate` does.
+            with suppress(RuntimeError):  # another thread has begun to run it
+                loop.run_until_complete(client.aclose())
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

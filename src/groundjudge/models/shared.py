@@ -14,7 +14,7 @@ from groundjudge.verdict import Usage
 MOST_CALLS = 512
 """How many calls two models that share them keep; the oldest is dropped first."""
 
-Calls: TypeAlias = "dict[str, tuple[SharedModel, asyncio.Task[Reply]]]"
+Calls: TypeAlias = "dict[str, Call]"
 
 
 def share_calls(model: Model) -> tuple[SharedModel, SharedModel]:
@@ -47,25 +47,49 @@ class SharedModel:
     async def acomplete(self, request: Request) -> Reply:
         """Answer with the reply to the other model's call for this request, or make the call.
 
-        A call continues when the one who made it is cancelled: the other may wait for it.
+        A call continues when the one who made it is cancelled and the other waits for it.
 
         Raises:
             ModelError: as for the underlying model.
         """
         key = repr((request.messages, request.parameters, request.repeat))
         if key in self.calls:
-            maker, call = self.calls.pop(key)
-            if maker is not self and _can_serve(call):
-                reply = await asyncio.shield(call)
+            call = self.calls.pop(key)
+            if call.maker is not self and _can_serve(call.task):
+                reply = await self._wait_for(call, key)
                 usage = None if reply.usage is None else Usage()
                 cost = None if reply.cost is None else 0.0
                 return replace(reply, usage=usage, cost=cost)
-        call = asyncio.create_task(self.model.acomplete(request))
-        self.calls[key] = self, call
+        call = Call(self, asyncio.create_task(self.model.acomplete(request)))
+        self.calls[key] = call
         if len(self.calls) > MOST_CALLS:
             oldest = next(iter(self.calls))
             del self.calls[oldest]
-        return await asyncio.shield(call)
+        return await self._wait_for(call, key)
+
+    async def _wait_for(self, call: Call, key: str) -> Reply:
+        call.n_waiting += 1
+        try:
+            return await asyncio.shield(call.task)
+        except asyncio.CancelledError:
+            if call.n_waiting == 1:
+                # Left to a loop that nobody runs again, it would be pending at the end of the program.
+                if self.calls.get(key) is call:
+                    del self.calls[key]
+                call.task.cancel()
+                await asyncio.wait([call.task])
+            raise
+        finally:
+            call.n_waiting -= 1
+
+
+@dataclass(eq=False)
+class Call:
+    """A call that was made, and how many wait for it at the moment."""
+
+    maker: SharedModel
+    task: asyncio.Task[Reply]
+    n_waiting: int = 0
 
 
 def _can_serve(call: asyncio.Task[Reply]) -> bool:

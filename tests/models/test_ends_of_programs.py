@@ -1,0 +1,155 @@
+"""How programs end that judged asynchronously: nothing of the library is pending, and nothing is printed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import GOOD
+from standin_openai import Answer, Hang, StandIn
+
+TESTS = Path(__file__).parents[1]
+
+START = """
+import asyncio, gc, os, sys, threading
+from command_line import ROW
+from groundjudge import load
+from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.shared import share_calls
+
+model = OpenAIModel("m", base_url=sys.argv[1])
+judge = load("groundedness", model=model)
+
+async def judge_some():
+    verdicts = await asyncio.gather(*(judge.aevaluate(ROW) for _ in range(3)))
+    print([verdict.score for verdict in verdicts])
+"""
+
+SCORES = "[1.0, 1.0, 1.0]\n"
+
+
+def run_quietly(code: str, url: str) -> tuple[int, str, str]:
+    """Run a program as users do, without switches; its exit status, stdout and stderr."""
+    process = subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-c", START + code, url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=TESTS,
+    )
+    return process.returncode, process.stdout, process.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "n_times"),
+    [
+        pytest.param("asyncio.run(judge_some())", 1, id="asyncio.run"),
+        pytest.param("asyncio.new_event_loop().run_until_complete(judge_some())", 1, id="a loop left open"),
+        pytest.param(
+            """
+for _ in range(2):
+    asyncio.new_event_loop().run_until_complete(judge_some())
+""",
+            2,
+            id="two loops left open",
+        ),
+        pytest.param(
+            """
+asyncio.new_event_loop().run_until_complete(judge_some())
+asyncio.run(judge_some())
+""",
+            2,
+            id="asyncio.run after a loop left open",
+        ),
+        pytest.param(
+            """
+loop = asyncio.new_event_loop()
+loop.run_until_complete(judge_some())
+del judge, model
+gc.collect()
+""",
+            1,
+            id="the judge is gone and its loop left open",
+        ),
+        pytest.param(
+            """
+asyncio.new_event_loop().run_until_complete(judge_some())
+
+async def main():
+    global judge, model
+    await judge_some()
+    del judge, model
+    gc.collect()
+
+asyncio.run(main())
+""",
+            2,
+            id="the judge of a loop left open goes in another loop",
+        ),
+        pytest.param(
+            """
+loop = asyncio.new_event_loop()
+loop.run_until_complete(judge_some())
+loop.close()
+""",
+            1,
+            id="a loop closed without its shutdown",
+        ),
+        pytest.param(
+            """
+thread = threading.Thread(target=lambda: asyncio.new_event_loop().run_until_complete(judge_some()))
+thread.start()
+thread.join()
+""",
+            1,
+            id="a loop left open in a thread that has ended",
+        ),
+        pytest.param(
+            """
+loop = asyncio.new_event_loop()
+threading.Thread(target=loop.run_forever, daemon=True).start()
+asyncio.run_coroutine_threadsafe(judge_some(), loop).result()
+""",
+            1,
+            id="a loop that runs in a daemon thread",
+        ),
+    ],
+)
+def test_nothing_is_printed_at_the_end(code: str, n_times: int) -> None:
+    with StandIn([GOOD]) as server:
+        assert run_quietly(code, server.url) == (0, SCORES * n_times, "")
+
+
+@pytest.mark.parametrize("n_waiting", [1, 2])
+def test_a_shared_call_ends_with_those_who_wait_for_it(n_waiting: int) -> None:
+    code = f"""
+async def main():
+    judges = [load("groundedness", model=shared) for shared in share_calls(model)][:{n_waiting}]
+    try:
+        await asyncio.wait_for(asyncio.gather(*(judge.aevaluate(ROW) for judge in judges)), 0.2)
+    except TimeoutError:
+        print("timeout")
+
+asyncio.new_event_loop().run_until_complete(main())
+"""
+    script: list[Answer] = [Hang()]
+    with StandIn(script) as server:
+        assert run_quietly(code, server.url) == (0, "timeout\n", "")
+
+
+def test_a_fork_that_ends_leaves_the_loop_of_its_parent_alone() -> None:
+    code = """
+loop = asyncio.new_event_loop()
+loop.run_until_complete(judge_some())
+child = os.fork()
+if not child:
+    sys.exit()
+os.waitpid(child, 0)
+loop.run_until_complete(judge_some())
+"""
+    with StandIn([GOOD]) as server:
+        status, printed, _ = run_quietly(code, server.url)
+    assert (status, printed) == (0, SCORES * 2)
