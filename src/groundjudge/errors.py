@@ -142,6 +142,8 @@ class PromptError(GroundjudgeError):
         "no_part": "A DeepEval metric shows a part that verdicts of its judge do not have, such as `recall`. "
         "Pass that judge to `JudgeMetric`, or leave out `judge=`.",
         "no_placeholder": "The text shows nothing of the case. Add a placeholder, such as `{{response}}`.",
+        "no_questions": "The file does not say what a decision model is asked. Add `questions:` to it, or "
+        "take a model that answers with a text.",
         "no_reply_format": "The file names no reply format. Add `reply:` to it, or pass `reply=Tags(...)`.",
         "no_scale": "The file has no scale. Add `scale:` to it, or pass `scale=Scale(worst=1, best=5)`.",
         "template_language": "The text contains `{%`: there is no template language. Use placeholders.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+from groundjudge.decisions.question import Kind
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -14,6 +15,9 @@ class Model(Protocol):
 
     A model may also have an `identity`, a text that changes with whatever changes its replies: a cache keeps
     the replies of models with different identities apart, and none of a model without one.
+
+    A model whose `kind` is "decision" answers requests with a state and questions, and the text of its
+    reply is the JSON of the answers as an endpoint sends it. A model without it answers messages.
     """
 
     @property
@@ -35,3 +39,10 @@ class Model(Protocol):
 def identity_of(model: Model) -> str:
     """What tells a model from others, its settings included, without secrets; "" if nothing does."""
     return str(getattr(model, "identity", ""))
+
+
+def kind_of(model: Model) -> Kind:
+    """How a model answers: with the probabilities of options ("decision"), or else with a text."""
+    if getattr(model, "kind", "text") == "decision":
+        return "decision"
+    return "text"

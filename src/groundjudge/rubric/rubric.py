@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
+from groundjudge.decisions.question import Kind, Question
 from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.front_matter import ExampleReply
@@ -60,8 +61,9 @@ class Request:
     """What a model is asked.
 
     Attributes:
-        messages: chat messages, each with role and content. With `parameters`, all that is sent.
-        parameters: sampling parameters by their names in the chat completions API.
+        messages: chat messages, each with role and content. With `parameters`, all that is sent; () for a
+            decision model.
+        parameters: sampling parameters by their names in the chat completions API; {} for a decision model.
         rubric: how the reply will be read. For models that are no language models, like the lexical baseline.
         case: what is judged; for the same models.
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
@@ -69,6 +71,9 @@ class Request:
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
         attempt: which request of its conversation it is, from 1.
         fresh: whether a cache must not answer it, because the reply that it has could not be read.
+        state: what a decision model is shown, as JSON data: the rules under "rules", and the case under the
+            names of its fields. With `questions`, all that is sent; None for a text model.
+        questions: what a decision model is asked; () for a text model.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -79,6 +84,8 @@ class Request:
     repeat: int = 0
     attempt: int = 1
     fresh: bool = False
+    state: Mapping[str, Any] | None = None
+    questions: tuple[Question, ...] = ()
 
     @property
     def added_parameters(self) -> frozenset[str]:
@@ -184,12 +191,20 @@ class Rubric:
         settings = {"weighted": _weighted_with(options, self.weighted), **_replaced_fields(options)}
         return replace(self, prompt=_prompt_with(self.prompt, options), **settings)
 
-    def ask(self, case: CaseLike) -> Request:
+    def ask(self, case: CaseLike, kind: Kind = "text") -> Request:
         """Make the request about a case.
+
+        Args:
+            case: the case.
+            kind: how the model answers; only what such a model is sent is made.
 
         Raises:
             CaseError: the case lacks what the prompt needs, or cannot be read.
+            PromptError: `no_questions`: the file has no questions for a decision model.
         """
+        if kind == "decision":
+            fault = "it has no questions for a decision model: add `questions:`"
+            raise _prompt_error("no_questions", self.prompt, fault)
         case = self._case_to_judge(case)
         return Request(self.prompt.render(case), self.parameters, self, case)
 

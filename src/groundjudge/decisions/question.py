@@ -1,0 +1,40 @@
+"""A question for a decision model, in no endpoint's form: models write it in theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["text", "decision"]
+"""How a model answers: with a text, or with the probabilities of options."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What can be answered.
+
+    Attributes:
+        key: what is sent and comes back: a letter; of a score the index of the level, from "0"; of a question
+            of evidence the number of a sentence of the source, and "0" for none.
+        description: the situation in which it is the right answer.
+    """
+
+    key: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, which its instructions say in full: a model is not told its id.
+
+    Attributes:
+        id: what tells it from the other questions of its request.
+        type: whether one of the options is chosen, or a level is given.
+        instructions: the question.
+        options: the options; of a score its levels, lowest first.
+    """
+
+    id: str
+    type: Literal["choice", "score"]
+    instructions: str
+    options: tuple[Option, ...]

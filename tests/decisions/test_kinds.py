@@ -1,0 +1,23 @@
+"""Which kind of model answers, and what a rubric without questions says to a decision model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scripted_model import ScriptedModel
+
+from groundjudge import PromptError, load_rubric
+from groundjudge.rubric.model import kind_of
+
+
+def test_a_model_without_a_kind_answers_with_a_text() -> None:
+    assert kind_of(ScriptedModel("")) == "text"
+
+
+def test_a_rubric_without_questions_cannot_ask_a_decision_model(tmp_path: Path) -> None:
+    file = tmp_path / "two_parts.prompty"
+    file.write_text("---\nreply: {format: scorecard}\nscale: {worst: 0, best: 10}\n---\nRate {{response}}")
+    with pytest.raises(PromptError, match=r"two_parts\.prompty.*questions:") as raised:
+        load_rubric(file).ask({"response": "It opens at nine."}, "decision")
+    assert raised.value.code == "no_questions"
