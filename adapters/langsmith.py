@@ -18,13 +18,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
+from uuid import UUID
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsLike, Retrieved
 from groundjudge.case.traces import traced_documents
-from groundjudge.errors import ENDS_RUN, CaseError, GroundjudgeError, requires
+from groundjudge.errors import ENDS_RUN, CaseError, GroundjudgeError, ModelError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -41,6 +44,7 @@ with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
     from langsmith import get_current_run_tree, trace
     from langsmith.evaluation import EvaluationResult, EvaluationResults
     from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
+    from langsmith.run_helpers import get_tracing_context
     from langsmith.run_trees import RunTree
     from langsmith.schemas import Example, Run
     from langsmith.utils import tracing_is_enabled
@@ -49,7 +53,8 @@ __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
 Metric: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
 
-log = logging.getLogger("groundjudge")
+log = logging.getLogger("langsmith.groundjudge")
+"""Shown without any configuration, as LangSmith's own log is; the library's logger is silent."""
 
 ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
 """What a path to a field can begin with."""
@@ -224,6 +229,41 @@ def documents(run: Run) -> tuple[Document, ...] | None:
     return traced_documents(child_runs(run), child_runs, source)
 
 
+@dataclass
+class Progress:
+    """What an evaluator has met so far in an experiment.
+
+    Attributes:
+        experiment: what LangSmith calls the experiment; None outside of one.
+        run_ids: the runs that were judged. One that comes again begins anew: it is judged twice.
+        endings: by the id of a model, the error with which each of its calls would end.
+        has_verdict: whether a row has a verdict that is no error.
+        logged_codes: the codes of the errors that were logged.
+    """
+
+    experiment: object = None
+    run_ids: set[UUID] = field(default_factory=set[UUID])
+    endings: dict[int, ModelError] = field(default_factory=dict[int, ModelError])
+    has_verdict: bool = False
+    logged_codes: set[str] = field(default_factory=set[str])
+
+    def limited(self, ask: Ask) -> Ask:
+        """Return what asks models like `ask`, but none after an error that ends a run."""
+
+        async def ask_or_raise(model: Model, request: Request) -> Reply:
+            ending = self.endings.get(id(model))
+            if ending is not None:
+                raise ModelError(ending.code, f"not asked after this error: {ending.message}", ending.subject)
+            try:
+                return await ask(model, request)
+            except ModelError as error:
+                if error.code in ENDS_RUN:
+                    self.endings[id(model)] = error
+                raise
+
+        return ask_or_raise
+
+
 # LangSmith reads from the source code of a function under which key an error of it is recorded: of a closure
 # that is the wrong name. Feedback of a RunEvaluator names a run that LangSmith never stores. Only this class
 # of LangSmith's does both right.
@@ -234,7 +274,8 @@ class JudgeEvaluator(DynamicRunEvaluator):
         self.judge = judge
         self.key = key
         self.case_of = case_of
-        self.has_logged = False
+        self._lock = Lock()
+        self._progress = Progress()
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
@@ -256,15 +297,17 @@ class JudgeEvaluator(DynamicRunEvaluator):
     async def judge_run(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
         """Judge a run, unless another evaluator has one of the feedback keys, and store the verdict."""
         stored = _stored_in(run)
+        progress = self._progress_at(run)
         try:
             self._claim_keys(stored)
             case = self.case_of(run, example)
             with trace("judge", inputs={"case": case}) as judge_run:
-                verdict = await self.judge.ajudge(case, _trace_step, ask)
+                verdict = await self.judge.ajudge(case, _trace_step, progress.limited(ask))
                 judge_run.end(outputs=dict(verdict))
+            progress.has_verdict = True
         except Exception as error:  # noqa: BLE001  an error in one row must not affect others
             verdict = _with_explanation(self.judge.error_verdict(error), run, example)
-            self._log_once(verdict)
+            self._log_first(verdict, progress)
         holder, _ = stored[self.key]
         if holder is self:
             stored[self.key] = (self, verdict)
@@ -284,11 +327,35 @@ class JudgeEvaluator(DynamicRunEvaluator):
         if duplicates:
             raise GroundjudgeError(DUPLICATE, ONE_KEY.format(duplicates[0]), duplicates[0])
 
-    def _log_once(self, verdict: Verdict) -> None:
-        """Log an error that all rows will meet; LangSmith shows it in the comment of each row only."""
-        if verdict.error and verdict.error.code in ENDS_RUN and not self.has_logged:
-            self.has_logged = True
-            log.error("%s: %s", self.key, verdict.explanation)
+    def _progress_at(self, run: Run) -> Progress:
+        """The progress of the experiment in which the run is judged."""
+        metadata: Mapping[str, Any] = get_tracing_context().get("metadata") or {}
+        experiment = metadata.get("experiment")
+        if experiment is None:
+            return Progress()  # a caller that judges single runs may have set a key since the last one
+        with self._lock:
+            if experiment != self._progress.experiment or run.id in self._progress.run_ids:
+                self._progress = Progress(experiment)
+            self._progress.run_ids.add(run.id)
+            return self._progress
+
+    def _log_first(self, verdict: Verdict, progress: Progress) -> None:
+        """Log an error that most likely all rows will meet; LangSmith shows it in comments only.
+
+        It is that of the first row, or one that ends a run.
+        """
+        if verdict.error is None:
+            return
+        code = verdict.error.code
+        with self._lock:
+            is_first = not progress.has_verdict and not progress.logged_codes
+            if code in progress.logged_codes or not (is_first or code in ENDS_RUN):
+                return
+            progress.logged_codes.add(code)
+        consequence = ""
+        if progress.endings:
+            consequence = ". No further row is sent to this model"
+        log.error("%s: %s%s", self.key, verdict.explanation, consequence)
 
 
 @contextmanager

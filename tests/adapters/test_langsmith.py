@@ -32,7 +32,7 @@ from standin_langsmith import Body, StandIn
 from standin_openai import StandIn as Endpoint
 from standin_openai import Text
 
-from groundjudge import CachedModel, Case, ModelError, PromptError, Reply, Usage, load, load_rubric
+from groundjudge import CachedModel, Case, ModelError, PromptError, Reply, Usage, load, load_rubric, panel
 from groundjudge.adapters.langsmith import evaluator, summary
 from groundjudge.types import Request
 
@@ -289,16 +289,78 @@ def test_what_a_run_had_said_when_it_failed_is_no_response() -> None:
     assert "the run failed: Cut" in feedback.comment
 
 
-@pytest.mark.parametrize(("code", "n_logged"), [("auth", 1), ("timeout", 0)])
-def test_error_that_every_row_meets_is_logged_once(
-    run: Any, caplog: pytest.LogCaptureFixture, code: str, n_logged: int
+AUTH, TIMEOUT = ModelError("auth", "set a key"), ModelError("timeout", "too slow")
+SLOW = "timeout: too slow"
+GOOD = tags_of(5)
+NOT_ASKED = "auth: not asked after this error: set a key"
+SENT_NO_MORE = "groundedness: auth: set a key. No further row is sent to this model"
+
+
+@pytest.mark.parametrize(
+    ("replies", "comments", "logged"),
+    [
+        pytest.param([AUTH], ["auth: set a key", NOT_ASKED, NOT_ASKED], [SENT_NO_MORE], id="every row"),
+        pytest.param([GOOD, AUTH], ["", "auth: set a key", NOT_ASKED], [SENT_NO_MORE], id="after a verdict"),
+        pytest.param(
+            [TIMEOUT, AUTH],
+            [SLOW, "auth: set a key", NOT_ASKED],
+            [f"groundedness: {SLOW}", SENT_NO_MORE],
+            id="after another error",
+        ),
+        pytest.param([TIMEOUT], [SLOW] * 3, [f"groundedness: {SLOW}"], id="another error of the first row"),
+        pytest.param([GOOD, TIMEOUT], ["", SLOW, SLOW], [], id="another error of later rows"),
+    ],
+)
+def test_error_that_every_row_may_meet_is_logged_once_and_one_that_ends_a_run_ends_the_calls(
+    run: Any,
+    caplog: pytest.LogCaptureFixture,
+    replies: list[str | Exception],
+    comments: list[str],
+    logged: list[str],
 ) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(ModelError(code, "set a key")))
-    rows = run(returning(ANSWER), *[(QUESTION, None)] * 3, evaluators=[judge])
-    for row in rows:
-        assert results(row)[0].comment.startswith(f"{code}: ")
-    log_messages = [record.getMessage() for record in caplog.records if record.name == "groundjudge"]
-    assert log_messages == [f"groundedness: {code}: set a key"] * n_logged
+    model = ScriptedModel(*replies)
+    rows = run(
+        returning(ANSWER), *[(QUESTION, None)] * 3, evaluators=[evaluator("groundedness", model=model)]
+    )
+    shown = [results(row)[0].comment for row in rows]
+    assert [text if ": " in text else "" for text in shown] == comments
+    assert len(model.asked) == 3 - comments.count(NOT_ASKED)
+    messages = [record.getMessage() for record in caplog.records if record.name == "langsmith.groundjudge"]
+    assert messages == logged
+
+
+def test_a_model_is_asked_again_in_the_next_experiment_and_outside_of_one(run: Any) -> None:
+    model = ScriptedModel(AUTH)
+    judge: Any = evaluator("groundedness", model=model)
+    for n_experiments in (1, 2):
+        run(returning(ANSWER), *[(QUESTION, None)] * 2, evaluators=[judge])
+        assert len(model.asked) == n_experiments
+    row = run(returning(ANSWER), (QUESTION, None), evaluators=[])[0]
+    for n_rows in (3, 4):
+        judge.evaluate_run(row["run"], row["example"])
+        assert len(model.asked) == n_rows
+
+
+def test_an_experiment_that_is_judged_again_is_asked_again_about() -> None:
+    model = ScriptedModel(AUTH)
+    judge = evaluator("groundedness", model=model)
+    with StandIn([(QUESTION, None)] * 2) as server:
+        client = server.client()
+        experiment = evaluate(returning(ANSWER), data=server.dataset, client=client)
+        client.flush()
+        for n_times in (1, 2):
+            evaluate_existing(experiment.experiment_name, evaluators=[judge], client=client)
+            assert len(model.asked) == n_times
+
+
+def test_one_model_of_a_panel_that_refuses_its_key_leaves_the_votes_of_the_others(run: Any) -> None:
+    models = ScriptedModel(AUTH), ScriptedModel(GOOD), ScriptedModel(GOOD)
+    judges = [load("groundedness", model=model) for model in models]
+    rows = run(
+        returning(ANSWER), *[(QUESTION, None)] * 3, evaluators=[evaluator(panel(judges, stop="never"))]
+    )
+    assert [results(row)[0].score for row in rows] == [1, 1, 1]
+    assert [len(model.asked) for model in models] == [1, 3, 3]
 
 
 # Feedback keys
