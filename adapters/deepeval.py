@@ -207,8 +207,8 @@ class _Metric:
             self.success = self.verdict.passed
         elif self.part:
             self.success = passes(self.score, self.threshold)
-        elif self.verdict.votes:
-            # Of a panel the majority decides, whatever the mean score is.
+        elif self.verdict.votes and self.verdict.decided_by is None:
+            # Of a panel the majority decides, whatever the mean score is; of a cascade one verdict stands.
             self.success = self.verdict.passed
         else:
             # DeepEval's users set `threshold` after a measurement too: it is compared anew.

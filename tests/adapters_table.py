@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import formatter
 from any_options import load_any
 
-from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Usage, Verdict, names
+from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Usage, Verdict, cascade, load, names
 from groundjudge.types import AnyJudge, Request
 
 RAG: Mapping[str, Any] = {
@@ -43,8 +43,8 @@ class Row:
 
     Attributes:
         judge: the judge's name, or a name in `OTHERS`.
-        answer: the model's reply to every request, or the error that it raises; of a panel, one for each
-            vote.
+        answer: the model's reply to every request, or the error that it raises; of a panel or a cascade, one
+            for each vote.
         case: changes to the default case; a field that is None is removed.
     """
 
@@ -67,7 +67,7 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 }
 """Options that make another judge of groundedness."""
 
-JUDGES = [*names(), *OTHERS]
+JUDGES = [*names(), *OTHERS, "cascade"]
 
 ENDPOINT_CODES = (
     *("timeout", "connection", "rate_limited", "quota"),
@@ -77,7 +77,7 @@ ENDPOINT_CODES = (
 
 
 def votes(*scores: object) -> tuple[str | ModelError, ...]:
-    """The replies of the votes of a panel; an error stands for a vote that fails."""
+    """The replies of the votes of a panel or a cascade; an error stands for a vote that fails."""
     replies: list[str | ModelError] = []
     for score in scores:
         if isinstance(score, ModelError):
@@ -144,6 +144,15 @@ TABLE = [
     Row("all repeats", votes(5, 5, 4, 1)),
     Row("all repeats", votes(5, 5, 1, 1)),
     Row("labels of repeats", votes("supported", "not supported", "supported")),
+    Row("cascade", votes(5, 1)),
+    Row("cascade", votes(1, 5)),
+    Row("cascade", votes(4, 2)),
+    Row("cascade", votes(2, 3)),
+    Row("cascade", votes(3, 5)),
+    Row("cascade", votes(DOWN, 4)),
+    Row("cascade", votes(4, DOWN)),
+    Row("cascade", votes(DOWN, DOWN)),
+    Row("cascade", votes(5, 5), {"response": " "}),
 ]
 
 
@@ -165,18 +174,18 @@ for row_number, table_row in enumerate(TABLE):
 
 
 class Script:
-    """A model that gives each row the answer in the table."""
+    """A model that gives each row the answer in the table; `vote` is the index of its judge in a cascade."""
 
-    name = "script"
-
-    def __init__(self, judge: str) -> None:
+    def __init__(self, judge: str, vote: int | None = None) -> None:
         self.rows = ROWS[judge]
+        self.vote = vote
+        self.name = "script" if vote is None else f"script {vote}"
 
     async def acomplete(self, request: Request) -> Reply:
         _, _, number = request.case.response_text.rpartition("[")
         answer = self.rows[int(number.rstrip("]"))].answer
         if isinstance(answer, tuple):
-            answer = answer[request.repeat]
+            answer = answer[request.repeat if self.vote is None else self.vote]
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
         return Reply(answer) if isinstance(answer, str) else answer
@@ -198,6 +207,9 @@ def fields_of(verdict: Verdict) -> Fields:
 
 
 def judge_of(name: str) -> AnyJudge:
+    if name == "cascade":
+        judges = [load("groundedness", model=Script(name, vote), max_reasks=0) for vote in (0, 1)]
+        return cascade(judges, until=(0.1, 0.9))
     if name in OTHERS:
         return load_any("groundedness", model=Script(name), **OTHERS[name])
     return load_any(name, model=Script(name))

@@ -4,6 +4,7 @@ import logging
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PanelError, PromptError, ReplyError
+from groundjudge.judging.cascade import cascade
 from groundjudge.judging.guard import Guard, GuardError
 from groundjudge.judging.load import as_judge, load
 from groundjudge.judging.panel import panel
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "arun",
     "as_judge",
+    "cascade",
     "estimate",
     "load",
     "load_rubric",

@@ -74,6 +74,7 @@ class GroundjudgeError(Exception):
             names it in backquotes, and the command line shows its option there: --max-calls for `max_calls`.
         verdict: the row's verdict with status "error" (attempts, usage and raw reply kept),
             set when a judge raised the error while judging a case.
+        is_pending: whether an answer that is not there yet may still take its place, as in a batch.
     """
 
     codes: ClassVar[Mapping[str, str]] = {
@@ -91,6 +92,7 @@ class GroundjudgeError(Exception):
     }
 
     verdict: Verdict | None = None
+    is_pending: bool = False
 
     def __init__(self, code: str, message: str, subject: str = "") -> None:
         super().__init__(code, message, subject)  # all three, so that the error survives pickling
@@ -117,6 +119,9 @@ class PromptError(GroundjudgeError):
     """A prompt file breaks its contract; the message names the file and the key."""
 
     codes: ClassVar[Mapping[str, str]] = {
+        "bad_cascade": "A cascade cannot be made of these judges or options. Read the reason in the message: "
+        "there is one judge, scales or thresholds differ, `until` is out of order or outside of 0 to 1, or "
+        "the judges have no probabilities for `by`.",
         "bad_choices": "The reply format cannot express one of the labels. Change the label or the format.",
         "bad_empty_response": "It is not `error`, `not_applicable` or `worst`. Use one of them.",
         "bad_example": "The file's `example_reply` is not read as the value that it declares. "
@@ -232,7 +237,8 @@ class ModelError(GroundjudgeError):
         "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
         "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "
         "Raise `timeout=` of the model or `--deadline`, or send fewer requests at a time.",
-        "unanswered": "The results of the batches have no line for the request. As for `cancelled`.",
+        "unanswered": "The results of the batches have no line for the request, or the next judge of a "
+        "cascade has not been asked yet. As for `cancelled`.",
         "unknown_model": "What was passed as a model cannot be used as one, or its package is not installed. "
         "Do what the message says; see [Models and providers](models.md).",
     }

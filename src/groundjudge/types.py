@@ -1,5 +1,6 @@
 """Types for annotations: what the functions of groundjudge take and give besides cases and verdicts."""
 
+from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeOptions, PanelOptions
 from groundjudge.judging.panel import AnyJudge, Panel
@@ -13,6 +14,7 @@ from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, V
 
 __all__ = [
     "AnyJudge",
+    "Cascade",
     "Estimate",
     "Evidence",
     "Failure",

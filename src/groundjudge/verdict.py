@@ -213,11 +213,13 @@ class Verdict(Judgement):
         library: the version of groundjudge.
         expected: with `weighted`, the mean of the values by how probable they are, on the judge's own scale.
         distribution: with `weighted`, how probable each value or label is; None where it is not known.
-        votes: of a panel, in the order in which they were asked for; () for a single judge.
-        spread: the standard deviation of the votes' deciding scores; None without votes.
-        agreement: the share of the votes that the largest group of them has, 0..1; None if no vote
-            says anything.
+        votes: of a panel or a cascade, in the order in which they were asked for; () for a single judge.
+        spread: of a panel, the standard deviation of the votes' deciding scores; None without votes.
+        agreement: of a panel, the share of the votes that the largest group of them has, 0..1; None if no
+            vote says anything.
         decided_after: how many votes were asked for; None without votes.
+        decided_by: of a cascade, the judge and the model whose verdict stands, as in
+            "groundedness@gpt-6-luna"; None for an error, and without a cascade.
     """
 
     reason: String = ""
@@ -240,6 +242,7 @@ class Verdict(Judgement):
     spread: Finite | None = None
     agreement: Score | None = None
     decided_after: int | None = None
+    decided_by: String | None = None
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         """What `repr` and `str` show: a line, without reason, parts and reply."""

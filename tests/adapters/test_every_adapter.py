@@ -103,14 +103,14 @@ def test_table_covers_every_judge_status_and_error() -> None:
     assert codes == codes_of_replies | codes_of_cases | {*ENDPOINT_CODES, "no_majority"}
 
 
-KINDS = ("groundedness", "passage_quality", "repeats")
-"""Judges of one score, of several, and of votes."""
+KINDS = ("groundedness", "passage_quality", "repeats", "cascade")
+"""Judges of one score, of several, of votes, and of several steps."""
 
 QUICK: Mapping[str, Sequence[str]] = {
-    "deepeval evaluate": ["groundedness", "repeats"],
-    "deepeval evaluate async": ["groundedness", "repeats"],
-    "langfuse run_experiment": ["passage_quality"],
-    "langfuse dataset": ["passage_quality"],
+    "deepeval evaluate": ["groundedness", "repeats", "cascade"],
+    "deepeval evaluate async": ["groundedness", "repeats", "cascade"],
+    "langfuse run_experiment": ["passage_quality", "cascade"],
+    "langfuse dataset": ["passage_quality", "cascade"],
 } | dict.fromkeys(ENTRIES, JUDGES)
 """The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 

@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 import pytest
 from command_line import GOOD, ROW
+from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
 from standin_batches import LineAnswer, Unanswered, result_line
 from standin_openai import Status, Text
 
-from groundjudge import Case, ModelError, Reply, Verdict, load, load_rubric, panel
+from groundjudge import Case, ModelError, Reply, Verdict, cascade, load, load_rubric, panel
 from groundjudge.batches.lines import read_result, request_line
 from groundjudge.batches.replay import Answer, PendingRequest, replay, verdicts_in, with_all_votes
 from groundjudge.types import AnyJudge, Judge, Request
@@ -33,10 +34,9 @@ def answer_to(pending: PendingRequest, script: Sequence[LineAnswer]) -> LineAnsw
 class ByScript:
     """Answers each request at once with what a batch would answer."""
 
-    name = "m"
-
-    def __init__(self, script: Sequence[LineAnswer]) -> None:
+    def __init__(self, script: Sequence[LineAnswer], name: str = "m") -> None:
         self.script = script
+        self.name = name
 
     async def acomplete(self, request: Request) -> Reply:
         answer = result_of(PendingRequest("c", self, request), self.script)
@@ -208,3 +208,67 @@ def test_requests_that_differ_have_different_names() -> None:
     ids = [request.custom_id for request in pending]
     assert len(set(ids)) == len(ids) == (4 + 3) * 3
     assert max(len(custom_id) for custom_id in ids) <= 64
+
+
+SURE_OF_A_FAULT = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
+DOUBTFUL = f"<S0>t</S0><S1>most of it</S1>{sure(4)}"
+# What the cheap judge's requests are answered, in order, and in which batch the strong one is asked.
+STEPS: Mapping[str, tuple[Sequence[LineAnswer], int | None]] = {
+    "sure that it passes": ([GOOD], None),
+    "sure that it fails": ([SURE_OF_A_FAULT], None),
+    "not sure": ([DOUBTFUL], 2),
+    "unreadable, then sure": ([UNREADABLE, GOOD], None),
+    "unreadable, then not sure": ([UNREADABLE, DOUBTFUL], 3),
+    "never readable": ([UNREADABLE, UNREADABLE], 3),
+    "a request that is rejected": ([Status(400)], 2),
+}
+
+
+@pytest.mark.parametrize(("script", "round_of_strong"), STEPS.values(), ids=STEPS)
+def test_the_next_judge_of_a_cascade_is_asked_in_a_later_batch(
+    script: Sequence[LineAnswer], round_of_strong: int | None
+) -> None:
+    cheap = Judge(rubric_of("groundedness"), ByScript(script, "cheap"))
+    strong = Judge(rubric_of("groundedness"), ByScript([SURE_OF_A_FAULT], "strong"))
+    judge = cascade([cheap, strong], until=(0.1, 0.9))
+    # Attempt 1 of the row with this number gets the first answer of the script.
+    case_row = row(-1 % len(script), id="row 1")
+    answers: dict[str, Answer] = {}
+    rounds: list[str] = []
+    while True:
+        requests = pending_in([judge], [case_row], answers)
+        requests = [request for request in requests if request.custom_id not in answers]
+        if not requests:
+            break
+        (request,) = requests  # never both at once
+        rounds.append(request.model.name)
+        (first,) = verdicts_in(answers.get, [judge], [case_row])
+        assert first.error  # whoever reads the answers now has no verdict yet
+        scripts = {"cheap": script, "strong": [SURE_OF_A_FAULT]}
+        answers[request.custom_id] = result_of(request, scripts[request.model.name])
+    n_of_cheap = rounds.count("cheap")
+    assert rounds == ["cheap"] * n_of_cheap + ["strong"] * (round_of_strong is not None)
+    assert round_of_strong in {None, n_of_cheap + 1}
+    (verdict,) = verdicts_in(answers.get, [judge], [case_row])
+    assert data_of(verdict) == data_of(judge.evaluate(Case.from_mapping(case_row)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Status(500), id="a fault of the endpoint"),
+        pytest.param(Status(429), id="rate limit"),
+        pytest.param(Unanswered("expired"), id="expired"),
+    ],
+)
+def test_cheap_request_that_got_no_reply_is_asked_again_before_the_strong_judge(answer: LineAnswer) -> None:
+    cheap = Judge(rubric_of("groundedness"), ByScript([answer], "cheap"))
+    strong = Judge(rubric_of("groundedness"), ByScript([GOOD], "strong"))
+    judge = cascade([cheap, strong], until=(0.1, 0.9))
+    (request,) = pending_in([judge], [row(1)], NOTHING)
+    answers = {request.custom_id: result_of(request, [answer])}
+    (again,) = pending_in([judge], [row(1)], answers)
+    assert (again.custom_id, again.model.name) == (request.custom_id, "cheap")
+    (verdict,) = verdicts_in(answers.get, [judge], [row(1)])
+    assert verdict.error
+    assert len(verdict.votes) == 1

@@ -44,6 +44,7 @@ from groundjudge import (
     __version__,
     arun,
     as_judge,
+    cascade,
     estimate,
     load,
     load_rubric,
@@ -71,6 +72,7 @@ from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Rea
 from groundjudge.runs.arrow import add_keys as keyed_batches
 from groundjudge.runs.arrow import judge_batches, schema_of
 from groundjudge.types import (
+    Cascade,
     Estimate,
     Evidence,
     Failure,
@@ -127,6 +129,14 @@ def judges() -> list[Judge]:
             tool_titles=False,
         ),
         *(load(name, model=echo) for name in names()),
+    ]
+
+
+def cascades(cheap: Judge, strong: Judge) -> list[Cascade]:
+    return [
+        cascade([cheap, strong], until=(0.1, 0.9)),
+        cascade((cheap, strong), until=(None, 0.9), by="probability", not_applicable_stands=True),
+        cascade([cheap, cheap, strong], until=[(0.1, 0.9), (0.2, None)]),
     ]
 
 

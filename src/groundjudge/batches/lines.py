@@ -26,7 +26,7 @@ from groundjudge.batches.replay import (
 from groundjudge.case.case import Case
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import CaseError, code_of_status
-from groundjudge.judging.panel import AnyJudge, Panel
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_reply
 from groundjudge.models.redaction import forms_of, redact, remove_secrets
 from groundjudge.models.secret_values import Secrets
@@ -166,8 +166,7 @@ class CollectedAnswers:
         """Make a function that does what `previous` does, and notes what each judge asks about each case."""
 
         def look_up(judge: AnyJudge, case: Case) -> Verdict | None:
-            single_judges = judge.judges if isinstance(judge, Panel) else (judge,)
-            for single_judge in single_judges:
+            for single_judge in judge.voters:
                 self._requested[first_id(single_judge, case)] = True
             return previous(judge, case) if previous else None
 

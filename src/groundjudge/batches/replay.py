@@ -33,6 +33,9 @@ Answer: TypeAlias = Reply | ModelError
 Answers: TypeAlias = Callable[[str], Answer | None]
 """The answer to the request with that `custom_id`; None if there is none yet."""
 
+REJECTED = "bad_request"
+"""The code of a request that need not be sent again."""
+
 
 @dataclass(frozen=True)
 class PendingRequest:
@@ -83,10 +86,11 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
             return answer
         why = answer or unread
         pending.append(PendingRequest(name, model, request, why))
-        if why:
-            raise why
         message = f"{model.name}: no batch answered the request {name}"
-        raise model_error("unanswered", message, model.name)
+        error = why or model_error("unanswered", message, model.name)
+        # The next judge of a cascade waits until this one cannot answer any more.
+        error.is_pending = error.code != REJECTED
+        raise error
 
     verdict = without_waiting(judge.aevaluate(case, around, find_reply))
     # How long reading took says nothing about the model.
@@ -155,7 +159,7 @@ def pending_requests(
             n_useful = 0
             new_requests: dict[str, PendingRequest] = {}
             for request in pending:
-                if request.why and request.why.code == "bad_request":
+                if request.why and request.why.code == REJECTED:
                     continue  # the endpoint would reject it again
                 n_useful += 1
                 # Equal rows share a request, and votes of one panel can too.

@@ -130,6 +130,10 @@ def submit(
     structured: options.StructuredReplies = None,
     empty_response: options.EmptyResponses = "error",
     no_tool_titles: options.NoToolTitles = False,
+    cascade: options.CascadeModels = None,
+    until: options.UntilBounds = None,
+    until_by: options.UntilBy = None,
+    not_applicable_stands: options.NotApplicableStands = False,
     file_format: options.RowFormat = None,
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
@@ -158,7 +162,19 @@ def submit(
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
         selection = JudgeSelection(
-            judge, model, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+            judge,
+            model,
+            repeats,
+            panel,
+            rule,
+            weighted,
+            structured,
+            empty_response,
+            no_tool_titles,
+            cascade,
+            until,
+            until_by,
+            not_applicable_stands,
         )
         row_options = options.RowOptions(file_format, paths, encoding, limit)
         judges, rows = _load_inputs(out, cases, selection, row_options)
@@ -441,6 +457,10 @@ def write(
     structured: options.StructuredReplies = None,
     empty_response: options.EmptyResponses = "error",
     no_tool_titles: options.NoToolTitles = False,
+    cascade: options.CascadeModels = None,
+    until: options.UntilBounds = None,
+    until_by: options.UntilBy = None,
+    not_applicable_stands: options.NotApplicableStands = False,
     file_format: options.RowFormat = None,
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
@@ -460,7 +480,19 @@ def write(
     """
     with report_errors(), ExitStack() as until_written:
         selection = JudgeSelection(
-            judge, model, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+            judge,
+            model,
+            repeats,
+            panel,
+            rule,
+            weighted,
+            structured,
+            empty_response,
+            no_tool_titles,
+            cascade,
+            until,
+            until_by,
+            not_applicable_stands,
         )
         row_options = options.RowOptions(file_format, paths, encoding, limit)
         result_files = answered or []
@@ -525,6 +557,10 @@ def read(
     structured: options.StructuredReplies = None,
     empty_response: options.EmptyResponses = "error",
     no_tool_titles: options.NoToolTitles = False,
+    cascade: options.CascadeModels = None,
+    until: options.UntilBounds = None,
+    until_by: options.UntilBy = None,
+    not_applicable_stands: options.NotApplicableStands = False,
     file_format: options.RowFormat = None,
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
@@ -546,7 +582,19 @@ def read(
     with report_errors():
         prices = options.prices_of(price_in, price_out)
         selection = JudgeSelection(
-            judge, model, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+            judge,
+            model,
+            repeats,
+            panel,
+            rule,
+            weighted,
+            structured,
+            empty_response,
+            no_tool_titles,
+            cascade,
+            until,
+            until_by,
+            not_applicable_stands,
         )
         row_options = options.RowOptions(file_format, paths, encoding, limit)
         judges, rows = _load_inputs(out, cases, selection, row_options, results)

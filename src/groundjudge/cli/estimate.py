@@ -39,6 +39,10 @@ def estimate(
     structured: options.StructuredReplies = None,
     empty_response: options.EmptyResponses = "error",
     no_tool_titles: options.NoToolTitles = False,
+    cascade: options.CascadeModels = None,
+    until: options.UntilBounds = None,
+    until_by: options.UntilBy = None,
+    not_applicable_stands: options.NotApplicableStands = False,
     stop: options.VoteStop = None,
     file_format: options.RowFormat = None,
     paths: options.RowFields = None,
@@ -61,7 +65,19 @@ def estimate(
         # Calls and tokens are the same for every model; a panel needs to know how many there are.
         models = model or [UNNAMED_MODEL]
         selection = JudgeSelection(
-            judge, models, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+            judge,
+            models,
+            repeats,
+            panel,
+            rule,
+            weighted,
+            structured,
+            empty_response,
+            no_tool_titles,
+            cascade,
+            until,
+            until_by,
+            not_applicable_stands,
         )
         # A model that is never called needs no key and no endpoint.
         judges = selection.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
@@ -105,7 +121,7 @@ def _cells(estimate: Estimate) -> list[str]:
 
 
 def _may_be_fewer(estimate: Estimate) -> bool:
-    """Whether a row may take fewer calls than are counted: a panel stops once it is decided."""
+    """Whether a row may take fewer calls than are counted: a panel or a cascade stops once it is decided."""
     fewest, most = estimate.calls_per_row
     return fewest != most
 

@@ -48,6 +48,8 @@ def _verdict_fields(verdict: Verdict) -> dict[str, str]:
         fields["spread"] = f"{verdict.spread:.3f}"
     if verdict.agreement is not None:
         fields["agreement"] = f"{verdict.agreement:.3f}, after {verdict.decided_after} votes"
+    if verdict.decided_by is not None:
+        fields["decided by"] = verdict.decided_by
     if verdict.reason:
         fields["reason"] = verdict.reason
     if verdict.warnings:

@@ -12,6 +12,7 @@ from groundjudge.case.fields import Fields
 from groundjudge.case.paths import FieldPaths
 from groundjudge.cli.screen import fail
 from groundjudge.errors import CaseError
+from groundjudge.judging.cascade import By
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.lab.labels import Unscored
 from groundjudge.rubric.options import EmptyResponse, Structured
@@ -82,6 +83,40 @@ Panel = Annotated[
 VoteRule = Annotated[
     Rule | None,
     typer.Option("--rule", help="How the scores of the votes become one. Default: mean."),
+]
+CascadeModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cascade",
+        metavar="MODEL",
+        help="Ask this cheaper model first, and --model only where it is not sure; repeatable, the cheapest "
+        "first. Needs --until.",
+    ),
+]
+UntilBounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--until",
+        metavar="LOW,HIGH",
+        help="With --cascade: its verdict stands where its score is at most LOW or at least HIGH, as "
+        '`groundjudge calibrate --cascade` finds them; "none" for an end where it never does. Once, or once '
+        "for each --cascade.",
+    ),
+]
+UntilBy = Annotated[
+    By | None,
+    typer.Option(
+        "--until-by",
+        help="With --cascade: what --until is compared with: the score, which is the default, or the "
+        "probability that the verdict passes.",
+    ),
+]
+NotApplicableStands = Annotated[
+    bool,
+    typer.Option(
+        "--not-applicable-stands",
+        help='With --cascade: "not applicable" of the cheaper model may stand.',
+    ),
 ]
 Weighted = Annotated[
     bool | None,

@@ -68,6 +68,10 @@ def run(
     structured: options.StructuredReplies = None,
     empty_response: options.EmptyResponses = "error",
     no_tool_titles: options.NoToolTitles = False,
+    cascade: options.CascadeModels = None,
+    until: options.UntilBounds = None,
+    until_by: options.UntilBy = None,
+    not_applicable_stands: options.NotApplicableStands = False,
     stop: options.VoteStop = None,
     file_format: options.RowFormat = None,
     paths: options.RowFields = None,
@@ -110,7 +114,19 @@ def run(
             out = STDIO
         lines = _lines_path(out, overwrite=overwrite)
         selection = JudgeSelection(
-            judge, model, repeats, panel, rule, weighted, structured, empty_response, no_tool_titles
+            judge,
+            model,
+            repeats,
+            panel,
+            rule,
+            weighted,
+            structured,
+            empty_response,
+            no_tool_titles,
+            cascade,
+            until,
+            until_by,
+            not_applicable_stands,
         )
         check_files(
             [("--out", out), ("--out", lines), ("--cache", cache)],

@@ -162,14 +162,21 @@ def exit_after_run(
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     """Print a table, and the labels below it."""
     has_votes = any(summary.agreement is not None for summary in summaries)
+    has_steps = any(summary.decided_by for summary in summaries)
     is_waiting = any(summary.n_waiting for summary in summaries)
-    rows = [_summary_cells(summary, has_votes=has_votes, is_waiting=is_waiting) for summary in summaries]
+    rows: list[dict[str, str]] = []
+    for summary in summaries:
+        rows.append(_summary_cells(summary, has_votes=has_votes, has_steps=has_steps, is_waiting=is_waiting))
     columns = list(rows[0])
     screen.table(columns, [list(cells.values()) for cells in rows])
     for summary in summaries:
         counts = [f"{label} {count}" for label, count in summary.labels.items()]
         if counts:
             screen.text(f"{summary.judge}: {', '.join(counts)}")
+    for summary in summaries:
+        deciders = [f"{decider} {count}" for decider, count in summary.decided_by.items()]
+        if deciders:
+            screen.text(f"{summary.judge}: decided by {', '.join(deciders)}")
     for summary in summaries:
         if summary.evidence_not_found:
             screen.text(f"{summary.judge}: evidence_not_found {summary.evidence_not_found}")
@@ -180,8 +187,8 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
             screen.text(f"{summary.judge}: shares_unreadable {summary.shares_unreadable}")
 
 
-def _summary_cells(summary: Summary, *, has_votes: bool, is_waiting: bool) -> dict[str, str]:
-    """A judge's cells by column; more of them where verdicts come from votes, or wait for batches."""
+def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_waiting: bool) -> dict[str, str]:
+    """A judge's cells by column; more of them for panels and cascades, and where rows wait for batches."""
     cells = {
         "judge": summary.judge,
         "mean": as_text(summary.mean),
@@ -198,6 +205,7 @@ def _summary_cells(summary: Summary, *, has_votes: bool, is_waiting: bool) -> di
         cells["bounds"] = f"{as_text(low)}..{as_text(high)}"
     if has_votes:
         cells["agreement"] = _round_down(summary.agreement)
+    if has_votes or has_steps:
         cells["calls/row"] = "-"
         if summary.calls_per_row is not None:
             cells["calls/row"] = f"{summary.calls_per_row:.2f}"

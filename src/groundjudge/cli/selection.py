@@ -1,4 +1,4 @@
-"""The judges that the options of a command ask for, and who of them votes."""
+"""The judges that the options of a command ask for: who of them votes, and who is asked after whom."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from groundjudge.cli.options import MODELS_HELP
 from groundjudge.cli.screen import fail
+from groundjudge.judging.cascade import Bounds, By
+from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import as_model, load
 from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
@@ -21,6 +23,14 @@ MAKE_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
 MAKE_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
+MAKE_CASCADE = "{} is about a cascade: add --cascade MODEL, the cheaper model that is asked first"
+ADD_BOUNDS = "--cascade: add --until LOW,HIGH, as `groundjudge calibrate --cascade` finds them"
+NO_VOTES = "--cascade and {} exclude each other: in a cascade one verdict stands, and nobody votes"
+ONE_MODEL = "--cascade: name one --model, which is asked last; cheaper ones are named with --cascade too"
+ONE_JUDGE = "--cascade: name one --judge, because bounds are found for one judge"
+
+NO_BOUND = "none"
+"""What stands for an end at which no verdict of a cascade's cheaper model stands."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,10 @@ class JudgeSelection:
         structured: when the schema of a JSON format is sent; None: the default.
         empty_response: what becomes of a row whose response is missing or blank.
         no_tool_titles: whether titles do not make a document a tool result.
+        cascade: the models that are asked before `model`, the cheapest first.
+        until: the bounds of these, as LOW,HIGH: one pair, or one for each.
+        until_by: what bounds are compared with; None: the default.
+        not_applicable_stands: whether "not applicable" of these may stand.
     """
 
     judge: list[str] | None = None
@@ -49,6 +63,10 @@ class JudgeSelection:
     structured: Structured | None = None
     empty_response: EmptyResponse = "error"
     no_tool_titles: bool = False
+    cascade: list[str] | None = None
+    until: list[str] | None = None
+    until_by: By | None = None
+    not_applicable_stands: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -73,7 +91,7 @@ class JudgeSelection:
     ) -> list[AnyJudge]:
         """Load the judges: one for each name, or one panel of several prompts.
 
-        Exit if the options contradict each other, or if it is not clear who is to vote.
+        Exit if the options contradict each other, or if it is not clear who is to vote or is asked first.
 
         Args:
             stop: when to stop asking for votes; None: the default.
@@ -84,6 +102,7 @@ class JudgeSelection:
         Raises:
             PromptError, ModelError: as for `load` and `panel`.
         """
+        self._check_cascade()
         self._check_votes(stop)
         models = self._models(model_of)
         if cache:
@@ -105,13 +124,36 @@ class JudgeSelection:
             fail("--panel and --repeats are two ways to vote: use one of them")
         if (self.rule or stop) and not (self.panel or self.repeats):
             fail(MAKE_VOTES)
-        if len(models) > 1 and not self.panel:
+        if len(models) > 1 and not self.panel and not self.cascade:
             fail(MAKE_PANEL)
         # All built-in judges would be one panel, and they answer on different scales.
         if self._judges_vote and not self.judge:
             fail(NAME_JUDGES)
         if self._judges_vote and len(self.names) == 1:
             fail(USE_REPEATS)
+
+    def _check_cascade(self) -> None:
+        """Exit if the options do not say clearly which model is asked after which."""
+        uses = {
+            "--until": self.until is not None,
+            "--until-by": self.until_by is not None,
+            "--not-applicable-stands": self.not_applicable_stands,
+        }
+        if not self.cascade:
+            for option, is_used in uses.items():
+                if is_used:
+                    fail(MAKE_CASCADE.format(option))
+            return
+        if "" in self.cascade:
+            fail(f"--cascade: no model given: it can be {MODELS_HELP}")
+        if self.panel or self.repeats:
+            fail(NO_VOTES.format("--panel" if self.panel else "--repeats"))
+        if not self.until:
+            fail(ADD_BOUNDS)
+        if len(self.model or ()) > 1:
+            fail(ONE_MODEL)
+        if not self.judge or len(self.names) > 1:
+            fail(ONE_JUDGE)
 
     @property
     def _judges_vote(self) -> bool:
@@ -122,10 +164,13 @@ class JudgeSelection:
         """Make the models of their names. Exit if two of them have one name."""
         if model_of is None:
             model_of = as_model
-        models = [model_of(name) for name in self.model or ()]
+        model_names = [*(self.cascade or ()), *(self.model or ())]
+        models = [model_of(name) for name in model_names]
         # Votes and verdicts are told apart by the names of models.
         duplicate = find_duplicate(model.name for model in models)
         if duplicate:
+            if self.cascade:
+                fail(f"--cascade: {duplicate!r} is named twice, and would only be asked again: leave one out")
             remedy = "to ask one model several times, use --repeats"
             fail(f"--model: two models have the name {duplicate!r}: {remedy}")
         return models
@@ -137,6 +182,16 @@ class JudgeSelection:
             groups.append([load(name, model=model, **self._rubric_options()) for model in models])
         if self._judges_vote:
             groups = [[judge for (judge,) in groups]]
+        if self.cascade:
+            until = [_read_bounds(text) for text in self.until or ()]
+            (group,) = groups
+            single_cascade = make_cascade(
+                group,
+                until=until[0] if len(until) == 1 else until,
+                by="score" if self.until_by is None else self.until_by,
+                not_applicable_stands=self.not_applicable_stands,
+            )
+            return [single_cascade]
         # What was not given is left to the panel's own defaults.
         votes: dict[str, Any] = {}
         if self.rule is not None:
@@ -159,3 +214,21 @@ class JudgeSelection:
             "empty_response": self.empty_response,
             "tool_titles": not self.no_tool_titles,
         }
+
+
+def _read_bounds(text: str) -> Bounds:
+    """Read LOW,HIGH. Exit if it is something else."""
+    low, comma, high = text.partition(",")
+    if not comma or "," in high:
+        fail(f"--until {text}: expected LOW,HIGH, such as --until 0.1,0.9, or --until none,0.9")
+    return _read_bound(low, text), _read_bound(high, text)
+
+
+def _read_bound(text: str, bounds: str) -> float | None:
+    text = text.strip()
+    if text == NO_BOUND:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        fail(f"--until {bounds}: {text!r} is neither a number nor {NO_BOUND!r}")

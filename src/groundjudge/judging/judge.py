@@ -1,4 +1,7 @@
-"""A judge is a rubric and a model: it asks, reads the reply, and gives a verdict. Panels offer the same."""
+"""A judge is a rubric and a model: it asks, reads the reply, and gives a verdict.
+
+Panels and cascades offer the same.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +46,17 @@ CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "mode
 
 
 class BaseJudge(ABC):
-    """Gives a verdict on a case: a single judge, or a panel of several."""
+    """Gives a verdict on a case: a single judge, or several as a panel or a cascade."""
 
     @cached_property
     @abstractmethod
     def identity(self) -> str:
         """A hash of all that decides on a verdict."""
 
+    @property
     @abstractmethod
-    def _voters(self) -> tuple[Judge, ...]: ...
+    def voters(self) -> tuple[Judge, ...]:
+        """The single judges that may be asked, in their order."""
 
     @abstractmethod
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict: ...
@@ -59,16 +64,16 @@ class BaseJudge(ABC):
     @property
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric of each vote; a single judge has one."""
-        return tuple(judge.rubric for judge in self._voters())
+        return tuple(judge.rubric for judge in self.voters)
 
     @property
     def models(self) -> tuple[Model, ...]:
         """The model of each vote; a single judge has one."""
-        return tuple(judge.model for judge in self._voters())
+        return tuple(judge.model for judge in self.voters)
 
     @cached_property
     def name(self) -> str:
-        """The judge's name, or those of a panel's judges if they differ: "groundedness+strict"."""
+        """The judge's name, or those of several judges if they differ: "groundedness+strict"."""
         return "+".join(dict.fromkeys(rubric.name for rubric in self.rubrics))
 
     @property
@@ -261,7 +266,9 @@ class Judge(BaseJudge):
         """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
         return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
 
-    def _voters(self) -> tuple[Judge, ...]:
+    @property
+    def voters(self) -> tuple[Judge, ...]:
+        """This judge alone."""
         return (self,)
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:

@@ -1,4 +1,4 @@
-"""From what names a judge to the judge: a name, a file, a rubric, a judge, a panel."""
+"""From what names a judge to the judge: a name, a file, a rubric, a judge, a panel, a cascade."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
 
+from groundjudge.judging.cascade import Cascade, bad_cascade
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
 from groundjudge.models.lookup import ModelLike, model_of
@@ -14,7 +15,7 @@ from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric, load_rubric
 
 JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
-"""What names a judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file."""
+"""What names a judge: a judge, a panel, a cascade, a rubric, a judge's name, or the path of a prompt file."""
 
 
 class JudgeOptions(RubricOptions, total=False):
@@ -97,11 +98,11 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     """Make the judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
 
     Args:
-        judge: a judge, a panel or a rubric, or the name or the path of one, which is loaded.
+        judge: a judge, a panel, a cascade or a rubric, or the name or the path of one, which is loaded.
         model: as for `load`. A judge keeps the model that it has if none is given, and so do the judges of
-            a panel.
-        options: see `PanelOptions`. They replace what a judge or a rubric has; those of a panel, what each of
-            its judges has.
+            a panel. The judges of a cascade always keep theirs, and a model is an error.
+        options: see `PanelOptions`. They replace what a judge or a rubric has; those of a panel or a cascade,
+            what each of its judges has. A cascade takes those of `JudgeOptions` only.
 
     Raises:
         PromptError, ModelError, TypeError: as for `load`.
@@ -117,6 +118,15 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
             raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
         judges = tuple(_single_judge(member, model, judge_options) for member in judge.judges)
         return replace(judge, judges=judges, **panel_options)
+    if isinstance(judge, Cascade):
+        if panel_options:
+            raise bad_cascade(
+                " and ".join(panel_options), "the judges of a cascade do not vote: leave it out"
+            )
+        if model is not None:
+            raise bad_cascade("model", "each judge of a cascade has a model of its own: leave it out")
+        judges = tuple(_single_judge(member, None, judge_options) for member in judge.judges)
+        return replace(judge, judges=judges)
     if not panel_options:
         return _single_judge(judge, model, judge_options)
     if "repeats" not in panel_options:

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PanelError, PromptError
+from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.conversation import Conversation, Step
 from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.rubric.model import Model, identity_of
@@ -87,7 +88,9 @@ class Panel(BaseJudge):
         settings = " ".join([*(judge.identity for judge in self.judges), self.rule, self.stop])
         return sha256(settings.encode()).hexdigest()[:16]
 
-    def _voters(self) -> tuple[Judge, ...]:
+    @property
+    def voters(self) -> tuple[Judge, ...]:
+        """The judges of the panel."""
         return self.judges
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
@@ -174,8 +177,8 @@ class Panel(BaseJudge):
         return value
 
 
-AnyJudge: TypeAlias = Judge | Panel
-"""What judges a case: every adapter and every run takes either."""
+AnyJudge: TypeAlias = Judge | Panel | Cascade
+"""What judges a case: every adapter and every run takes any of them."""
 
 
 def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided") -> Panel:
@@ -227,7 +230,7 @@ def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop 
 
 
 def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
-    """Return the models of the judges and of the members of panels, without repetitions."""
+    """Return the models of the judges and of the members of panels and cascades, without repetitions."""
     models: dict[int, Model] = {}  # by what they are, not by their name: models need not be hashable
     for judge in judges:
         for model in judge.models:
@@ -239,17 +242,17 @@ def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> l
     """Make the same judges with other models.
 
     Args:
-        judges: the judges; of a panel every member gets another model.
+        judges: the judges; of a panel or a cascade every member gets another model.
         of: makes the new model of a model; it is called once for each model.
     """
     new_models = {id(model): of(model) for model in models_of(judges)}
     new_judges: list[AnyJudge] = []
     for judge in judges:
-        if isinstance(judge, Panel):
+        if isinstance(judge, Judge):
+            new_judges.append(replace(judge, model=new_models[id(judge.model)]))
+        else:
             members = [replace(member, model=new_models[id(member.model)]) for member in judge.judges]
             new_judges.append(replace(judge, judges=tuple(members)))
-        else:
-            new_judges.append(replace(judge, model=new_models[id(judge.model)]))
     return new_judges
 
 

@@ -147,10 +147,13 @@ def measure_votes(
     Returns:
         None if there are no votes, or the labels do not say which rows are positive.
     """
-    has_votes = np.array([bool(row.verdict.votes) for row in judged_rows.labelled_rows], dtype=np.bool_)
+    # A cascade has votes too, but of these one stands, and they do not agree or differ.
+    has_votes = np.array(
+        [row.verdict.agreement is not None for row in judged_rows.labelled_rows], dtype=np.bool_
+    )
     if sample.positive is None or not has_votes.any():
         return None
-    verdicts = [row.verdict for row in judged_rows.labelled_rows if row.verdict.votes]
+    verdicts = [row.verdict for row in judged_rows.labelled_rows if row.verdict.agreement is not None]
     panel = _Panel(verdicts, sample.select(has_votes), threshold, bootstrap)
     is_unanimous = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
     members = [panel.member(key, name) for key, name in _member_names(verdicts).items()]

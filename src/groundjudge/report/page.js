@@ -376,7 +376,8 @@ function voteFigures(votes) {
 const rows = data.verdicts;
 const withHumanLabels = rows.some((row) => row.human !== undefined);
 const withWords = rows.some((row) => typeof row.human === "string");
-const withVotes = rows.some((row) => row.votes);
+// A cascade has votes too, of which one stands: it has no agreement.
+const withVotes = rows.some((row) => row.agreement !== undefined);
 const withTokens = rows.some((row) => row.tokens);
 const judgeOf = (row) => data.judges[row.judge];
 const caseOf = (row) => (row.case === undefined ? undefined : data.cases[row.case]);
@@ -422,7 +423,7 @@ function textOf(row) {
 }
 
 const FILTERS = {
-  votes: (row, choice) => row.votes !== undefined && (row.agreement === 1) === (choice === "unanimous"),
+  votes: (row, choice) => row.agreement !== undefined && (row.agreement === 1) === (choice === "unanimous"),
   judge: (row, choice) => row.judge === Number(choice),
   label: (row, choice) => [`o:${outcomeOf(row)}`, `l:${row.label}`, `e:${row.error?.[0]}`].includes(choice),
   warning: (row, choice) => (choice === "any" ? Boolean(row.warnings) : warningsOf(row).includes(choice)),
@@ -492,7 +493,7 @@ function filters() {
     select("Judge", "judge", judgeOptions),
     select("Label", "label", labelOptions()),
     select("Warning", "warning", warningOptions),
-    withVotes ? select("Votes", "votes", option("split", "split", rows.filter((row) => row.votes && row.agreement !== 1).length),
+    withVotes ? select("Votes", "votes", option("split", "split", rows.filter((row) => row.agreement < 1).length),
       option("unanimous", "unanimous", rows.filter((row) => row.agreement === 1).length)) : null,
     withHumanLabels ? select("Human label", "human", option("disagrees", "disagrees with judge", rows.filter((row) => row.disagrees).length),
       option("agrees", "agrees with judge"), option("none", "none")) : null);
@@ -584,7 +585,7 @@ const CELLS = {
   score: (row) => h("td", { class: "c-score number" }, row.score === undefined ? "–" : [decimals(row.score), scoreBar(row)]),
   label: (row) => h("td", { class: `c-label ${tone(row)}` }, labelOf(row)),
   human: (row) => h("td", { class: `c-human ${withWords ? "" : "number"} ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [labelText(row.human, 3), row.disagrees ? " ≠" : ""]),
-  votes: (row) => h("td", { class: `c-votes number ${row.agreement < 1 ? "is-fair" : ""}` }, row.votes ? percent(row.agreement) : ""),
+  votes: (row) => h("td", { class: `c-votes number ${row.agreement < 1 ? "is-fair" : ""}` }, row.agreement === undefined ? "" : percent(row.agreement)),
   warnings: (row) => h("td", { class: "c-warnings" }, warningsOf(row).map(readable).join(", ")),
   reason: (row) => h("td", { class: "c-reason" }, h("span", { class: "clip", dir: "auto" }, reasonOf(row).slice(0, 400))),
   tokens: (row) => h("td", { class: "c-tokens number" }, row.tokens ? whole(row.tokens[0] + row.tokens[1]) : ""),
@@ -644,7 +645,8 @@ function outcome(row) {
   if (row.value !== undefined) entries.push(["Value on the judge’s scale", short(row.value, 4), ""]);
   if (row.label) entries.push(["Label", readable(row.label), ""]);
   if (row.expected !== undefined) entries.push(["Expected value, weighted", short(row.expected, 4), ""]);
-  if (row.votes) entries.push(["Agreement of the votes", percent(row.agreement), row.agreement < 1 ? "is-fair" : ""]);
+  if (row.agreement !== undefined) entries.push(["Agreement of the votes", percent(row.agreement), row.agreement < 1 ? "is-fair" : ""]);
+  if (row.decided_by) entries.push(["Decided by", row.decided_by, ""]);
   if (row.spread !== undefined) entries.push(["Spread of their scores", short(row.spread, 3), ""]);
   if (row.human !== undefined) entries.push(["Human label", `${labelText(row.human, 3)}${row.disagrees ? " ≠ judge" : ""}`, row.disagrees ? "is-bad" : ""]);
   return entries;

@@ -258,6 +258,7 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "votes": [_vote_data(vote, with_reply=with_replies) for vote in verdict.votes],
         "spread": verdict.spread,
         "agreement": verdict.agreement,
+        "decided_by": verdict.decided_by,
         "attempts": verdict.attempts,
         "latency": round(verdict.latency_s, 4),
         "parts": [_part_data(part, response, with_quotes=case is None) for part in verdict.parts],

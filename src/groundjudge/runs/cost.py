@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError
+from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
@@ -28,7 +29,7 @@ class Estimate(Frozen):
         judge: the judge's name.
         n_calls: the most calls that it would make.
         calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
-            is decided.
+            is decided, and for a cascade.
         n_free: cases with a blank response that get a verdict without a call (see `empty_response`).
         n_error: rows that would get an error without a call, but for lines that hold no row.
         prompt_tokens: of the prompts of all these calls together, see `prompt_tokens`.
@@ -112,6 +113,8 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     fewest_calls = n_votes
     if isinstance(judge, Panel) and judge.stop == "decided":  # the first votes can agree
         fewest_calls = FIRST_VOTES
+    if isinstance(judge, Cascade):  # the first judge can be sure
+        fewest_calls = 1
     set_limits = [limit for limit in limits if limit is not None]
     completion_tokens = None
     if len(set_limits) == n_votes:  # a vote without a limit can answer at any length

@@ -34,6 +34,7 @@ class Summary(Frozen):
             row took one.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
         split_rate: the share, 0..1, of the rows with votes whose votes differ; None if there are none.
+        decided_by: of a cascade, which judge and model decided how many rows, the most frequent first.
         usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if
             the model reported no usage.
         n_waiting: rows whose verdicts wait for a batch that is still running.
@@ -55,6 +56,7 @@ class Summary(Frozen):
     calls_per_row: float | None = None
     agreement: Score | None = None
     split_rate: Score | None = None
+    decided_by: Mapping[str, int] = {}
     usage: Usage | None = None
     n_waiting: int = 0
 
@@ -124,6 +126,7 @@ class _Counts:
     n: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
+    decided_by: Counter[str] = field(default_factory=Counter[str])
     usage: Usage | None = None
 
     def add(self, verdict: Verdict) -> None:
@@ -149,6 +152,8 @@ class _Counts:
             self.total_agreement += Fraction(verdict.agreement)
             if verdict.agreement < 1:
                 self.n["split"] += 1
+        if verdict.decided_by is not None:
+            self.decided_by[verdict.decided_by] += 1
         if verdict.usage is not None:
             self.usage = (self.usage or Usage()) + verdict.usage
 
@@ -178,6 +183,7 @@ class _Counts:
             calls_per_row=_mean(n["calls"], n["rows_with_calls"]),
             agreement=_mean(self.total_agreement, n["rows_with_votes"]),
             split_rate=_mean(n["split"], n["rows_with_votes"]),
+            decided_by=_by_frequency(self.decided_by),
             usage=self.usage,
             n_waiting=n["waiting"],
         )

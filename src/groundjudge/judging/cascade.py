@@ -1,0 +1,273 @@
+"""A cascade: a cheap judge whose verdict stands where it is sure, and a strong one for the other cases.
+
+Most cases are clear, and a small model settles them as well as a large one: what is left is the bill of the
+large one. Where the small one is sure enough nobody knows beforehand; `groundjudge calibrate --cascade`
+proves it on labelled rows. A cascade is never more right than its strong judge where that is asked, and never
+cheaper than its cheap one: a case costs one call, and one more for each judge that is not sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+from groundjudge.case.case import Case
+from groundjudge.case.data import is_list
+from groundjudge.errors import GroundjudgeError, PromptError
+from groundjudge.judging.conversation import Conversation, Step
+from groundjudge.judging.judge import BaseJudge, Judge
+from groundjudge.judging.probability import passing_probability
+from groundjudge.rubric.model import identity_of, kind_of
+from groundjudge.rubric.options import check_choice
+from groundjudge.verdict import Verdict, Vote, deciding_score, round_score, sum_costs
+
+Bounds: TypeAlias = tuple[float | None, float | None]
+"""Where a judge is sure: a number at most the first, or at least the second; None: never at that end."""
+
+Until: TypeAlias = Bounds | Sequence[Bounds]
+"""The bounds of a cascade: one pair for all judges but the last, or a pair for each of them."""
+
+By: TypeAlias = Literal["score", "probability"]
+"""What bounds are compared with: the deciding score, or the probability that the verdict passes."""
+
+FEWEST_JUDGES = 2
+
+N_BOUNDS = 2
+
+STANDING_FIELDS = (
+    *("status", "score", "weakest", "value", "label", "passed", "reason", "parts", "warnings"),
+    *("reply", "expected", "distribution"),
+)
+"""The fields that a cascade's verdict takes from the one that stands."""
+
+
+@dataclass(frozen=True)
+class Cascade(BaseJudge):
+    """Several judges, of which the next one is asked where the one before is not sure. Immutable.
+
+    It is used like a Judge. The verdict of the first judge that is sure stands, and otherwise that of the
+    last one; the verdicts of all that were asked are its votes.
+
+    Attributes:
+        judges: two or more, the cheapest first; all have one scale and one threshold.
+        until: for each judge but the last, where its verdict stands: it fails with a number that is at most
+            the first bound, or passes with one that is at least the second.
+        by: what bounds are compared with: the "score", which for sentences is that of the weakest where it
+            decides, or the "probability" that the verdict passes, for verdicts with a distribution; for
+            sentences that is the least over the claims. A verdict that has none is never sure.
+        not_applicable_stands: whether "not applicable" may stand: with `by="score"` always, otherwise where
+            the probability that it passes reaches the bound. By default the next judge is asked, because
+            "not applicable" passes, and a judge can say so of a response that makes claims.
+
+    Raises:
+        PromptError: `bad_cascade`.
+    """
+
+    judges: tuple[Judge, ...]
+    until: tuple[Bounds, ...]
+    by: By = "score"
+    not_applicable_stands: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("bad_cascade", "by", self.by, By)
+        if not isinstance(self.not_applicable_stands, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            value = self.not_applicable_stands
+            raise bad_cascade("not_applicable_stands", f"it must be True or False, not {value!r}")
+        _check_judges(self.judges)
+        if len(self.until) != len(self.judges) - 1:
+            pairs = f"{len(self.until)} pairs of bounds for {len(self.judges)} judges"
+            raise bad_cascade("until", f"{pairs}: give one pair, or one for each judge but the last")
+        for judge, bounds in zip(self.judges, self.until, strict=False):
+            _check_bounds(bounds)
+            if self.by == "score":
+                _check_sides(bounds, judge)
+            else:
+                _check_probabilities(judge)
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of all that decides on a verdict: the judges' identities, and when the next one is asked."""
+        settings = ["cascade", self.by, str(self.not_applicable_stands)]
+        for judge in self.judges:
+            settings.append(judge.identity)
+        for bounds in self.until:
+            settings.append(repr(bounds))
+        return sha256(" ".join(settings).encode()).hexdigest()[:16]
+
+    @property
+    def voters(self) -> tuple[Judge, ...]:
+        """The judges of the cascade."""
+        return self.judges
+
+    async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
+        votes: list[Verdict] = []
+        index = 0
+        while True:
+            vote, error = await self._vote(index, case, conversation)
+            votes.append(vote)
+            conversation.update_record(**_totals(votes))
+            is_last = index + 1 == len(self.judges)
+            # In a batch an answer may still come: then nobody else is asked.
+            is_pending = isinstance(error, GroundjudgeError) and error.is_pending
+            if error is not None and (is_last or is_pending):
+                raise error
+            if is_last or self._is_sure(index, vote):
+                break
+            index += 1
+        changes: dict[str, Any] = {name: getattr(vote, name) for name in STANDING_FIELDS}
+        changes["decided_by"] = f"{vote.judge}@{vote.model or self.judges[index].model.name}"
+        return conversation.record.model_copy(update=changes)
+
+    async def _vote(
+        self, index: int, case: Case, conversation: Conversation
+    ) -> tuple[Verdict, Exception | None]:
+        """Ask the judge with that index; returns its verdict, and the error that took its place."""
+        judge = self.judges[index]
+        try:
+            with conversation.around(Step(f"groundjudge.vote {index + 1}", case, is_vote=True)) as report:
+                vote = await judge.ajudge(case, conversation.around, conversation.ask)
+                report(vote)
+        except Exception as error:  # noqa: BLE001  whatever it is, the next judge is asked
+            return judge.error_verdict(error, case), error
+        return vote, None
+
+    def _is_sure(self, index: int, verdict: Verdict) -> bool:
+        """Whether the verdict of the judge with that index stands."""
+        if verdict.status == "error":
+            return False
+        if verdict.status == "not_applicable":
+            if not self.not_applicable_stands:
+                return False
+            if self.by == "score":
+                return True
+        number = deciding_score(verdict)
+        if self.by == "probability":
+            number = passing_probability(
+                self.judges[index].rubric, verdict, count_not_applicable=self.not_applicable_stands
+            )
+        if number is None:
+            return False
+        low, high = self.until[index]
+        # Where a distribution has two peaks, a verdict can fail that more probably passes: then it is unsure.
+        if verdict.passed:
+            return high is not None and round_score(number) >= high
+        return low is not None and round_score(number) <= low
+
+
+def cascade(
+    judges: Sequence[Judge], *, until: Until, by: By = "score", not_applicable_stands: bool = False
+) -> Cascade:
+    """Make a cascade: the first judge's verdict stands where it is sure, otherwise the next one is asked.
+
+    An error of a judge asks the next one. So does "not applicable", which passes, unless calibration proved
+    that it may stand. `groundjudge calibrate --cascade` finds bounds that labelled rows prove.
+
+    Args:
+        judges: two or more, the cheapest first, all with one scale and one threshold.
+        until: `(low, high)`: a verdict stands where its deciding score is at most `low` or at least `high`,
+            both 0..1; None for an end at which it never does. With more than two judges it is a pair for all
+            of them but the last, or a list with a pair for each.
+        by: "score", or "probability": see `Cascade`.
+        not_applicable_stands: whether "not applicable" may stand; see `Cascade`.
+
+    Raises:
+        PromptError: `bad_cascade`: there are fewer than two judges, one is listed twice, they have different
+            scales or thresholds, bounds are out of order or outside of 0..1 or on the wrong side of the
+            threshold, both are None, or `by` is "probability" and a judge gives none.
+    """
+    pairs: Any = until
+    has_pairs = is_list(until) and until and all(is_list(bounds) for bounds in until)
+    if not has_pairs:
+        pairs = [until] * (len(judges) - 1)
+    return Cascade(tuple(judges), tuple(pairs), by, not_applicable_stands)
+
+
+def bad_cascade(subject: str, message: str) -> PromptError:
+    """Make the error of a cascade, or of an option of cascades, that cannot be."""
+    return PromptError("bad_cascade", f"{subject}: {message}", subject)
+
+
+def _check_judges(judges: Sequence[Judge]) -> None:
+    if len(judges) < FEWEST_JUDGES:
+        raise bad_cascade("cascade", f"it needs two judges or more, not {len(judges)}")
+    identities = set[object]()
+    for judge in judges:
+        if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fault = f"its members must be single judges, not {type(judge).__name__}"
+            raise bad_cascade("cascade", fault)
+        # As for panels: models of one name may differ in their settings.
+        identity = judge.identity, identity_of(judge.model) or id(judge.model)
+        if identity in identities:
+            fault = f"{judge.name} with {judge.model.name} is listed twice, and would be asked the same again"
+            raise bad_cascade("cascade", fault)
+        identities.add(identity)
+    for judge, next_judge in pairwise(judges):
+        names = f"{judge.name} with {judge.model.name}", f"{next_judge.name} with {next_judge.model.name}"
+        first, second = judge.rubric, next_judge.rubric
+        if first.scale != second.scale:
+            scales = f"{names[0]}: {first.scale}; {names[1]}: {second.scale}"
+            raise bad_cascade("cascade", f"its judges must answer on one scale, not on several: {scales}")
+        if first.threshold != second.threshold:
+            thresholds = f"{names[0]}: {first.threshold:g}; {names[1]}: {second.threshold:g}"
+            raise bad_cascade("cascade", f"its judges must have one threshold, not several: {thresholds}")
+
+
+def _is_number(bound: object) -> bool:
+    return isinstance(bound, int | float) and not isinstance(bound, bool)
+
+
+def _check_bounds(bounds: Bounds) -> None:
+    if not is_list(bounds) or len(bounds) != N_BOUNDS:
+        raise bad_cascade("until", f"it must be (low, high), as in (0.1, 0.9), not {bounds!r}")
+    low, high = bounds
+    for bound in bounds:
+        if bound is None:
+            continue
+        if not _is_number(bound) or not isfinite(bound) or not 0 <= bound <= 1:
+            raise bad_cascade("until", f"a bound is a number from 0 to 1, or None, not {bound!r}")
+    if low is None and high is None:
+        raise bad_cascade("until", "both bounds are None: no verdict of the first judge would ever stand")
+    if low is not None and high is not None and low > high:
+        raise bad_cascade("until", f"the low bound {low:g} is above the high one {high:g}: exchange them")
+
+
+def _check_sides(bounds: Bounds, judge: Judge) -> None:
+    """Make sure that a score that fails is sure at the low end only, and one that passes at the high end."""
+    low, high = bounds
+    threshold = judge.rubric.threshold
+    where = f"the threshold of {judge.name} with {judge.model.name}, {threshold:g}"
+    if low is not None and low >= threshold:
+        raise bad_cascade("until", f"the low bound {low:g} must be below {where}: above it verdicts pass")
+    if high is not None and high < threshold:
+        raise bad_cascade("until", f"the high bound {high:g} must not be below {where}: there verdicts fail")
+
+
+def _check_probabilities(judge: Judge) -> None:
+    """Make sure that the verdicts of a judge can say how probable it is that they pass."""
+    rubric = judge.rubric
+    has_parts = rubric.format.part_names or rubric.format.parts_are_sentences
+    who = f"{judge.name} with {judge.model.name}"
+    if has_parts and rubric.passes == "score":
+        fault = f"the score of {who} is made of several parts, which have no common probability"
+        raise bad_cascade("by", f'{fault}: use by="score"')
+    # A model that answers typed questions always says how probable each answer is.
+    is_text_model = kind_of(judge.model) == "text"
+    if is_text_model and not rubric.weighted:
+        fault = f"the verdicts of {who} have no probabilities"
+        raise bad_cascade("by", f'{fault}: load it with weighted=True or "stated", or use by="score"')
+
+
+def _totals(votes: Sequence[Verdict]) -> Mapping[str, Any]:
+    """What the votes are, and cost together."""
+    models = dict.fromkeys(vote.model or "?" for vote in votes)
+    return {
+        "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
+        "decided_after": len(votes),
+        **sum_costs(votes),
+        "model": "+".join(models),
+    }

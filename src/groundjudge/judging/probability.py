@@ -1,0 +1,77 @@
+"""How probable it is that a verdict passes, by the probabilities of the values that it could have had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groundjudge.replies.value import label_of
+from groundjudge.rubric.rubric import Rubric
+from groundjudge.verdict import Verdict, passes
+
+
+def passing_probability(rubric: Rubric, verdict: Verdict, *, count_not_applicable: bool) -> float | None:
+    """Return the probability that a verdict passes, 0..1; of one on sentences, the least over the claims.
+
+    Args:
+        rubric: what the verdict was given by.
+        verdict: the verdict.
+        count_not_applicable: whether values that mean "not applicable", which pass, count as passing.
+            Otherwise they speak for neither side: against passing where the verdict passes, and for it where
+            it fails.
+
+    Returns:
+        None where a probability is missing: the verdict, or one of its claims, has no distribution.
+    """
+    distributions: list[Mapping[str, float] | None] = []
+    if rubric.passes == "score":
+        distributions.append(verdict.distribution)
+    else:
+        for part in verdict.parts:
+            if part.score is not None:  # what claims nothing cannot fail
+                distributions.append(getattr(part, "distribution", None))
+    for_passing = count_not_applicable or not verdict.passed
+    probabilities: list[float] = []
+    for distribution in distributions:
+        if not distribution:
+            return None
+        probability = 0.0
+        for name, share in distribution.items():
+            value = _value_of(name, rubric, verdict)
+            if value is None or value in rubric.not_applicable:
+                is_passing = for_passing
+            else:
+                is_passing = passes(rubric.scale.score(value), rubric.threshold)
+            if is_passing:
+                probability += share
+        probabilities.append(min(1.0, probability))
+    return min(probabilities, default=None)
+
+
+def _value_of(name: str, rubric: Rubric, verdict: Verdict) -> float | None:
+    """The value that a distribution names by a choice, a number or a level; None if it has no score."""
+    scale = rubric.scale
+    if scale.choices:
+        return scale.choices.get(name)
+    if name in rubric.levels.values():
+        # Of a level that is a range of values the judge has named one, which is nearer than its middle.
+        if name == verdict.label and verdict.value is not None:
+            return verdict.value
+        return _middle_of_level(name, rubric)
+    try:
+        return float(name)
+    except ValueError:  # such as "no claim"
+        return None
+
+
+def _middle_of_level(label: str, rubric: Rubric) -> float | None:
+    """The middle of the values that bear a label."""
+    scale = rubric.scale
+    numbers = [number for number in scale.whole_numbers if label_of(number, rubric.levels) == label]
+    if numbers:
+        return sum(numbers) / len(numbers)
+    lowest = min(scale.worst, scale.best)
+    for highest, level_label in rubric.levels.items():
+        if level_label == label:
+            return (lowest + highest) / 2
+        lowest = highest
+    return None
