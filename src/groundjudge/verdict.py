@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
 
@@ -391,7 +391,21 @@ def weakest_part(parts: Iterable[Part]) -> Part | None:
     return min(scored_parts, key=_score_for_order)
 
 
-def deciding_score(judgement: Judgement) -> float | None:
+class Scored(Protocol):
+    """What has the scores of a judgement."""
+
+    @property
+    def score(self) -> float | None:
+        """The headline."""
+        ...
+
+    @property
+    def weakest(self) -> float | None:
+        """The lowest score of the parts, where that decides."""
+        ...
+
+
+def deciding_score(judgement: Scored) -> float | None:
     """The score that thresholds apply to: the weakest part's where it decides, otherwise the headline."""
     return judgement.score if judgement.weakest is None else judgement.weakest
 

@@ -350,8 +350,11 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
         assert f"labelled, no score 40 (counted {how})".split() in words(output)
     arguments = ("compare", "v.jsonl", "w.jsonl", "--labels", "l.jsonl")
     compared = command(*arguments, columns=100).stdout
-    assert "first second second - first worst..best".split() in words(compared)
-    assert "-0.050..0.350" in next(line for line in words(compared) if line[0] == "accuracy")[-2:]
+    assert ["first", "second", "second", "-", "first", "worst..best"] in words(compared)
+    assert "with the cases without a score, which count as in the run" in compared
+    scored, counted = (line for line in words(compared) if line[:1] == ["accuracy"])
+    assert (scored[1], scored[2], len(scored)) == ("1.000", "0.917", 6)  # no range: it is of other rows
+    assert counted[1:] == ["0.700", "0.950", "+0.250", "-0.050..0.350"]
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
     wrong = command(*arguments, "--count-unscored", "wrong").stdout
     unscored = "40 of them without a score from one or both, which count as wrong"
@@ -417,7 +420,14 @@ def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPat
     for name in list(sys.modules):
         if name.startswith("groundjudge.lab."):
             monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    monkeypatch.setitem(sys.modules, "sklearn.model_selection", None)
+    result = command("calibrate", "v.jsonl", "--labels", "l.jsonl")
+    assert result.exit_code == 2
+    assert 'pip install "groundjudge[analysis]"' in result.stderr
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    for name in list(sys.modules):
+        if name.startswith("groundjudge.lab."):
+            monkeypatch.delitem(sys.modules, name)
     result = command("agree", "v.jsonl", "--labels", "l.jsonl")
     assert result.exit_code == 2
     assert 'pip install "groundjudge[analysis]"' in result.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from command_line import Invoke
+from make_verdicts import error, verdict
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
 
@@ -51,3 +52,36 @@ def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
     assert "report.html: 40 verdicts, 1 cases" in result.stdout
     assert result.stdout.count("cannot be shown") == 1
     assert "labels are left out: cases.jsonl: line 2" in result.stdout
+
+
+def test_the_first_rows_of_each_kind_are_shown_and_figures_are_of_all(command: Invoke) -> None:
+    """Two kinds of verdicts are more than the limit; people disagree with the last one of the second."""
+    passed = [verdict(str(place), 1.0) for place in range(10)]
+    failed = [verdict(str(place), 0.0) for place in range(10, 20)]
+    write_verdicts("v.jsonl", [*passed, *failed, error("20", "timeout")])
+    write_rows("cases.jsonl", [{"id": place, "response": f"r{place}", "context": "c"} for place in range(21)])
+    write_rows("l.jsonl", [{"id": place, "label": int(place < 10 or place == 19)} for place in range(20)])
+    result = command("report", "v.jsonl", "--cases", "cases.jsonl", "--labels", "l.jsonl", "--rows", "3")
+    assert result.stdout.startswith("report.html: 8 verdicts, 8 cases, ")
+    assert "the table has 8 of 21 verdicts, the first 3 of each kind (--rows); all figures are of all" in (
+        result.stdout
+    )
+    page = Path("report.html").read_text()
+    responses = [place for place in range(21) if f'"response":"r{place}"' in page]
+    assert responses == [0, 1, 2, 10, 11, 12, 19, 20]
+    assert '"n_verdicts":21,"n_cases":21,"most_of_a_kind":3' in page
+    assert '"n_ok":20,"n_error":1' in page
+    assert '"true_positives":10,"false_positives":0,"false_negatives":1,"true_negatives":9' in page
+    assert "the table has" not in command("report", "v.jsonl", "-o", "all.html").stdout
+
+
+def test_verdicts_and_cases_through_a_pipe(command: Invoke, invoke: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    write_rows("cases.jsonl", [row | {"response": "r", "context": "c"} for row in some_labels()])
+    assert command("report", "v.jsonl", "--cases", "cases.jsonl").exit_code == 0
+    page = Path("report.html").read_text()
+    cases = Path("cases.jsonl").read_text()
+    result = invoke("report", "v.jsonl", "--cases", "-", stdin=cases)
+    assert (result.exit_code, Path("report.html").read_text()) == (0, page)
+    result = invoke("report", "-", "--cases", "cases.jsonl", stdin=Path("v.jsonl").read_text())
+    assert (result.exit_code, Path("report.html").read_text()) == (0, page.replace("v.jsonl", "-"))

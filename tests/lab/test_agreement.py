@@ -21,7 +21,7 @@ from groundjudge.lab.agreement import (
 )
 from groundjudge.lab.figures import Figure
 from groundjudge.lab.labels import JudgedRows, Labels, Unscored, join
-from groundjudge.lab.libraries import metrics
+from groundjudge.lab.libraries import import_library
 from groundjudge.verdict import Part, Verdict
 
 
@@ -222,7 +222,7 @@ def test_weighted_kappa_is_scikit_learns_on_rows_that_both_score() -> None:
     both_scored = PAIRS[:9]
     people = [2 * (SCORES[human_label] or 0) for human_label, _ in both_scored]
     judge = [2 * (SCORES[judge_label] or 0) for _, judge_label in both_scored]
-    expected = metrics.cohen_kappa_score(people, judge, weights="quadratic")
+    expected = import_library("sklearn.metrics").cohen_kappa_score(people, judge, weights="quadratic")
     assert label_agreement.weighted_kappa.value == pytest.approx(expected)
     assert label_agreement.same.value == pytest.approx(7 / 12)
     for figure in (label_agreement.weighted_kappa, label_agreement.same):
@@ -287,7 +287,7 @@ def test_importing_the_command_line_and_the_report_imports_no_statistics_library
 def test_missing_statistics_library_raises_an_error_that_names_the_extra() -> None:
     code = """
 import sys
-sys.modules["scipy"] = None
+sys.modules["numpy"] = None
 for name in ("agreement", "calibration", "comparison"):
     try:
         __import__(f"groundjudge.lab.{name}")

@@ -23,8 +23,7 @@ from groundjudge.lab.calibration import (
     read_calibrations,
     save_calibrations,
     splits,
-    warn_if_changed,
-    warn_if_reused,
+    warnings_on,
 )
 from groundjudge.lab.figures import Bools, Floats, Sample, reaches
 from groundjudge.lab.labels import JudgedRows, LabelError
@@ -184,16 +183,15 @@ def test_saved_calibration_is_read_back_unchanged_and_another_file_refused(tmp_p
 def test_rows_that_the_threshold_was_fitted_on_are_recognised(folds: int | None, n_fitted: int) -> None:
     rows = separable_rows()
     calibration = calibrate(rows, folds=folds, resamples=50)
-    verdicts = [row.verdict for row in rows.labelled_rows]
-    of_another_run = [verdict.model_copy(update={"reason": "another run"}) for verdict in verdicts]
-    of_other_content = [verdict.model_copy(update={"key": "prompt-other content"}) for verdict in verdicts]
-    of_another_judge = [verdict.model_copy(update={"judge": "two"}) for verdict in verdicts]
+    verdicts = [verdict(row.case_id, row.verdict.score) for row in rows.labelled_rows]
+    of_another_run = [same.model_copy(update={"reason": "another run"}) for same in verdicts]
+    of_other_content = [same.model_copy(update={"key": "prompt-other content"}) for same in verdicts]
+    of_another_judge = [same.model_copy(update={"judge": "two"}) for same in verdicts]
     for fitted_rows in (verdicts, of_another_run):
-        assert f"was fitted on {n_fitted} of these 200 rows" in (
-            warn_if_reused(calibration, fitted_rows) or ""
-        )
-    assert warn_if_reused(calibration, of_other_content) is None
-    assert warn_if_reused(calibration, of_another_judge) is None
+        (warning,) = warnings_on([calibration], fitted_rows)
+        assert f"was fitted on {n_fitted} of these 200 rows" in warning
+    assert warnings_on([calibration], of_other_content) == []
+    assert warnings_on([calibration], of_another_judge) == []
 
 
 @pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(4, id="four folds")])
@@ -233,11 +231,10 @@ def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(change:
     calibration = calibrate(separable_rows(), resamples=50)
     same = verdict("a", 1.0)
     changed_verdict = verdict("b", 1.0, **change)
-    warning = warn_if_changed(calibration, [same, changed_verdict])
-    assert warning
+    (warning,) = warnings_on([calibration], [same, changed_verdict])
     assert f"fitted on verdicts of {same.signature}; these are of" in warning
     assert changed_verdict.signature in warning
-    assert warn_if_changed(calibration, [same, verdict("b", 1.0, judge="two", **change)]) is None
+    assert warnings_on([calibration], [same, verdict("b", 1.0, judge="two", **change)]) == []
 
 
 @pytest.mark.parametrize(

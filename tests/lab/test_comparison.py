@@ -80,10 +80,15 @@ def test_cases_without_a_score_are_bounds_or_count() -> None:
     # The rows without a score are not grounded: if they are wrong, they pass.
     assert without_unscored.bounds["pass_rate"] == pytest.approx((0.0, -0.4))
     assert "mean_score" not in without_unscored.bounds
+    for name, (lowest, highest) in without_unscored.bounds.items():
+        first, second = without_unscored.as_run[name]
+        if first is not None and second is not None and lowest is not None and highest is not None:
+            assert min(lowest, highest) <= second - first <= max(lowest, highest)
     assert compare(abstaining, fair).bounds["pass_rate"] == pytest.approx((-0.4, 0.0))
     wrong = compare(abstaining, fair, HALF, count_unscored="wrong")
     as_run = compare(abstaining, fair, HALF, count_unscored="as-run")
     right = compare(abstaining, fair, HALF, count_unscored="right")
+    assert without_unscored.as_run["accuracy"] == as_run.values["accuracy"] == (0.6, 0.9)
     for comparison, accuracy, pass_rate, same in (
         (wrong, 0.6, 0.9, 0.58),
         (as_run, 0.6, 0.9, 0.58),  # "not applicable" passes

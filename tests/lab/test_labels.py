@@ -26,7 +26,8 @@ from groundjudge.lab.labels import (
     read_labels,
     rubric_vocabulary,
 )
-from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts
+from groundjudge.runs.latest_verdicts import latest_verdicts
+from groundjudge.runs.verdict_file import read_verdicts
 
 
 @pytest.mark.parametrize(
@@ -205,17 +206,19 @@ def verdicts_with_keys(*keys: str) -> list[Verdict]:
 def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
     verdicts = verdicts_with_keys(*keys)
     other_verdicts = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
-    latest, n_dropped = latest_verdicts([*other_verdicts, *verdicts])
+    latest = latest_verdicts([*other_verdicts, *verdicts])
     assert [verdict_of_case for verdict_of_case in latest if verdict_of_case not in other_verdicts] == [
         verdicts[counts]
     ]
-    assert n_dropped == len(keys) - 1
+    assert sum(latest.n_repeated.values()) == len(keys) - 1
+    assert len(latest) == len(other_verdicts) + 1
     assert set(map(id, other_verdicts)) <= set(map(id, latest))
 
 
 def test_verdicts_without_a_case_id_are_all_kept() -> None:
     anonymous = verdict("a", 1.0).model_copy(update={"case_id": None})
-    assert latest_verdicts([anonymous, anonymous]) == ([anonymous, anonymous], 0)
+    latest = latest_verdicts([anonymous, anonymous])
+    assert ([*latest], latest.n_repeated, latest.n_cases) == ([anonymous, anonymous], {}, 2)
 
 
 def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -> None:

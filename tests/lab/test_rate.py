@@ -14,7 +14,7 @@ from make_verdicts import labelled as in_words
 
 from groundjudge import Verdict
 from groundjudge.lab.labels import LabelError, Labels, read_labels
-from groundjudge.lab.libraries import metrics
+from groundjudge.lab.libraries import import_library
 from groundjudge.lab.proportions import Z
 from groundjudge.lab.rate import StratumCounts, rate, stratified_rate
 from groundjudge.lab.sample import LabelSample, draw
@@ -277,6 +277,7 @@ def test_two_people_are_compared_on_the_rows_that_both_labelled() -> None:
     assert people is not None
     assert people.n == 20
     assert people.same == pytest.approx(0.8)
+    metrics = import_library("sklearn.metrics")
     assert people.kappa == pytest.approx(metrics.cohen_kappa_score(of_ann[:20], of_bob))
     n_ones = sum(of_ann[:20]) + sum(of_bob)
     assert people.alpha == pytest.approx(1 - 39 * 8 / (2 * n_ones * (40 - n_ones)))

@@ -17,9 +17,10 @@ from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 from typer.testing import Result
 
-from groundjudge import ModelError, Verdict, load
+from groundjudge import ModelError, load
+from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.run import case_of
-from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts, resume_verdict_file
+from groundjudge.runs.verdict_file import read_verdicts, resume_verdict_file
 from groundjudge.verdict import Failure
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
@@ -118,8 +119,7 @@ def test_newer_of_two_verdicts_is_reused(run: Run, out: Path) -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
     with resume_verdict_file(out, [judge]) as previous:
         assert previous(judge, case_of({**ROW, "id": "1"}, 1)) == newer
-    latest, _ = latest_verdicts(verdict for verdict in read_verdicts(out) if isinstance(verdict, Verdict))
-    assert latest == [newer]
+    assert [*latest_verdicts(read_verdicts(out))] == [newer]
 
 
 @pytest.mark.parametrize(

@@ -13,24 +13,29 @@ from groundjudge.cli.inputs import (
     exit_after,
     load_labels,
     load_verdicts,
-    signatures_of,
     thresholds_for,
     without_group,
 )
 from groundjudge.cli.screen import Screen, as_text, fail, report_errors, with_interval
 from groundjudge.lab.labels import Unscored
-from groundjudge.verdict import Verdict
+from groundjudge.runs.latest_verdicts import LatestVerdicts
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.comparison import Comparison
 
-VerdictPair: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
+VerdictPair: TypeAlias = tuple[LatestVerdicts, LatestVerdicts]
 """The verdicts of one judge in the first file and of one in the second."""
 
 CLEAR = (
     "Clear: not 0, by a test that allows for the number of differences (max-T, 5 %). An interval is of one "
     "difference alone."
 )
+
+WITH_UNSCORED = (
+    "with the cases without a score, which count as in the run: not applicable passes, an error does not"
+)
+
+RANGES = "worst..best: the difference if the cases without a score are the worst and best for the second"
 
 COUNTED_AS: Mapping[Unscored, str] = {"wrong": "as wrong", "right": "as right", "as-run": "as in the run"}
 """How cases without a score count, in words."""
@@ -85,15 +90,16 @@ def compare(
         first_file = load_verdicts(first)
         second_file = load_verdicts(second)
         pairs: list[VerdictPair] = []
-        for first_judge, second_judge in _judge_pairs(first_file.judges, second_file.judges, judge or []):
+        judges_of_files = (first_file.verdicts.judges, second_file.verdicts.judges)
+        for first_judge, second_judge in _judge_pairs(*judges_of_files, judge or []):
             pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
         warnings += without_group(group, people)
         comparisons: list[Comparison] = []
         for first_verdicts, second_verdicts in pairs:
-            first_threshold = threshold_of(thresholds, first_verdicts[0].judge)
-            second_threshold = threshold_of(thresholds, second_verdicts[0].judge)
+            first_threshold = threshold_of(thresholds, *first_verdicts.judges)
+            second_threshold = threshold_of(thresholds, *second_verdicts.judges)
             compared = comparison.compare(
                 first_verdicts,
                 second_verdicts,
@@ -115,9 +121,7 @@ def compare(
     exit_after(screen, [*notes, *warnings], first_file, second_file)
 
 
-def _judge_pairs(
-    first: frozenset[str], second: frozenset[str], chosen: Sequence[str]
-) -> list[tuple[str, str]]:
+def _judge_pairs(first: Sequence[str], second: Sequence[str], chosen: Sequence[str]) -> list[tuple[str, str]]:
     """Say which judge of the first file is compared with which of the second: by default those of one name.
 
     Exit if that is not clear.
@@ -127,17 +131,18 @@ def _judge_pairs(
     if chosen:
         return [(chosen[0], chosen[-1])]  # one name stands for the same judge in both files
     if len(first) == len(second) == 1:
-        return [(min(first), min(second))]
-    if first.isdisjoint(second):
+        return [(first[0], second[0])]
+    common = sorted(set(first) & set(second))
+    if not common:
         fail("the files have no judge in common: give --judge twice, once for each file")
-    return [(name, name) for name in sorted(first & second)]
+    return [(name, name) for name in common]
 
 
 def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) -> None:
     first_verdicts, second_verdicts = pair
     screen.text(
-        f"  first: {', '.join(signatures_of(first_verdicts))}",
-        f"  second: {', '.join(signatures_of(second_verdicts))}",
+        f"  first: {', '.join(first_verdicts.signatures_of(comparison.first))}",
+        f"  second: {', '.join(second_verdicts.signatures_of(comparison.second))}",
         f"  {_counts_line(comparison)}",
         heading=f"{comparison.first} (first) and {comparison.second} (second)",
     )
@@ -150,17 +155,41 @@ def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) 
             continue
         cells_by_name[figure] = [as_text(first), as_text(second), *_difference_cells(comparison, figure)]
     columns = ["", "first", "second", "second - first"]
-    if comparison.bounds:
+    if _has_ranges(comparison):
         columns.append("worst..best")
     columns.append("")
     screen.table(columns, rows_in_sections(cells_by_name))
     screen.text(*_outcome_lines(comparison))
+    if comparison.bounds and not comparison.count_unscored:
+        _show_ranges(screen, comparison)
+
+
+def _has_ranges(comparison: Comparison) -> bool:
+    """Whether values are of the same rows as their ranges, in which cases without a score are counted."""
+    return bool(comparison.bounds) and comparison.count_unscored is not None
+
+
+def _show_ranges(screen: Screen, comparison: Comparison) -> None:
+    """Print the figures of all cases that both judged, with what those without a score could change."""
+    cells_by_name: dict[str, list[str]] = {}
+    for figure, (first, second) in comparison.as_run.items():
+        if first is None or second is None:
+            continue
+        cells_by_name[figure] = [
+            as_text(first),
+            as_text(second),
+            f"{second - first:+.3f}",
+            bounds_text(comparison.bounds.get(figure)),
+        ]
+    screen.text(heading=WITH_UNSCORED)
+    screen.table(["", "first", "second", "second - first", "worst..best"], rows_in_sections(cells_by_name))
+    screen.text(RANGES, "")
 
 
 def _difference_cells(comparison: Comparison, figure: str) -> list[str]:
     """Write a difference with its bounds, and "clear" if it is."""
     cells = [with_interval(comparison.differences[figure], signed=True)]
-    if comparison.bounds:
+    if _has_ranges(comparison):
         cells.append(bounds_text(comparison.bounds.get(figure)))
     cells.append("clear" if figure in comparison.clear else "")
     return cells
@@ -200,8 +229,6 @@ def _outcome_lines(comparison: Comparison) -> list[str]:
             test = f" (exact McNemar test: p = {comparison.p:.2g})"
         first = f"right only with the first: {comparison.n_first_right}"
         lines.append(f"{first}, only with the second: {comparison.n_second_right}{test}")
-    if comparison.bounds:
-        lines.append(
-            "worst..best: the difference if the cases without a score are the worst and best for the second"
-        )
+    if _has_ranges(comparison):
+        lines.append(RANGES)
     return [*lines, ""]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, NoReturn
+from weakref import finalize
 
 import typer
 
@@ -14,11 +20,13 @@ from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
-from groundjudge.lab.labels import JudgedRows, Labels, group_by_judge, join, read_labels, rubric_vocabulary
+from groundjudge.lab.brief import BriefVerdict
+from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.rubric import Rubric, load_rubric
-from groundjudge.runs.rows import FileRow, read_rows
-from groundjudge.runs.verdict_file import latest_verdicts, read_verdicts
+from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
+from groundjudge.runs.rows import STDIO, FileRow, can_read_again, read_rows
+from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
@@ -28,55 +36,64 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs th
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """What a file of verdicts holds.
+    """A file of verdicts, which are read from it again whenever they are needed.
 
     Attributes:
         path: the file.
-        verdicts: those of the judges that were asked for.
-        unreadable: a message for each line that could not be read.
-        others: the verdicts of other judges.
+        verdicts: those that count, of the judges that were asked for.
+        all_verdicts: those that count, of all judges.
     """
 
     path: str
-    verdicts: tuple[Verdict, ...]
-    unreadable: tuple[str, ...]
-    others: tuple[Verdict, ...] = ()
+    verdicts: LatestVerdicts
+    all_verdicts: LatestVerdicts
 
-    @property
-    def judges(self) -> frozenset[str]:
-        """The names of the judges."""
-        return frozenset(verdict.judge for verdict in self.verdicts if verdict.judge)
-
-    def by_judge(self, name: str) -> Sequence[Verdict]:
+    def by_judge(self, name: str) -> LatestVerdicts:
         """Select the verdicts of one judge; exit if there are none."""
-        if name not in self.judges:
-            names = ", ".join(sorted(self.judges))
-            fail(f"{self.path} has no verdict by the judge {name!r}: --judge can be {names}")
-        return [verdict for verdict in self.verdicts if verdict.judge == name]
+        _check_judge(self.path, self.verdicts, name)
+        return self.all_verdicts.select([name])
+
+
+@dataclass(frozen=True)
+class _StoredVerdicts:
+    """The verdicts of a file, and an error for each line that could not be read."""
+
+    path: str
+
+    def __iter__(self) -> Iterator[Verdict | CaseError]:
+        return read_verdicts(self.path)
 
 
 def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
     """Read a file of verdicts; one without any, or without any by one of `judges`, is an error."""
-    verdicts: list[Verdict] = []
-    unreadable: list[str] = []
-    for verdict in read_verdicts(path):
-        if isinstance(verdict, CaseError):
-            unreadable.append(verdict.message)
-        else:
-            verdicts.append(verdict)
-    if not verdicts:
-        first = f"; the first line: {unreadable[0]}" if unreadable else ""
+    stored = _StoredVerdicts(path)
+    if path == STDIO or (Path(path).exists() and not can_read_again(path)):
+        stored = _copy_pipe(path)
+    verdicts = latest_verdicts(stored)
+    if not len(verdicts):
+        first = f"; the first line: {verdicts.first_unreadable}" if verdicts.n_unreadable else ""
         fail(f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}")
-    file = VerdictFile(path, tuple(verdicts), tuple(unreadable))
     if not judges:
-        return file
-    chosen: list[Verdict] = []
-    # A judge that is named twice is measured once.
-    for judge in dict.fromkeys(judges):
-        chosen += file.by_judge(judge)
-    # Other judges show labels in words that the chosen ones did not give.
-    others = tuple(verdict for verdict in verdicts if verdict.judge not in judges)
-    return replace(file, verdicts=tuple(chosen), others=others)
+        return VerdictFile(path, verdicts, verdicts)
+    for judge in judges:
+        _check_judge(path, verdicts, judge)
+    return VerdictFile(path, verdicts.select(judges), verdicts)
+
+
+def _check_judge(path: str, verdicts: LatestVerdicts, name: str) -> None:
+    """Exit if there is no verdict by a judge."""
+    if name not in verdicts.judges:
+        fail(f"{path} has no verdict by the judge {name!r}: --judge can be {', '.join(verdicts.judges)}")
+
+
+def _copy_pipe(path: str) -> _StoredVerdicts:
+    """Copy what comes through a pipe to a temporary file, which is removed once nobody needs it."""
+    with NamedTemporaryFile(prefix="groundjudge-", suffix=".jsonl", delete=False) as copy:
+        stored = _StoredVerdicts(copy.name)
+        finalize(stored, Path(copy.name).unlink, missing_ok=True)
+        with nullcontext(sys.stdin.buffer) if path == STDIO else Path(path).open("rb") as pipe:
+            copyfileobj(pipe, copy)
+    return stored
 
 
 def load_labels(
@@ -142,11 +159,11 @@ def join_labels(
         labels: what it holds.
         counts_unscored: whether cases without a score count.
     """
-    joined = join(file.verdicts, labels, file.others)
+    joined = join(file.all_verdicts, labels, file.verdicts.judges)
     for judge in joined:
         if judge.labelled_rows or judge.worded_rows:
             return joined
-    unscored: list[Verdict] = []
+    unscored: list[BriefVerdict] = []
     for judge in joined:
         unscored += [row.verdict for row in judge.unscored_rows]
     if unscored and not counts_unscored:
@@ -172,11 +189,11 @@ def _first_id(verdicts: Iterable[Verdict]) -> str | None:
     return None
 
 
-def _why_unscored(verdicts: Iterable[Verdict]) -> str:
+def _why_unscored(verdicts: Iterable[BriefVerdict]) -> str:
     """Say why verdicts have no score, and how many of each kind."""
     counts: Counter[str] = Counter()
     for verdict in verdicts:
-        counts[verdict.error.code if verdict.error else "not applicable"] += 1
+        counts[verdict.error_code or "not applicable"] += 1
     return ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
 
 
@@ -191,7 +208,7 @@ def without_group(group: str | None, labels: Labels | None) -> list[str]:
     return [f"{rows}, so that each counts as independent"]
 
 
-def thresholds_for(option: str | None, *verdict_sets: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:
+def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[Thresholds, list[str]]:
     """Read the thresholds that --threshold gives, and make warnings about using them on each set of verdicts.
 
     Exit if it is a number that is no score.
@@ -208,48 +225,33 @@ def thresholds_for(option: str | None, *verdict_sets: Sequence[Verdict]) -> tupl
     return number, []
 
 
-def _fitted_thresholds(path: str, verdict_sets: Sequence[Sequence[Verdict]]) -> tuple[Thresholds, list[str]]:
+def _fitted_thresholds(path: str, verdict_sets: Sequence[LatestVerdicts]) -> tuple[Thresholds, list[str]]:
     """Read a file of `calibrate`."""
-    from groundjudge.lab.calibration import read_calibrations, warn_if_changed, warn_if_reused  # noqa: PLC0415
+    from groundjudge.lab.calibration import read_calibrations, warnings_on  # noqa: PLC0415
 
     calibrations = read_calibrations(path)
     warnings: list[str] = []
     for verdicts in verdict_sets:
-        # A verdict without a judge is of a row that could not be read, and has no score.
-        unfitted = group_by_judge(verdicts).keys() - calibrations.keys() - {""}
-        for judge in sorted(unfitted):
-            warnings.append(f"{judge}: {path} has no threshold for it, so the run's decision counts")
-        for calibration in calibrations.values():
-            for check in (warn_if_changed, warn_if_reused):
-                warning = check(calibration, verdicts)
-                if warning:
-                    warnings.append(warning)
+        for judge in verdicts.judges:
+            if judge not in calibrations:
+                warnings.append(f"{judge}: {path} has no threshold for it, so the run's decision counts")
+        warnings += warnings_on(calibrations.values(), verdicts)
     thresholds = {judge: calibration.threshold for judge, calibration in calibrations.items()}
     # A judge that is compared with several others would repeat its warnings.
     return thresholds, list(dict.fromkeys(warnings))
 
 
-def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
+def mixed_signatures(verdicts: LatestVerdicts) -> list[str]:
     """Make a note for each judge whose verdicts come from several prompts, models or versions."""
     notes: list[str] = []
-    for judge, judge_verdicts in group_by_judge(latest_verdicts(verdicts)[0]).items():
-        signatures = signatures_of(judge_verdicts)
+    for judge in verdicts.judges:
+        signatures = verdicts.signatures_of(judge)
         if len(signatures) > 1:
             notes.append(
                 f"{judge}: these figures mix verdicts with {len(signatures)} signatures: "
                 f"{', '.join(signatures)}"
             )
     return notes
-
-
-def signatures_of(verdicts: Sequence[Verdict]) -> list[str]:
-    """Sort the signatures of one judge's scores; of a panel, those of the verdicts with the most votes.
-
-    A panel that stops once it is decided has verdicts with fewer models, which are no other panel.
-    """
-    scored = [verdict for verdict in verdicts if verdict.score is not None]
-    most = max((len(verdict.votes) for verdict in scored), default=0)
-    return sorted({verdict.signature for verdict in scored if len(verdict.votes) == most})
 
 
 def people_lines(people: People | None) -> list[str]:
@@ -268,21 +270,24 @@ def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoR
     screen.text(*as_notes(notes))
     status = 0
     for file in files:
-        if file.unreadable:
-            first = file.unreadable[0]
-            screen.text(f"{file.path}: {len(file.unreadable)} unreadable lines, the first is {first}")
+        n_unreadable = file.all_verdicts.n_unreadable
+        if n_unreadable:
+            first = file.all_verdicts.first_unreadable
+            screen.text(f"{file.path}: {n_unreadable} unreadable lines, the first is {first}")
             status = INCOMPLETE
     raise typer.Exit(status)
 
 
-def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Sequence[Verdict]) -> None:
+def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Iterable[Verdict]) -> None:
     """Exit if a case is not the one that was judged, as far as its verdict's key says."""
     if any(prompt_input.is_custom for prompt_input in rubric.inputs):
         return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
-    judged_hashes = {verdict.case_id: verdict.case_hash for verdict in latest_verdicts(verdicts)[0]}
-    for case in cases:
-        judged_hash = judged_hashes.get(case.id)
+    case_by_id = {case.id: case for case in cases}
+    for verdict in verdicts:
+        case = case_by_id.get(verdict.case_id)
         # A verdict without a key, such as one on a row that could not be read, has no hash.
-        if judged_hash and judged_hash != case_hash(case, rubric.inputs):
+        if case is None or not verdict.case_hash:
+            continue
+        if verdict.case_hash != case_hash(case, rubric.inputs):
             remedy = "give the file that was judged, read in the same way (--fields, --format)"
             fail(f"the case {case.id!r} is not what was judged under this id: {remedy}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,7 @@ from groundjudge.errors import CaseError
 from groundjudge.lab.labels import Labels, value_in
 from groundjudge.lab.sample import LabelSample, draw, read_sample, save_sample
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import can_read_again, read_rows
 from groundjudge.runs.run import case_of, id_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
@@ -134,12 +134,12 @@ def label(
             for path in pages:
                 check_page(path)
         row_options = options.RowOptions(file_format, paths, encoding, limit)
-        rows = _rows_by_id(cases, row_options)
+        read_stored_rows = _stored_rows(cases, row_options)
         file = load_verdicts(verdicts)
-        groups = _groups(rows, group)
+        groups = _groups(read_stored_rows(), group) if group else {}
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups)
         rubric = _load_own_rubric(sample.judge, judge_file)
-        drawn_cases = _drawn_cases(sample, rows, rubric, file)
+        drawn_cases = _drawn_cases(sample, read_stored_rows(), rubric, file)
         htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
         if queue:
             from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415  an extra
@@ -234,24 +234,27 @@ def _file_names(out: str) -> tuple[str, str, str]:
     return out, str(path.with_suffix(".sample.json")), str(path.with_suffix(f".2{path.suffix}"))
 
 
-def _rows_by_id(path: str, row_options: options.RowOptions) -> dict[str, NumberedRow]:
-    """Read the rows of a file that can be read; of two with one id the last counts."""
-    rows: dict[str, NumberedRow] = {}
-    for number, row in enumerate(row_options.read(path), 1):
-        if not isinstance(row, CaseError):
-            rows[id_of(row, number)] = (row, number)
-    return rows
+def _stored_rows(path: str, row_options: options.RowOptions) -> Callable[[], Iterable[NumberedRow]]:
+    """Make a function that reads the rows of a file that can be read; those of a pipe are kept for it."""
+
+    def read() -> Iterator[NumberedRow]:
+        for number, row in enumerate(row_options.read(path), 1):
+            if not isinstance(row, CaseError):
+                yield row, number
+
+    if can_read_again(path):
+        return read
+    rows = list(read())
+    return lambda: rows
 
 
-def _groups(rows: Mapping[str, NumberedRow], key: str | None) -> dict[str, str]:
+def _groups(rows: Iterable[NumberedRow], key: str) -> dict[str, str]:
     """Find the group of each row that has one. Exit if no row has the key."""
     groups: dict[str, str] = {}
-    if not key:
-        return groups
-    for case_id, (row, _) in rows.items():
+    for row, number in rows:
         group = value_in(row, key)
         if group is not None:
-            groups[case_id] = str(group)
+            groups[id_of(row, number)] = str(group)
     if not groups:
         fail(f"--group {key}: no row has this field")
     return groups
@@ -267,14 +270,16 @@ def _load_own_rubric(judge: str, file: str | None) -> Rubric:
 
 
 def _drawn_cases(
-    sample: LabelSample, rows: Mapping[str, NumberedRow], rubric: Rubric, file: VerdictFile
+    sample: LabelSample, rows: Iterable[NumberedRow], rubric: Rubric, file: VerdictFile
 ) -> list[Case]:
     """Make the cases that were drawn, as far as the file has them. Exit if one is not what was judged."""
-    cases: list[Case] = []
-    for case_id in sample.ids:
-        if case_id in rows:
-            row, number = rows[case_id]
-            cases.append(case_of(row, number))
+    drawn_ids = frozenset(sample.ids)
+    case_by_id: dict[str, Case] = {}
+    for row, number in rows:
+        case_id = id_of(row, number)
+        if case_id in drawn_ids:
+            case_by_id[case_id] = case_of(row, number)  # of two with one id the last counts
+    cases = [case_by_id[case_id] for case_id in sample.ids if case_id in case_by_id]
     check_contents(cases, rubric, file.by_judge(sample.judge))
     return cases
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,12 +24,12 @@ from groundjudge.cli.inputs import (
 from groundjudge.cli.outputs import check_files, check_page, write_page
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.lab.labels import LabelError, Labels, join, labels_for, learn_vocabulary
+from groundjudge.lab.labels import JudgedRows, LabelError, Labels, join
 from groundjudge.lab.probe.figures import read_card
 from groundjudge.lab.sample import read_sample
 from groundjudge.rubric.rubric import load_rubric, names
-from groundjudge.runs.rows import FileRow
-from groundjudge.runs.run import case_of
+from groundjudge.runs.rows import FileRow, can_read_again
+from groundjudge.runs.run import case_of, id_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
@@ -46,6 +47,17 @@ ReportCases = Annotated[
 ProbeCard = Annotated[
     str | None,
     typer.Option("--probe", metavar="CARD", help="Show the figures of a card written by `probe --card`."),
+]
+
+MostRows = Annotated[
+    int,
+    typer.Option(
+        "--rows",
+        metavar="N",
+        min=1,
+        help="How many verdicts of each kind (judge, outcome, and whether people agree) the table has at "
+        "most. All figures are of all verdicts.",
+    ),
 ]
 
 
@@ -66,6 +78,7 @@ def report(
     sample: options.SampleFile = None,
     threshold: options.Threshold = None,
     probe: ProbeCard = None,
+    most_rows: MostRows = 1000,
 ) -> None:
     """Make a page of what was judged and why.
 
@@ -75,7 +88,8 @@ def report(
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to show.
     """
     with report_errors():
-        from groundjudge.report.page import report as make_page  # noqa: PLC0415
+        from groundjudge.report.collected import collect  # noqa: PLC0415
+        from groundjudge.report.page import disagreements_of, fill_report  # noqa: PLC0415
 
         inputs = [
             ("the file of verdicts", verdicts),
@@ -90,22 +104,18 @@ def report(
         label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
         _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)
-        # Read once: they may come from stdin, and labels are looked for in them, too.
-        rows: list[FileRow] = []
-        if cases:
-            rows += row_options.read(cases)
-        people, notes = _read_labels(file, cases, labels, rows, label_options, encoding)
-        agreements: Sequence[Agreement] = ()
-        if people:
-            agreements, warnings = _measure_agreements(file, people, threshold, label_threshold)
-            notes += warnings
-        readable_cases, unreadable = _read_cases(rows)
-        _check_judged(readable_cases, file)
+        read_rows = _stored_rows(cases, row_options)
+        people, joined, notes = _join_labels(file, cases, labels, read_rows, label_options, encoding)
+        agreements, warnings = _measure_agreements(file, joined, threshold, label_threshold)
+        notes += warnings
+        collected = collect(file.verdicts, disagreements_of(agreements), most_rows)
+        shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
+        _check_judged(shown_cases, collected.shown)
         card = read_card(probe) if probe else None
-        html = make_page(
-            file.verdicts,
+        html = fill_report(
+            collected,
             title=Path(verdicts).name,
-            cases=readable_cases,
+            cases=shown_cases,
             labels=people,
             agreements=agreements,
             rate=_estimate_rate(file, people, label_options),
@@ -113,7 +123,13 @@ def report(
         )
         n_bytes = write_page(out, html)
     screen = Screen()
-    screen.text(f"{out}: {len(file.verdicts)} verdicts, {len(readable_cases)} cases, {n_bytes / 1e6:.1f} MB")
+    n_verdicts, n_shown = len(file.verdicts), len(collected.shown)
+    screen.text(f"{out}: {n_shown} verdicts, {len(shown_cases)} cases, {n_bytes / 1e6:.1f} MB")
+    if n_shown < n_verdicts:
+        notes.append(
+            f"the table has {n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind "
+            "(--rows); all figures are of all verdicts"
+        )
     for message in unreadable:
         notes.append(f"{cases}: {message}")
     exit_after(screen, notes, file)
@@ -129,47 +145,59 @@ def _refuse_without_files(
     options.refuse_without(labels or cases, "--labels", label_options.flags)
 
 
-def _read_labels(  # noqa: PLR0917  two files, one of which has labels
+def _stored_rows(path: str | None, row_options: options.RowOptions) -> Callable[[], Iterable[FileRow]]:
+    """Make a function that reads the rows of the file of cases; those of a pipe are kept for it."""
+    if path is None:
+        return list
+    if can_read_again(path):
+        return partial(row_options.read, path)
+    rows = list(row_options.read(path))
+    return lambda: rows
+
+
+def _join_labels(  # noqa: PLR0917  two files, one of which has labels
     file: VerdictFile,
     cases: str | None,
     labels: str | None,
-    rows: Sequence[FileRow],
+    read_rows: Callable[[], Iterable[FileRow]],
     label_options: options.LabelOptions,
     encoding: str,
-) -> tuple[Labels | None, list[str]]:
-    """Read people's labels from their file, or else from the file of cases; with notes on them."""
+) -> tuple[Labels | None, list[JudgedRows], list[str]]:
+    """Read people's labels from their file, or else from the file of cases, and join them; with notes."""
     if labels:
-        return load_labels(labels, label_options, encoding), []
+        people = load_labels(labels, label_options, encoding)
+        return people, join(file.verdicts, people), []
     if not cases:
-        return None, []
+        return None, [], []
     # In a file of cases the key of labels may mean something else, which is no error.
     try:
-        people = load_labels(cases, label_options, rows=rows)
-        labels_for("", people, people.vocabulary or learn_vocabulary(file.verdicts))
+        people = load_labels(cases, label_options, rows=read_rows())
+        return people, join(file.verdicts, people), []
     except LabelError as error:
         if error.code == "no_labels":
-            return None, []
-        return None, [f"labels are left out: {error.message}"]
-    return people, []
+            return None, [], []
+        return None, [], [f"labels are left out: {error.message}"]
 
 
 def _measure_agreements(
-    file: VerdictFile, labels: Labels, threshold: str | None, label_threshold: float | None
+    file: VerdictFile, joined: Sequence[JudgedRows], threshold: str | None, label_threshold: float | None
 ) -> tuple[list[Agreement], list[str]]:
     """Measure the agreement of each judge with the labels, with notes on it.
 
     Without the statistics libraries there is none: the page shows the labels alone.
     """
+    if not joined:
+        return [], []
     try:
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         return [], [f"labels are shown without figures: {error}"]
     thresholds, warnings = thresholds_for(threshold, file.verdicts)
     agreements: list[Agreement] = []
-    for joined in join(file.verdicts, labels):
-        n_labelled = len(joined.labelled_rows)  # the page lists all disagreements
+    for rows in joined:
+        n_labelled = len(rows.labelled_rows)  # the page marks all disagreements
         agreements.append(
-            measure_agreement(joined, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)
+            measure_agreement(rows, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)
         )
     return agreements, warnings
 
@@ -186,14 +214,16 @@ def _estimate_rate(
     return rate(file.verdicts, labels, sample, label_threshold=label_options.label_threshold)
 
 
-def _read_cases(rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
-    """Make the cases of the rows, and say why other rows cannot be shown."""
+def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[list[Case], list[str]]:
+    """Make the cases of the rows that are shown, and say why other rows cannot be."""
     cases: list[Case] = []
     unreadable: list[str] = []
     for number, row in enumerate(rows, 1):
         try:
             if isinstance(row, CaseError):
                 raise row
+            if id_of(row, number) not in shown_ids:
+                continue
             case = case_of(row, number)
             for name in ALIASES:
                 case.value(name)  # raises what could not be read
@@ -203,16 +233,16 @@ def _read_cases(rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
     return cases, unreadable
 
 
-def _check_judged(cases: Sequence[Case], file: VerdictFile) -> None:
+def _check_judged(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> None:
     """Exit if a case is not the one that a built-in judge judged.
 
     Verdicts of another version of the prompt may have hashes of other fields, and are not compared.
     """
-    built_in_judges = {verdict.judge for verdict in file.verdicts} & set(names())
+    built_in_judges = {verdict.judge for verdict in verdicts} & set(names())
     for name in sorted(built_in_judges):
         rubric = load_rubric(name)
-        verdicts: list[Verdict] = []
-        for verdict in file.by_judge(name):
-            if verdict.prompt == rubric.prompt.id:
-                verdicts.append(verdict)
-        check_contents(cases, rubric, verdicts)
+        verdicts_of_prompt: list[Verdict] = []
+        for verdict in verdicts:
+            if verdict.judge == name and verdict.prompt == rubric.prompt.id:
+                verdicts_of_prompt.append(verdict)
+        check_contents(cases, rubric, verdicts_of_prompt)

@@ -25,7 +25,7 @@ from groundjudge.lab.figures import (
     passes_at,
 )
 from groundjudge.lab.labels import JudgedRows, LabelledVerdict, Labels, Unscored, find_grounded, join
-from groundjudge.lab.libraries import metrics, np
+from groundjudge.lab.libraries import np
 from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
@@ -42,6 +42,9 @@ PSEUDO_LABELS: Floats = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)
 REVERSED = "worse than guessing: are the labels the other way round?"
 
 NOT_INDEPENDENT = "intervals may be too narrow unless a group (--group) says which rows belong together"
+
+# Two steps of a curve whose cross product is smaller are in one line.
+LEAST_TURN = 1e-9
 
 # The share of the labelled rows above which rows that share their context are worth a note.
 MANY_SAME_CONTEXT = 0.1
@@ -433,12 +436,11 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
         scores: 0..1, shape (rows,).
         weights: how much each row counts, shape (rows,); None: all the same.
     """
-    roc: tuple[tuple[float, float], ...] = ()
-    if positive.any() and not positive.all():
-        false_rates, true_rates, _ = metrics.roc_curve(positive, scores, sample_weight=weights)
-        roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
     if weights is None:
         weights = np.ones_like(scores)
+    roc: tuple[tuple[float, float], ...] = ()
+    if positive.any() and not positive.all():
+        roc = _roc_curve(positive, scores, weights)
     # A score of 1 belongs to the highest bin.
     bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
     bins: list[ReliabilityBin] = []
@@ -451,6 +453,23 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
         )
         bins.append(reliability_bin)
     return Curves(roc=roc, bins=tuple(bins))
+
+
+def _roc_curve(positive: Bools, scores: Floats, weights: Floats) -> tuple[tuple[float, float], ...]:
+    """False and true positive rates at each threshold, the highest first, without those on straight lines."""
+    order = np.argsort(-scores, kind="stable")
+    # The last row of each score: a threshold passes all rows of a score, or none.
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
+    false_positives = np.append(0.0, np.cumsum((weights * ~positive)[order])[ends])
+    true_positives = np.append(0.0, np.cumsum((weights * positive)[order])[ends])
+    false_steps = np.diff(false_positives)
+    true_steps = np.diff(true_positives)
+    # A point lies between two steps of one slope if their cross product is 0.
+    turns = false_steps[1:] * true_steps[:-1] - false_steps[:-1] * true_steps[1:]
+    is_corner = np.concatenate([[True], np.abs(turns) > LEAST_TURN, [True]])
+    false_rates = false_positives[is_corner] / false_positives[-1]
+    true_rates = true_positives[is_corner] / true_positives[-1]
+    return tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
 
 
 def _bounds(sample: Sample) -> dict[str, Bounds]:

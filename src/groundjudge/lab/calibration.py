@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -14,9 +15,10 @@ from pydantic import TypeAdapter, ValidationError
 from groundjudge.files import replace_file
 from groundjudge.lab import figures
 from groundjudge.lab.agreement import notices_on, sample_of
+from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
 from groundjudge.lab.labels import JudgedRows, LabelError
-from groundjudge.lab.libraries import NDArray, distributions, np, selection
+from groundjudge.lab.libraries import NDArray, import_library, np
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, round_score
 
 # The figures that a threshold can be fitted to maximise; precision is not maximised, but reached.
@@ -241,7 +243,7 @@ def lower_bound(events: float, n: float) -> float:
     """
     if not events:
         return 0.0
-    return float(distributions.beta.ppf(ONE_SIDED, events, n - events + 1))
+    return float(import_library("scipy.stats").beta.ppf(ONE_SIDED, events, n - events + 1))
 
 
 def fit_threshold(
@@ -356,6 +358,7 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
             f"{judge}: {n_parts} parts need {n_parts} independent {rarer_class} rows or more, not {n_rarer}"
         )
         raise LabelError("too_few_labels", message, judge)
+    selection = import_library("sklearn.model_selection")
     splitter = selection.StratifiedGroupKFold(n_splits=n_parts, shuffle=True, random_state=seed)
     parts: list[Split] = list(splitter.split(positive, positive, sample.groups))
     if folds:
@@ -371,40 +374,42 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
     return parts
 
 
-def warn_if_changed(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
-    """Warn if verdicts of the calibrated judge come from another prompt, model or library version.
+def warnings_on(calibrations: Iterable[Calibration], verdicts: Iterable[Verdict]) -> list[str]:
+    """Warn of thresholds that are applied to what they do not suit.
+
+    Args:
+        calibrations: of any judges.
+        verdicts: of any judges; they are read once, in a stream.
 
     Returns:
-        A sentence with the signatures of both; None if all are among those that the threshold was fitted on.
+        A sentence for each calibration whose judge's verdicts come from another prompt, model or library
+        version, with the signatures of both, and one if there are rows among them that it was fitted on.
     """
-    signatures = _signatures(verdict for verdict in verdicts if verdict.judge == calibration.judge)
-    if set(signatures) <= set(calibration.signatures):
-        return None
-    return (
-        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on verdicts of "
-        f"{', '.join(calibration.signatures)}; these are of {', '.join(signatures)}"
-    )
-
-
-def warn_if_reused(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
-    """Warn if a threshold is applied to rows that it was fitted on.
-
-    Returns:
-        A sentence with their number; None if there are none among the verdicts of the calibrated judge.
-    """
-    n_rows = 0
-    hashes: set[str] = set()
+    signatures: dict[str, set[str]] = {}
+    n_rows: Counter[str] = Counter()
+    n_fitted_rows: Counter[str] = Counter()
+    fitted_rows: dict[str, frozenset[str]] = {}
+    calibration_by_judge = {calibration.judge: calibration for calibration in calibrations}
+    for judge, calibration in calibration_by_judge.items():
+        fitted_rows[judge] = frozenset(calibration.fitted_rows)
     for verdict in verdicts:
-        if verdict.judge == calibration.judge and verdict.score is not None:
-            n_rows += 1
-            hashes.add(_row_hash(verdict))
-    n_fitted = len(hashes.intersection(calibration.fitted_rows))
-    if not n_fitted:
-        return None
-    return (
-        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {n_fitted} of these "
-        f'{n_rows} rows, on which it looks too good: quote the column "tested" of `groundjudge calibrate`'
-    )
+        if verdict.judge in calibration_by_judge and verdict.score is not None:
+            signatures.setdefault(verdict.judge, set()).add(verdict.signature)
+            n_rows[verdict.judge] += 1
+            n_fitted_rows[verdict.judge] += _row_hash(verdict) in fitted_rows[verdict.judge]
+    warnings: list[str] = []
+    for judge, calibration in calibration_by_judge.items():
+        signatures_of_judge = signatures.get(judge, set[str]())
+        threshold = f"{judge}: the threshold {calibration.threshold:g} was fitted on"
+        if not signatures_of_judge <= set(calibration.signatures):
+            fitted = ", ".join(calibration.signatures)
+            applied = ", ".join(sorted(signatures_of_judge))
+            warnings.append(f"{threshold} verdicts of {fitted}; these are of {applied}")
+        if n_fitted_rows[judge]:
+            fitted = f"{n_fitted_rows[judge]} of these {n_rows[judge]} rows"
+            remedy = 'quote the column "tested" of `groundjudge calibrate`'
+            warnings.append(f"{threshold} {fitted}, on which it looks too good: {remedy}")
+    return warnings
 
 
 def save_calibrations(path: str | Path, calibrations: Iterable[Calibration]) -> None:
@@ -432,12 +437,12 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
     return {calibration.judge: calibration for calibration in calibrations}
 
 
-def _row_hash(verdict: Verdict) -> str:
+def _row_hash(verdict: Verdict | BriefVerdict) -> str:
     """What stands for a row: a hash of its id and, as far as the verdict's key says, of its content."""
     return sha256(f"{verdict.case_id} {verdict.case_hash}".encode()).hexdigest()[:HASH_DIGITS]
 
 
-def _signatures(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def _signatures(verdicts: Iterable[BriefVerdict]) -> tuple[str, ...]:
     """The signatures of the verdicts with a score."""
     signatures = {verdict.signature for verdict in verdicts if verdict.score is not None}
     return tuple(sorted(signatures))

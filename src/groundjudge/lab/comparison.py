@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from groundjudge.lab import figures
 from groundjudge.lab.agreement import Bounds, notices_on, sample_of
+from groundjudge.lab.brief import BriefVerdict, brief_verdict
 from groundjudge.lab.figures import (
     RESAMPLES,
     Bools,
@@ -20,17 +21,20 @@ from groundjudge.lab.figures import (
     unlabelled_sample,
 )
 from groundjudge.lab.labels import (
+    NO_SAMPLE,
     JudgedRows,
     LabelError,
     LabelledVerdict,
+    LabelMeanings,
     Labels,
+    LabelVocabulary,
     Unscored,
-    join,
-    learn_vocabulary,
+    join_judge,
+    vocabulary_of,
 )
 from groundjudge.lab.libraries import np
 from groundjudge.lab.proportions import mcnemar
-from groundjudge.runs.verdict_file import latest_verdicts
+from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 
@@ -61,6 +65,8 @@ class Comparison(Frozen):
             and right for the first, and if they were the best. A case without a label is wrong if it does
             not pass. None where it is undefined. Without the mean score, which is of cases with a score only.
             Empty if both gave all cases that they judged a score.
+        as_run: the same figures of the first and of the second on the rows of `bounds`, where cases without a
+            score count as in their runs: "not applicable" passes and an error does not. Empty if `bounds` is.
         n_first_right: labelled cases on which only the first is right.
         n_second_right: those on which only the second is.
         p: of the exact McNemar test of these two numbers; None without positive labels, and for groups of
@@ -84,6 +90,7 @@ class Comparison(Frozen):
     count_unscored: Unscored | None = None
     clear: tuple[str, ...] = ()
     bounds: Mapping[str, Bounds] = {}
+    as_run: Mapping[str, Bounds] = {}
     n_first_right: int = 0
     n_second_right: int = 0
     p: Score | None = None
@@ -121,33 +128,32 @@ def compare(  # noqa: PLR0913  each option changes the figures
             `unreadable_label`.
     """
     bootstrap = Bootstrap(resamples, seed)
-    first_verdicts, _ = latest_verdicts(first)
-    second_verdicts, _ = latest_verdicts(second)
-    first_judge = _judge_of(first_verdicts)
-    second_judge = _judge_of(second_verdicts)
+    first_side = _Side.of(first)
+    second_side = _Side.of(second)
     if labels is None:
         labels = Labels({})
     if labels.vocabulary is None:
-        vocabulary = learn_vocabulary([*first_verdicts, *second_verdicts])
-        labels = replace(labels, vocabulary=vocabulary)
-    matched = _MatchedCases.of(first_verdicts, second_verdicts)
-    labelled_cases = _labelled_cases(matched.sides, labels, thresholds, label_threshold)
+        labels = replace(labels, vocabulary=_common_vocabulary(first_side, second_side))
+    matched = _MatchedCases.of(first_side, second_side)
+    labelled_cases = _labelled_cases(matched, labels, thresholds, label_threshold)
     all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
     cases = _SamplePair.of(*all_cases, count_unscored).without_labels()
     scored_by_both = _SamplePair.of(*all_cases, None).without_labels()
     measured = [(scored_by_both, Sample.mean_score), (cases, Sample.pass_rate)]
     bounds = cases.bounds(Sample.pass_rate)
+    as_run = cases.as_run(Sample.pass_rate)
     labelled = cases
     if labelled_cases is not None:
         labelled = _SamplePair.of(*labelled_cases.samples, count_unscored)
         measured.append((labelled, Sample.agreement))
         bounds |= labelled.bounds(Sample.agreement)
+        as_run |= labelled.as_run(Sample.agreement)
     resampled = _resample(measured, bootstrap)
     counts_of_right = labelled.count_right()
     n_groups = cases.counted[0].n_groups
     return Comparison(
-        first=first_judge,
-        second=second_judge,
+        first=first_side.judge,
+        second=second_side.judge,
         n=cases.n,
         n_labelled=0 if labelled_cases is None else labelled.n,
         n_unscored=cases.n - scored_by_both.n,
@@ -162,6 +168,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
         count_unscored=count_unscored,
         clear=tuple(figures.clear_differences(resampled.differences_on_enough_rows)),
         bounds=bounds,
+        as_run=as_run,
         n_first_right=counts_of_right[True, False],
         n_second_right=counts_of_right[False, True],
         # The test takes cases as independent.
@@ -171,10 +178,57 @@ def compare(  # noqa: PLR0913  each option changes the figures
 
 
 @dataclass(frozen=True)
+class _Side:
+    """The verdicts of one of the judges that are compared.
+
+    Attributes:
+        judge: the judge's name.
+        verdict_by_case: those on cases with an id.
+        meanings: what all of them show of labels in words.
+    """
+
+    judge: str
+    verdict_by_case: Mapping[str, BriefVerdict]
+    meanings: LabelMeanings
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> _Side:
+        """Read the verdicts of exactly one judge.
+
+        Raises:
+            LabelError: `bad_option`: there are verdicts of another number of judges.
+        """
+        latest = latest_verdicts(verdicts)
+        judges = sorted({origin.judge for origin in latest.origins})
+        if latest.selected_judges is not None:
+            judges = list(latest.judges)
+        if len(judges) != 1:
+            names = ", ".join(judges) or "none"
+            message = f"compare takes the verdicts of one judge on each side, not of {names}"
+            raise LabelError("bad_option", message)
+        verdict_by_case: dict[str, BriefVerdict] = {}
+        meanings = LabelMeanings()
+        for verdict in latest:
+            meanings.add(verdict)
+            if verdict.case_id:
+                verdict_by_case[verdict.case_id] = brief_verdict(verdict, with_explanation=False)
+        return cls(judges[0], verdict_by_case, meanings)
+
+
+def _common_vocabulary(first: _Side, second: _Side) -> LabelVocabulary:
+    """What labels in words mean by the verdicts of both sides."""
+    meanings = LabelMeanings()
+    meanings.merge(first.meanings)
+    meanings.merge(second.meanings)
+    return vocabulary_of(meanings, LabelMeanings())
+
+
+@dataclass(frozen=True)
 class _MatchedCases:
     """The verdicts of two judges, matched by the ids of their cases.
 
     Attributes:
+        judges: the name of either.
         sides: the verdicts of either on the cases that both judged, in one order.
         changed_ids: the cases whose content differs between the two; they are not in `sides`.
         first_scored: the cases that the first gave a score, without the changed ones.
@@ -182,24 +236,25 @@ class _MatchedCases:
         n_neither_scored: how many cases neither did.
     """
 
-    sides: tuple[Sequence[Verdict], Sequence[Verdict]]
+    judges: tuple[str, str]
+    sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]]
     changed_ids: frozenset[str]
     first_scored: frozenset[str]
     second_scored: frozenset[str]
     n_neither_scored: int
 
     @classmethod
-    def of(cls, first_verdicts: Iterable[Verdict], second_verdicts: Iterable[Verdict]) -> _MatchedCases:
-        """Match verdicts; those without a case id are left out."""
-        first_by_case = {verdict.case_id: verdict for verdict in first_verdicts if verdict.case_id}
-        second_by_case = {verdict.case_id: verdict for verdict in second_verdicts if verdict.case_id}
-        first_side: list[Verdict] = []
-        second_side: list[Verdict] = []
+    def of(cls, first_judge: _Side, second_judge: _Side) -> _MatchedCases:
+        """Match the verdicts of two judges."""
+        first_by_case = first_judge.verdict_by_case
+        second_by_case = second_judge.verdict_by_case
+        first_side: list[BriefVerdict] = []
+        second_side: list[BriefVerdict] = []
         changed_ids: set[str] = set()
         for case_id in sorted(first_by_case.keys() & second_by_case.keys()):
             first, second = first_by_case[case_id], second_by_case[case_id]
             # A verdict without a key, such as that of an unreadable row, does not know its case's content.
-            if first.key and second.key and first.case_hash != second.case_hash:
+            if first.case_hash and second.case_hash and first.case_hash != second.case_hash:
                 changed_ids.add(case_id)
             else:
                 first_side.append(first)
@@ -208,6 +263,7 @@ class _MatchedCases:
         second_scored = {case_id for case_id, verdict in second_by_case.items() if verdict.score is not None}
         all_ids = first_by_case.keys() | second_by_case.keys()
         return cls(
+            judges=(first_judge.judge, second_judge.judge),
             sides=(first_side, second_side),
             changed_ids=frozenset(changed_ids),
             first_scored=frozenset(first_scored - changed_ids),
@@ -249,6 +305,11 @@ class _SamplePair:
         return self.counted[0].scores.size
 
     @property
+    def has_unscored(self) -> bool:
+        """Whether there are cases that either judge did not score."""
+        return not all(sample.is_scored.all() for sample in self.all_cases)
+
+    @property
     def same_outcome(self) -> float | None:
         """The share of the cases that passed with both or with neither; None without cases."""
         if not self.n:
@@ -265,9 +326,9 @@ class _SamplePair:
 
     def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
         """Each difference if the cases without a score were the worst and the best for the second judge."""
-        first, second = self.all_cases
-        if first.is_scored.all() and second.is_scored.all():
+        if not self.has_unscored:
             return {}
+        first, second = self.all_cases
         first_if_wrong = first.count_unscored("wrong").values(statistics)
         second_if_wrong = second.count_unscored("wrong").values(statistics)
         first_if_right = first.count_unscored("right").values(statistics)
@@ -278,6 +339,18 @@ class _SamplePair:
             highest = second_if_right[name] - first_if_wrong[name]
             bounds[name] = (figures.none_if_nan(lowest), figures.none_if_nan(highest))
         return bounds
+
+    def as_run(self, statistics: SampleStatistics) -> dict[str, Bounds]:
+        """Each figure of both judges on the rows of `bounds`, which count as in their runs."""
+        if not self.has_unscored:
+            return {}
+        first, second = self.all_cases
+        first_values = first.count_unscored("as-run").values(statistics)
+        second_values = second.count_unscored("as-run").values(statistics)
+        pairs: dict[str, Bounds] = {}
+        for name, first_value in first_values.items():
+            pairs[name] = (figures.none_if_nan(first_value), figures.none_if_nan(second_values[name]))
+        return pairs
 
 
 @dataclass(frozen=True)
@@ -328,7 +401,7 @@ class _LabelledCases:
 
 
 def _labelled_cases(
-    sides: tuple[Sequence[Verdict], Sequence[Verdict]],
+    matched: _MatchedCases,
     labels: Labels,
     thresholds: tuple[float | None, float | None],
     label_threshold: float | None,
@@ -338,23 +411,28 @@ def _labelled_cases(
     Where each judge has labels of its own, one may lack some.
 
     Args:
-        sides: for each side its verdicts.
+        matched: the verdicts of both sides.
         labels: people's.
         thresholds: for each side the lowest score that passes; None: as in its run.
         label_threshold: the lowest label that means grounded.
+
+    Raises:
+        LabelError: `no_sample`, `unreadable_label`.
     """
-    first_joined = join(sides[0], labels)
-    second_joined = join(sides[1], labels)
-    # Nothing is joined without verdicts.
-    if not first_joined or not second_joined:
-        return None
-    first_rows = _rows_by_case(first_joined[0])
-    second_rows = _rows_by_case(second_joined[0])
+    if labels.samples and not labels.drawn_rows:
+        raise LabelError("no_sample", NO_SAMPLE, "sample")
+    joined: list[JudgedRows] = []
+    for judge, side in zip(matched.judges, matched.sides, strict=True):
+        with_label = [verdict for verdict in side if verdict.case_id in labels.by_case]
+        joined.append(join_judge(judge, with_label, labels, labels.vocabulary or LabelVocabulary()))
+    first_joined, second_joined = joined
+    first_rows = _rows_by_case(first_joined)
+    second_rows = _rows_by_case(second_joined)
     ids = [case_id for case_id in first_rows if case_id in second_rows]
     if not ids:
         return None
-    first_judged = _select_cases(first_joined[0], first_rows, ids)
-    second_judged = _select_cases(second_joined[0], second_rows, ids)
+    first_judged = _select_cases(first_joined, first_rows, ids)
+    second_judged = _select_cases(second_joined, second_rows, ids)
     first_sample = sample_of(first_judged, threshold=thresholds[0], label_threshold=label_threshold)
     second_sample = sample_of(second_judged, threshold=thresholds[1], label_threshold=label_threshold)
     return _LabelledCases(ids, (first_sample, second_sample))
@@ -373,7 +451,7 @@ def _select_cases(
 
 
 def _all_cases(
-    sides: tuple[Sequence[Verdict], Sequence[Verdict]],
+    sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]],
     labels: Labels,
     thresholds: tuple[float | None, float | None],
     labelled_cases: _LabelledCases | None,
@@ -403,12 +481,3 @@ def _label_cases(case_ids: Sequence[str], labelled_ids: Sequence[str], sample: S
         return None
     label_by_case = dict(zip(labelled_ids, sample.positive.tolist(), strict=True))
     return np.array([label_by_case.get(case_id, True) for case_id in case_ids], dtype=np.bool_)
-
-
-def _judge_of(verdicts: Sequence[Verdict]) -> str:
-    judges = sorted({verdict.judge for verdict in verdicts})
-    if len(judges) != 1:
-        names = ", ".join(judges) or "none"
-        message = f"compare takes the verdicts of one judge on each side, not of {names}"
-        raise LabelError("bad_option", message)
-    return judges[0]

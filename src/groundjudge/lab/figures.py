@@ -21,10 +21,11 @@ from itertools import product
 from math import isnan, nan
 from typing import Any, TypeAlias
 
+from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.labels import LabelledVerdict, Unscored
 from groundjudge.lab.libraries import NDArray, np
 from groundjudge.lab.proportions import wilson_interval
-from groundjudge.verdict import Finite, Frozen, Verdict, Vote, deciding_score, passes
+from groundjudge.verdict import Finite, Frozen, Vote, deciding_score, passes
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -74,7 +75,7 @@ LEAST_VARIANCE = 1e-12
 LEAST_WIDTH = 1e-9
 
 # How many bootstrap weights (8 bytes each) are held in memory at once.
-MAX_WEIGHTS = 4_000_000
+MAX_WEIGHTS = 1_000_000
 
 
 class Figure(Frozen):
@@ -262,7 +263,9 @@ class Sample:
 SampleStatistics: TypeAlias = Callable[[Sample, Floats], Mapping[str, Floats]]
 
 
-def unlabelled_sample(verdicts: Sequence[Verdict], groups: Sequence[str], threshold: float | None) -> Sample:
+def unlabelled_sample(
+    verdicts: Sequence[BriefVerdict], groups: Sequence[str], threshold: float | None
+) -> Sample:
     """Turn verdicts into columns.
 
     Args:
@@ -279,7 +282,7 @@ def unlabelled_sample(verdicts: Sequence[Verdict], groups: Sequence[str], thresh
     )
 
 
-def passes_at(threshold: float | None, verdict: Verdict | Vote) -> bool:
+def passes_at(threshold: float | None, verdict: BriefVerdict | Vote) -> bool:
     """Whether a verdict or vote passes: with a threshold by its deciding score, with None as in its run."""
     score = deciding_score(verdict)
     if threshold is None or score is None:
@@ -571,7 +574,7 @@ def confusion_figures(
     """Compute the figures of many confusion matrices at once; NaN where one is undefined.
 
     All arguments and results are arrays of the shape (matrices,). The figures are those of
-    `Sample.agreement`. Kappa is (observed - chance) / (1 - chance) agreement (Cohen, 1960).
+    `Sample.agreement`.
     """
     positives = true_positives + false_negatives
     negatives = false_positives + true_negatives
@@ -585,7 +588,7 @@ def confusion_figures(
         f1 = 2 * true_positives / (passed + positives)
         f1_not_grounded = 2 * true_negatives / (not_passed + negatives)
         accuracy = (true_positives + true_negatives) / n
-        chance = (passed * positives + not_passed * negatives) / n**2
+        kappa = cohen_kappa(true_positives, false_positives, false_negatives, true_negatives)
         return {
             "recall_not_grounded": specificity,
             "precision_not_grounded": true_negatives / not_passed,
@@ -596,8 +599,25 @@ def confusion_figures(
             "balanced_accuracy": (recall + specificity) / 2,
             "macro_f1": np.where(both_classes, (f1 + f1_not_grounded) / 2, nan),
             "accuracy": accuracy,
-            "kappa": np.where(both_classes, (accuracy - chance) / (1 - chance), nan),
+            "kappa": np.where(both_classes, kappa, nan),
         }
+
+
+def cohen_kappa(
+    true_positives: Floats, false_positives: Floats, false_negatives: Floats, true_negatives: Floats
+) -> Floats:
+    """Compute Cohen's kappa (1960) of many confusion matrices; see `confusion_figures`.
+
+    It is (observed - chance) / (1 - chance) agreement.
+    """
+    positives = true_positives + false_negatives
+    negatives = false_positives + true_negatives
+    passed = true_positives + false_positives
+    n = positives + negatives
+    with np.errstate(divide="ignore", invalid="ignore"):
+        accuracy = (true_positives + true_negatives) / n
+        chance = (passed * positives + (n - passed) * negatives) / n**2
+        return np.asarray((accuracy - chance) / (1 - chance))
 
 
 def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:

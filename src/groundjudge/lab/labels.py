@@ -6,8 +6,8 @@ What labels in words mean is learnt from the judge's verdicts, or read from its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeAlias
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import field_of
 from groundjudge.errors import CaseError, GroundjudgeError
+from groundjudge.lab.brief import BriefVerdict, brief_verdict
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
-from groundjudge.runs.verdict_file import latest_verdicts
 from groundjudge.scale import fold_label
 from groundjudge.verdict import Verdict, Vote, deciding_score
 
@@ -152,11 +153,12 @@ NO_SAMPLE = "the labels are of rows that were drawn: give the `sample`, without 
 NO_LABEL = HumanLabel(None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LabelledVerdict:
     """A verdict, and the label of its case.
 
     Attributes:
+        verdict: what figures need of it.
         human_label: the label that people gave; its number may be a value on the judge's own scale converted
             to 0..1.
         judge_label: the judge's label, if it is a known one; None for a panel whose votes have no common one.
@@ -164,7 +166,7 @@ class LabelledVerdict:
         drawn_row: how a case of a drawn sample counts; None for any other.
     """
 
-    verdict: Verdict
+    verdict: BriefVerdict
     human_label: HumanLabel
     judge_label: str | None
     group: str
@@ -330,27 +332,122 @@ def _comparable(label: object) -> object:
     return repr(label)
 
 
+@dataclass
+class LabelMeanings:
+    """What verdicts show of the labels that they bear, counted one verdict at a time.
+
+    A panel's labels are those of its votes.
+
+    Attributes:
+        scores: each label's score, None if it means "not applicable".
+        values: each label's value, likewise.
+        have_single_scores: whether each label has had one score so far, from 0 to 1.
+        have_single_values: whether each has had one value, from 0 to 1.
+        has_weighted: whether a score is weighted by the probabilities of the labels, and so that of none.
+        lowest_passing: the lowest score that passed; None if none did.
+        highest_failing: the highest score that did not.
+    """
+
+    scores: dict[str, float | None] = field(default_factory=dict[str, float | None])
+    values: dict[str, float | None] = field(default_factory=dict[str, float | None])
+    have_single_scores: bool = True
+    have_single_values: bool = True
+    has_weighted: bool = False
+    lowest_passing: float | None = None
+    highest_failing: float | None = None
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one more verdict; errors bear no label."""
+        outcomes: tuple[VerdictOrVote, ...] = verdict.votes or (verdict,)
+        for outcome in outcomes:
+            if outcome.status == "error" or outcome.label in NOT_LABELS:
+                continue
+            self._add_score(deciding_score(outcome), passed=bool(outcome.passed))
+            if _is_weighted(outcome):
+                self.has_weighted = True
+            if not outcome.label:
+                continue
+            score, value = outcome.score, outcome.value
+            if outcome.status == "not_applicable":
+                score, value = None, None
+            if not _is_single_number(score, self.scores.setdefault(outcome.label, score)):
+                self.have_single_scores = False
+            if not _is_single_number(value, self.values.setdefault(outcome.label, value)):
+                self.have_single_values = False
+
+    def _add_score(self, score: float | None, *, passed: bool) -> None:
+        if score is None:
+            return
+        if passed:
+            if self.lowest_passing is None or score < self.lowest_passing:
+                self.lowest_passing = score
+        elif self.highest_failing is None or score > self.highest_failing:
+            self.highest_failing = score
+
+    def merge(self, other: LabelMeanings) -> None:
+        """Count what other verdicts show as well."""
+        for label, score in other.scores.items():
+            if not _is_single_number(score, self.scores.setdefault(label, score)):
+                self.have_single_scores = False
+        for label, value in other.values.items():
+            if not _is_single_number(value, self.values.setdefault(label, value)):
+                self.have_single_values = False
+        self.have_single_scores = self.have_single_scores and other.have_single_scores
+        self.have_single_values = self.have_single_values and other.have_single_values
+        self.has_weighted = self.has_weighted or other.has_weighted
+        self._add_score(other.lowest_passing, passed=True)
+        self._add_score(other.highest_failing, passed=False)
+
+    @property
+    def label_scores(self) -> Mapping[str, float | None]:
+        """The score of each label; {} if labels have several, as the names of bands do."""
+        if self.have_single_scores and not self.has_weighted:
+            return self.scores
+        return self.values if self.have_single_values else {}
+
+    def threshold(self, scores: Iterable[float | None]) -> float | None:
+        """The lowest score that passed, if no label's score lies between it and the highest failing one."""
+        if self.lowest_passing is None:
+            return None
+        highest_failing = -1.0 if self.highest_failing is None else self.highest_failing
+        if highest_failing >= self.lowest_passing:
+            return None
+        for label_score in scores:
+            if label_score is not None and highest_failing < label_score < self.lowest_passing:
+                return None  # nobody knows on which side that label is
+        return self.lowest_passing
+
+
 def learn_vocabulary(
-    verdicts: Sequence[Verdict], further_verdicts: Sequence[Verdict] = ()
+    verdicts: Iterable[Verdict], further_verdicts: Iterable[Verdict] = ()
 ) -> LabelVocabulary:
     """Learn what labels mean from verdicts that bear them.
 
-    A panel's labels are those of its votes. A label's score is that of the verdicts with it; where scores
-    are weighted by probabilities, it is their value. Labels that have several scores, as the names of bands
-    do, are no labels in this sense.
+    A label's score is that of the verdicts with it; where scores are weighted by probabilities, it is their
+    value. Labels that have several scores, as the names of bands do, are no labels in this sense.
 
     Args:
         verdicts: of one judge, or of judges with the same labels.
         further_verdicts: for labels that the first ones do not have.
     """
-    outcomes = _outcomes_of(verdicts)
+    meanings = LabelMeanings()
+    for verdict in verdicts:
+        meanings.add(verdict)
+    further_meanings = LabelMeanings()
+    for verdict in further_verdicts:
+        further_meanings.add(verdict)
+    return vocabulary_of(meanings, further_meanings)
+
+
+def vocabulary_of(meanings: LabelMeanings, further_meanings: LabelMeanings) -> LabelVocabulary:
+    """The vocabulary of a judge, from what its own verdicts and those of further judges show of labels."""
     names_and_scores: dict[str, tuple[str, float | None]] = {}
     # What the judge itself means by a label comes last, and counts.
-    for some_outcomes in (_outcomes_of(further_verdicts), outcomes):
-        for name, score in _label_scores(some_outcomes).items():
+    for some_meanings in (further_meanings, meanings):
+        for name, score in some_meanings.label_scores.items():
             names_and_scores[fold_label(name)] = (name, score)
     scores = dict(sorted(names_and_scores.values(), key=_rising_score))
-    return LabelVocabulary(scores, _lowest_passing_score(outcomes, scores))
+    return LabelVocabulary(scores, meanings.threshold(scores.values()))
 
 
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
@@ -466,16 +563,17 @@ def label_of(value: object, judge: str, source: str) -> float | None:
 
 
 def join(
-    verdicts: Iterable[Verdict], labels: Labels, further_verdicts: Iterable[Verdict] = ()
+    verdicts: Iterable[Verdict], labels: Labels, judges: Collection[str] | None = None
 ) -> list[JudgedRows]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
-    Verdicts without a judge (rows that could not be read) are left out.
+    Verdicts without a judge (rows that could not be read) are left out. Of those whose case has no label
+    only their number is kept.
 
     Args:
-        verdicts: of any judges.
+        verdicts: of any judges. Labels that some judges did not give are learnt from the others.
         labels: people's labels.
-        further_verdicts: of further judges, to learn labels from that these judges did not give.
+        judges: whose verdicts to join; None: those of all.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels are of a drawn sample, and
@@ -483,21 +581,50 @@ def join(
     """
     if labels.samples and not labels.drawn_rows:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
-    last_verdicts: dict[str, list[Verdict]] = {}
-    n_repeated: dict[str, int] = {}
-    for judge, judge_verdicts in group_by_judge(verdicts).items():
-        if judge:
-            last_verdicts[judge], n_repeated[judge] = latest_verdicts(judge_verdicts)
-    all_verdicts: list[Verdict] = []
-    for judge_verdicts in last_verdicts.values():
-        all_verdicts += judge_verdicts
-    all_verdicts += further_verdicts
+    latest = latest_verdicts(verdicts)
+    joined = {judge: _Joined(labels) for judge in latest.judges if judges is None or judge in judges}
+    all_meanings = LabelMeanings()
+    for verdict in latest:
+        if not verdict.judge:
+            continue
+        all_meanings.add(verdict)
+        if verdict.judge in joined:
+            joined[verdict.judge].add(verdict)
     judged_rows: list[JudgedRows] = []
-    for judge in sorted(last_verdicts):
-        vocabulary = labels.vocabulary or learn_vocabulary(last_verdicts[judge], all_verdicts)
-        rows = _join_judge(judge, last_verdicts[judge], n_repeated[judge], labels, vocabulary)
-        judged_rows.append(rows)
+    for judge, verdicts_of_judge in joined.items():
+        vocabulary = labels.vocabulary
+        if vocabulary is None:
+            vocabulary = vocabulary_of(verdicts_of_judge.meanings, all_meanings)
+        rows = join_judge(judge, verdicts_of_judge.labelled, labels, vocabulary)
+        counts = Counter(rows.counts)
+        counts.update(verdicts_of_judge.counts)
+        counts["n_repeated"] = latest.n_repeated.get(judge, 0)
+        judged_rows.append(replace(rows, counts=counts))
     return judged_rows
+
+
+@dataclass
+class _Joined:
+    """The verdicts of one judge on their way to the labels.
+
+    Attributes:
+        labels: people's.
+        labelled: the verdicts whose case has a label.
+        counts: how many others there are, by the reason why they are not compared.
+        meanings: what all of them show of labels.
+    """
+
+    labels: Labels
+    labelled: list[BriefVerdict] = field(default_factory=list[BriefVerdict])
+    counts: Counter[str] = field(default_factory=Counter[str])
+    meanings: LabelMeanings = field(default_factory=LabelMeanings)
+
+    def add(self, verdict: Verdict) -> None:
+        self.meanings.add(verdict)
+        if (verdict.case_id or "") in self.labels.by_case:
+            self.labelled.append(brief_verdict(verdict, with_explanation=True))
+        else:
+            self.counts[_reason_to_exclude(verdict, NO_LABEL) or ""] += 1
 
 
 def group_by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
@@ -508,17 +635,23 @@ def group_by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     return verdicts_by_judge
 
 
-def _join_judge(
-    judge: str, verdicts: Sequence[Verdict], n_repeated: int, labels: Labels, vocabulary: LabelVocabulary
+def join_judge(
+    judge: str, verdicts: Iterable[BriefVerdict], labels: Labels, vocabulary: LabelVocabulary
 ) -> JudgedRows:
-    """Join the last verdicts of one judge on each case with the labels."""
+    """Join verdicts of one judge, one on each case, with the labels.
+
+    Raises:
+        LabelError: `unreadable_label` (see `labels_for`).
+    """
     human_labels = labels_for(judge, labels, vocabulary)
     labelled_rows: list[LabelledVerdict] = []
     unscored_rows: list[LabelledVerdict] = []
     worded_rows: list[LabelledVerdict] = []
+    judged_ids: set[str] = set()
     counts: dict[str, int] = dict.fromkeys(REASONS, 0)
     for verdict in verdicts:
         case_id = verdict.case_id or ""
+        judged_ids.add(case_id)
         row = LabelledVerdict(
             verdict=verdict,
             human_label=human_labels.get(case_id, NO_LABEL),
@@ -526,7 +659,7 @@ def _join_judge(
             group=labels.group_of(verdict.case_id),
             drawn_row=labels.drawn_rows.get(case_id),
         )
-        reason = _reason_to_exclude(row)
+        reason = _reason_to_exclude(verdict, row.human_label)
         if reason is None:
             labelled_rows.append(row)
         else:
@@ -538,12 +671,11 @@ def _join_judge(
     # Words are only compared with words: a judge that answers with numbers has none.
     if not any(row.judge_label for row in worded_rows):
         worded_rows = []
-    judged_ids = {verdict.case_id for verdict in verdicts}
     counts["n_unjudged"] = 0
     for case_id, label in human_labels.items():
         if label != NO_LABEL and case_id not in judged_ids:
             counts["n_unjudged"] += 1
-    counts["n_repeated"] = n_repeated
+    counts["n_repeated"] = 0
     return JudgedRows(
         judge=judge,
         labelled_rows=tuple(labelled_rows),
@@ -570,15 +702,15 @@ def _default_label_threshold(
     return rubric.threshold
 
 
-def _reason_to_exclude(row: LabelledVerdict) -> str | None:
-    """Why a verdict is not compared with a label; None if it is."""
-    if row.verdict.error:
+def _reason_to_exclude(verdict: Verdict | BriefVerdict, label: HumanLabel) -> str | None:
+    """Why a verdict is not compared with the label of its case; None if it is."""
+    if verdict.status == "error":
         return "n_error"
-    if row.verdict.score is None:
+    if verdict.score is None:
         return "n_not_applicable"
-    if row.human_label.number is not None:
+    if label.number is not None:
         return None
-    if row.human_label.word:
+    if label.word:
         return "n_label_not_applicable"
     return "n_unlabelled"
 
@@ -674,27 +806,6 @@ def _rising_score(name_and_score: tuple[str, float | None]) -> tuple[bool, float
     return score is None, score or 0.0, name
 
 
-def _outcomes_of(verdicts: Iterable[Verdict]) -> list[VerdictOrVote]:
-    """The verdicts of single judges, and the votes of panels, without errors."""
-    outcomes: list[VerdictOrVote] = []
-    for verdict in verdicts:
-        votes_or_verdict: tuple[VerdictOrVote, ...] = verdict.votes or (verdict,)
-        for outcome in votes_or_verdict:
-            if outcome.status != "error" and outcome.label not in NOT_LABELS:
-                outcomes.append(outcome)
-    return outcomes
-
-
-def _label_scores(outcomes: Sequence[VerdictOrVote]) -> Mapping[str, float | None]:
-    """The score of each label; {} if labels have several."""
-    scores: dict[str, float | None] = {}
-    if not any(_is_weighted(outcome) for outcome in outcomes):
-        scores = _single_numbers((outcome, outcome.score) for outcome in outcomes)
-    if not scores:
-        scores = _single_numbers((outcome, outcome.value) for outcome in outcomes)
-    return scores
-
-
 def _is_weighted(outcome: VerdictOrVote) -> bool:
     """Whether the score is weighted by the probabilities of the labels, and so that of no label."""
     if not isinstance(outcome, Verdict) or not outcome.distribution:
@@ -702,43 +813,8 @@ def _is_weighted(outcome: VerdictOrVote) -> bool:
     return outcome.label in outcome.distribution
 
 
-def _single_numbers(
-    outcomes_and_numbers: Iterable[tuple[VerdictOrVote, float | None]],
-) -> dict[str, float | None]:
-    """The number of each label; {} if a label has several, or one outside of 0..1."""
-    numbers: dict[str, float | None] = {}
-    for outcome, outcome_number in outcomes_and_numbers:
-        if not outcome.label:
-            continue
-        number = None if outcome.status == "not_applicable" else outcome_number
-        if numbers.setdefault(outcome.label, number) != number:
-            return {}
-        if number is not None and not 0 <= number <= 1:
-            return {}
-    return numbers
-
-
-def _lowest_passing_score(
-    outcomes: Sequence[VerdictOrVote], scores: Mapping[str, float | None]
-) -> float | None:
-    """The lowest score that passed, if no label's score lies between it and the highest that did not."""
-    passing_scores: list[float] = []
-    failing_scores: list[float] = []
-    for outcome in outcomes:
-        score = deciding_score(outcome)
-        if score is None:
-            continue
-        if outcome.passed:
-            passing_scores.append(score)
-        else:
-            failing_scores.append(score)
-    if not passing_scores:
-        return None
-    lowest_passing = min(passing_scores)
-    highest_failing = max(failing_scores, default=-1.0)
-    if highest_failing >= lowest_passing:
-        return None
-    for label_score in scores.values():
-        if label_score is not None and highest_failing < label_score < lowest_passing:
-            return None  # nobody knows on which side that label is
-    return lowest_passing
+def _is_single_number(number: float | None, first_number: float | None) -> bool:
+    """Whether a label's number is the one that it had at first, and within 0..1 if it is one."""
+    if number != first_number:
+        return False
+    return number is None or 0 <= number <= 1

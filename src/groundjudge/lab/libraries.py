@@ -7,13 +7,19 @@ from typing import Any
 
 from groundjudge.errors import requires
 
-with requires("agreement figures need NumPy and scikit-learn", "analysis"):
+MESSAGE = "agreement figures need NumPy and scikit-learn"
+
+with requires(MESSAGE, "analysis"):
     import numpy as np
     from numpy.typing import NDArray
 
-    # scikit-learn has no type hints: imported by name, it is Any to every type checker.
-    metrics: Any = import_module("sklearn.metrics")
-    selection: Any = import_module("sklearn.model_selection")
-    distributions: Any = import_module("scipy.stats")  # which scikit-learn needs
+__all__ = ["NDArray", "import_library", "np"]
 
-__all__ = ["NDArray", "distributions", "metrics", "np", "selection"]
+
+def import_library(name: str) -> Any:  # noqa: ANN401  scikit-learn has no type hints
+    """Import scikit-learn, or SciPy, which it needs, where a figure is theirs.
+
+    They take 100 MB and two seconds, and most commands do without them.
+    """
+    with requires(MESSAGE, "analysis"):
+        return import_module(name)

@@ -8,8 +8,9 @@ from itertools import combinations
 from statistics import fmean
 from typing import TypeAlias
 
+from groundjudge.lab.figures import cohen_kappa, confusion_cells
 from groundjudge.lab.labels import Labels
-from groundjudge.lab.libraries import metrics
+from groundjudge.lab.libraries import np
 from groundjudge.verdict import Finite, Frozen, Score
 
 # Two opinions on a row, whether each calls it grounded, and how much the pair counts.
@@ -90,13 +91,15 @@ def _opinions_by_case(
 
 
 def _cohen_kappa(pairs: Sequence[WeightedPair]) -> float | None:
-    firsts = [first for first, _, _ in pairs]
-    seconds = [second for _, second, _ in pairs]
-    weights = [weight for _, _, weight in pairs]
+    firsts = np.array([first for first, _, _ in pairs], dtype=np.bool_)
+    seconds = np.array([second for _, second, _ in pairs], dtype=np.bool_)
+    weights = np.array([weight for _, _, weight in pairs])
     # With a single label all agreement is by chance, and kappa is 0 / 0.
-    if not {True, False} <= {*firsts, *seconds}:
+    opinions = np.concatenate([firsts, seconds])
+    if opinions.all() or not opinions.any():
         return None
-    return float(metrics.cohen_kappa_score(firsts, seconds, sample_weight=weights))
+    cells = weights[None, :] @ confusion_cells(firsts, seconds)
+    return float(cohen_kappa(*cells.T)[0])
 
 
 def _krippendorff_alpha(pairs: Sequence[WeightedPair]) -> float | None:

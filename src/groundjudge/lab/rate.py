@@ -10,8 +10,11 @@ it, and the judge makes them go further: rows are drawn by what it said, so a st
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
 from typing import NamedTuple, TypeAlias
@@ -19,18 +22,18 @@ from typing import NamedTuple, TypeAlias
 from groundjudge.lab.labels import (
     NO_SAMPLE,
     LabelError,
+    LabelMeanings,
     Labels,
     LabelVocabulary,
     find_grounded,
-    group_by_judge,
-    learn_vocabulary,
     rubric_vocabulary,
+    vocabulary_of,
 )
 from groundjudge.lab.people import People, measure_people
-from groundjudge.lab.proportions import Rate, Z, rate_of, wilson_interval
+from groundjudge.lab.proportions import Rate, Z, wilson, wilson_interval
 from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight_labels
 from groundjudge.rubric.rubric import load_rubric, names
-from groundjudge.runs.verdict_file import latest_verdicts
+from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
 # Labels that nobody gives: where the search for how many are worth as much ends.
@@ -130,13 +133,16 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     """
     if lam is not None and not 0 <= lam <= 1:
         raise LabelError("bad_option", f"`lam` must be 0..1, not {lam}", "lam")
-    last_verdicts, _ = latest_verdicts(verdicts)
-    verdicts_by_judge = group_by_judge(last_verdicts)
-    verdicts_by_judge.pop("", None)  # rows that could not be read
-    name = judge_in(verdicts_by_judge, sample.judge if sample else judge)
-    verdict_by_case = {verdict.case_id or "": verdict for verdict in verdicts_by_judge[name]}
-    labels = _check_origin(labels, sample, verdict_by_case)
-    vocabulary = _vocabulary(name, labels, verdicts_by_judge[name])
+    latest = latest_verdicts(verdicts)
+    name = judge_in(latest.judges, sample.judge if sample else judge)
+    ids_to_keep = set(labels.reviewed_ids)
+    if sample:
+        ids_to_keep.update(sample.ids)
+    judged = _Judged(name, frozenset(ids_to_keep))
+    for verdict in latest:
+        judged.add(verdict)
+    labels = _check_origin(labels, sample, judged)
+    vocabulary = _vocabulary(name, labels, judged.meanings)
 
     def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
         return find_grounded(name, labels, vocabulary, label_threshold)
@@ -144,7 +150,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     def estimate(grounded: Grounded) -> tuple[float, float]:
         if sample:
             return _stratified(sample.strata, grounded)
-        return _corrected(verdict_by_case, lam, grounded)
+        return _corrected(judged, lam, grounded)
 
     # People may have looked at a row and not been able to tell: None. The ids are a set, whose order changes
     # from process to process, and with it the last digit of a sum of weights: so they are sorted.
@@ -164,28 +170,78 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     highest_value, _ = estimate(dict.fromkeys(opinions, True) | grounded)
     value, variance = estimate(grounded)
     low, high = _interval(value, variance, is_wald=sample is not None or lam is not None)
-    n_rows = sample.rows if sample else len(verdict_by_case)
+    n_rows = sample.rows if sample else judged.n_rows
     population = sample.rows if sample else None  # random rows may be of any number
-    passed = {case_id: verdict.passed for case_id, verdict in verdict_by_case.items()}
     return TrueRate(
         judge=name,
         rows=n_rows,
         rate=Rate(n=len(grounded), value=value, low=low, high=high),
-        own=tuple(_own_rates(verdicts_by_judge)),
+        own=judged.own_rates(),
         alone=_rate_of_random_rows(value, len(grounded), population),
         worth=_n_worth(value, high - low, population),
         needed=_n_needed(variance, len(grounded), n_rows),
         cannot_tell=weight_of_unsure / sum(weights.values()),
         bounds=(lowest_value, highest_value),
         n_unlabelled=len(sample.ids) - len(opinions) if sample else 0,
-        n_verdicts=len(verdict_by_case),
-        people=measure_people(labels, find_grounded_cases, passed),
+        n_verdicts=judged.n_rows,
+        people=measure_people(labels, find_grounded_cases, judged.passed),
     )
 
 
-def _check_origin(
-    labels: Labels, sample: LabelSample | None, verdict_by_case: Mapping[str, Verdict]
-) -> Labels:
+@dataclass
+class _Judged:
+    """What is kept of verdicts: much of those whose cases people label, and numbers of the others.
+
+    Attributes:
+        judge: the judge that corrects the labels, or is corrected by them.
+        ids_to_keep: the cases that people label.
+        passed: whether each of these passed the judge; None for an error.
+        predictions: what the judge predicts of each of them.
+        other_predictions: what it predicts of the other cases, in no order.
+        outcomes: how many verdicts of each judge and signature passed and did not.
+        meanings: what the judge's verdicts show of labels in words.
+    """
+
+    judge: str
+    ids_to_keep: frozenset[str]
+    passed: dict[str, bool | None] = field(default_factory=dict[str, bool | None])
+    predictions: dict[str, float] = field(default_factory=dict[str, float])
+    other_predictions: array[float] = field(default_factory=lambda: array("d"))
+    outcomes: Counter[tuple[str, str, bool]] = field(default_factory=Counter[tuple[str, str, bool]])
+    meanings: LabelMeanings = field(default_factory=LabelMeanings)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that the judge judged."""
+        return len(self.predictions) + len(self.other_predictions)
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one more verdict."""
+        if not verdict.judge:
+            return  # a row that could not be read
+        if verdict.passed is not None:
+            self.outcomes[verdict.judge, verdict.signature, verdict.passed] += 1
+        if verdict.judge != self.judge:
+            return
+        self.meanings.add(verdict)
+        if verdict.case_id in self.ids_to_keep:
+            self.passed[verdict.case_id] = verdict.passed
+            self.predictions[verdict.case_id] = _prediction(verdict)
+        else:
+            self.other_predictions.append(_prediction(verdict))
+
+    def own_rates(self) -> tuple[OwnRate, ...]:
+        """The pass rate of each judge and version."""
+        own_rates: list[OwnRate] = []
+        versions = {(judge, signature) for judge, signature, _ in self.outcomes}
+        for judge, signature in sorted(versions):
+            n_passed = self.outcomes[judge, signature, True]
+            n = n_passed + self.outcomes[judge, signature, False]
+            own_rates.append(OwnRate(judge=judge, signature=signature, passed=wilson(n_passed / n, n)))
+        return tuple(own_rates)
+
+
+def _check_origin(labels: Labels, sample: LabelSample | None, judged: _Judged) -> Labels:
     """The labels, once it is certain that they, the sample and the verdicts are of the same rows.
 
     Raises:
@@ -197,13 +253,13 @@ def _check_origin(
         if labels.groups:
             message = "`group`: labels of random rows cannot be in groups: draw these with `label --group`"
             raise LabelError("bad_option", message, "group")
-        unjudged_ids = labels.reviewed_ids - verdict_by_case.keys()
+        unjudged_ids = labels.reviewed_ids - judged.passed.keys()
         if unjudged_ids:
             first_id = min(unjudged_ids)
             message = f"there is no verdict on the labelled row {first_id!r}"
             raise LabelError("outside_sample", message, first_id)
         return labels
-    missing_ids = set(sample.ids) - verdict_by_case.keys()
+    missing_ids = set(sample.ids) - judged.passed.keys()
     if missing_ids:
         first_id = min(missing_ids)
         message = f"the sample was drawn from other verdicts: there is none on {first_id!r}"
@@ -216,13 +272,13 @@ def _check_origin(
     return labels
 
 
-def _vocabulary(judge: str, labels: Labels, verdicts: Sequence[Verdict]) -> LabelVocabulary:
+def _vocabulary(judge: str, labels: Labels, meanings: LabelMeanings) -> LabelVocabulary:
     """What labels in words mean: as the caller says, as a built-in judge has it, or as the verdicts show."""
     if labels.vocabulary:
         return labels.vocabulary
     if judge in names():
         return rubric_vocabulary(load_rubric(judge))
-    return learn_vocabulary(verdicts)
+    return vocabulary_of(meanings, LabelMeanings())
 
 
 def _stratified(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
@@ -281,25 +337,25 @@ def _sum_units(labelled_units: UnitCounts) -> tuple[int, int]:
     return n, n_grounded
 
 
-def _corrected(
-    verdict_by_case: Mapping[str, Verdict], lam: float | None, grounded: Grounded
-) -> tuple[float, float]:
+def _corrected(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[float, float]:
     """The rate and its variance from a simple random sample: the mean score, corrected by the labels.
 
     This is prediction-powered inference (Angelopoulos, Duchi and Zrnic, 2023).
     """
-    predictions = {case_id: _prediction(verdict) for case_id, verdict in verdict_by_case.items()}
     labels = [float(label) for label in grounded.values()]
-    predictions_of_labelled = [predictions[case_id] for case_id in grounded]
-    predictions_of_others = [score for case_id, score in predictions.items() if case_id not in grounded]
+    predictions_of_labelled = array("d", [judged.predictions[case_id] for case_id in grounded])
+    predictions_of_others = array("d", judged.other_predictions)
+    for case_id, prediction in judged.predictions.items():
+        if case_id not in grounded:
+            predictions_of_others.append(prediction)
     if not predictions_of_others:
-        predictions_of_others = [fmean(predictions_of_labelled)]
+        predictions_of_others.append(fmean(predictions_of_labelled))
     n = len(labels)
     n_others = len(predictions_of_others)
     if lam is None:
         # With this weight of the predictions the variance is least.
         lam = 0.0
-        all_predictions = [*predictions_of_labelled, *predictions_of_others]
+        all_predictions = predictions_of_labelled + predictions_of_others
         spread_of_predictions = pvariance(all_predictions) * (1 + n / n_others)
         if spread_of_predictions:
             shared_spread = covariance(labels, predictions_of_labelled) * (n - 1) / n
@@ -320,17 +376,6 @@ def _prediction(verdict: Verdict) -> float:
     if score is None:
         return float(bool(verdict.passed))
     return score
-
-
-def _own_rates(verdicts_by_judge: Mapping[str, Iterable[Verdict]]) -> Iterable[OwnRate]:
-    """The pass rate of each judge and version."""
-    for judge, verdicts in sorted(verdicts_by_judge.items()):
-        passed_by_signature: dict[str, list[bool]] = {}
-        for verdict in verdicts:
-            if verdict.passed is not None:
-                passed_by_signature.setdefault(verdict.signature, []).append(verdict.passed)
-        for signature, passed in sorted(passed_by_signature.items()):
-            yield OwnRate(judge=judge, signature=signature, passed=rate_of(passed))
 
 
 def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, float]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pydantic import ValidationError, model_validator
 
 from groundjudge.errors import first_fault
 from groundjudge.files import replace_file
-from groundjudge.lab.labels import DrawnRow, LabelError, Labels, group_by_judge
-from groundjudge.runs.verdict_file import latest_verdicts
+from groundjudge.lab.labels import DrawnRow, LabelError, Labels
+from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Verdict, deciding_score
 
 # Labels in each stratum at least, unless it has fewer units.
@@ -44,8 +45,23 @@ FROM_WORST = (FAILED, ERROR, PASSED, NOT_APPLICABLE)
 # Digits of the hashes that stand for a draw and for the contents of its cases.
 HASH_DIGITS = 16
 
-# What is drawn: the verdicts on one row, or on the rows of one group.
-Unit: TypeAlias = Sequence[Verdict]
+
+class JudgedRow(NamedTuple):
+    """What the draw needs of a verdict.
+
+    Attributes:
+        case_id: the id of its case.
+        outcome: what the judge said, by which strata are made.
+        score: the score that decides; None without a score.
+    """
+
+    case_id: str
+    outcome: str
+    score: float | None
+
+
+# What is drawn: one row, or the rows of one group.
+Unit: TypeAlias = Sequence[JudgedRow]
 
 
 class Stratum(Frozen):
@@ -157,12 +173,10 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         LabelError: `bad_option`: several judges and none named, an unknown judge, a case without an id, or
             `n` or `double` that the rows do not allow.
     """
-    last_verdicts, _ = latest_verdicts(verdicts)
-    verdicts_by_judge = group_by_judge(last_verdicts)
-    verdicts_by_judge.pop("", None)  # rows that could not be read
-    name = judge_in(verdicts_by_judge, judge)
-    judge_verdicts = verdicts_by_judge[name]
-    units = _units(name, judge_verdicts, groups or {})
+    latest = latest_verdicts(verdicts)
+    name = judge_in(latest.judges, judge)
+    verdicts_of_judge = latest.select([name])
+    units = _units(name, verdicts_of_judge, groups or {})
     strata = _strata(units, n)
     sizes = {stratum: len(members) for stratum, members in strata.items()}
     least = sum(min(LEAST, size) for size in sizes.values())
@@ -179,7 +193,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     for stratum, members in strata.items():
         drawn_units: list[tuple[str, ...]] = []
         for unit in random.sample(members, counts[stratum]):
-            unit_ids = sorted(str(verdict.case_id) for verdict in unit)
+            unit_ids = sorted(row.case_id for row in unit)
             drawn_units.append(tuple(unit_ids))
         drawn_stratum = Stratum(
             name=stratum,
@@ -195,16 +209,24 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     if not 0 <= double <= len(ids):
         message = f"`double`: {double} of {len(ids)} drawn rows cannot be labelled twice"
         raise LabelError("bad_option", message, "double")
-    case_hashes = {verdict.case_id: verdict.case_hash for verdict in judge_verdicts}
-    contents = "\0".join(f"{case_id} {case_hashes[case_id]}" for case_id in ids)
     return LabelSample(
         judge=name,
-        signatures=tuple(sorted({verdict.signature for verdict in judge_verdicts})),
+        signatures=tuple(sorted({origin.signature for origin in latest.origins if origin.judge == name})),
         seed=seed,
-        contents=sha256(contents.encode()).hexdigest()[:HASH_DIGITS],
+        contents=_hash_contents(ids, verdicts_of_judge),
         strata=tuple(drawn_strata),
         double=tuple(sorted(random.sample(ids, double))),
     )
+
+
+def _hash_contents(ids: Sequence[str], verdicts: Iterable[Verdict]) -> str:
+    """A hash of the contents of the drawn cases, as far as the verdicts know them."""
+    case_hashes: dict[str, str] = dict.fromkeys(ids, "")
+    for verdict in verdicts:
+        if verdict.case_id in case_hashes:
+            case_hashes[verdict.case_id] = verdict.case_hash
+    contents = "\0".join(f"{case_id} {case_hash}" for case_id, case_hash in case_hashes.items())
+    return sha256(contents.encode()).hexdigest()[:HASH_DIGITS]
 
 
 def weight_labels(labels: Labels, sample: LabelSample) -> Labels:
@@ -254,18 +276,18 @@ def allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return counts
 
 
-def judge_in(verdicts: Mapping[str, Sequence[Verdict]], judge: str | None) -> str:
-    """The judge that is meant: the only one, unless it is named.
+def judge_in(judges: Sequence[str], judge: str | None) -> str:
+    """The judge that is meant among those with verdicts: the only one, unless it is named.
 
     Raises:
         LabelError: `bad_option`: there are several and none is named, or there is no such one.
     """
-    judges = ", ".join(sorted(verdicts)) or "none"
-    if judge is None and len(verdicts) != 1:
-        raise LabelError("bad_option", f"name the `judge`, one of: {judges}", "judge")
-    name = judge or next(iter(verdicts))
-    if name not in verdicts:
-        message = f"`judge`: there is no verdict by {name!r}: it can be {judges}"
+    all_names = ", ".join(judges) or "none"
+    if judge is None and len(judges) != 1:
+        raise LabelError("bad_option", f"name the `judge`, one of: {all_names}", "judge")
+    name = judge or judges[0]
+    if name not in judges:
+        message = f"`judge`: there is no verdict by {name!r}: it can be {all_names}"
         raise LabelError("bad_option", message, "judge")
     return name
 
@@ -296,16 +318,22 @@ def read_sample(path: str | Path) -> LabelSample:
 
 def _units(judge: str, verdicts: Iterable[Verdict], groups: Mapping[str, str]) -> list[Unit]:
     """The units that are drawn, in an order that does not depend on that of the verdicts."""
-    # A group and a row by itself may have one name: their keys differ.
-    members: dict[tuple[str, str], list[Verdict]] = {}
+    single_rows: list[JudgedRow] = []
+    rows_by_group: dict[str, list[JudgedRow]] = {}
     for verdict in verdicts:
         if not verdict.case_id:
             message = f"{judge}: a verdict has no case id: label rows need ids"
             raise LabelError("bad_option", message, judge)
+        row = JudgedRow(verdict.case_id, _outcome(verdict), deciding_score(verdict))
         group = groups.get(verdict.case_id)
-        key = ("", verdict.case_id) if group is None else (group, "")
-        members.setdefault(key, []).append(verdict)
-    return [members[key] for key in sorted(members)]
+        if group is None:
+            single_rows.append(row)
+        else:
+            rows_by_group.setdefault(group, []).append(row)
+    single_rows.sort(key=attrgetter("case_id"))
+    units: list[Unit] = [(row,) for row in single_rows]
+    units += [rows_by_group[group] for group in sorted(rows_by_group)]
+    return units
 
 
 def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
@@ -335,7 +363,7 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
 
 def _stratum(unit: Unit) -> str:
     """Where a unit belongs: a group, where the worst that the judge said of its rows belongs."""
-    outcomes = {_outcome(verdict) for verdict in unit}
+    outcomes = {row.outcome for row in unit}
     return min(outcomes, key=FROM_WORST.index)
 
 
@@ -348,9 +376,5 @@ def _outcome(verdict: Verdict) -> str:
 
 
 def _lowest_score(unit: Unit) -> float:
-    scores: list[float] = []
-    for verdict in unit:
-        score = deciding_score(verdict)
-        if score is not None:
-            scores.append(score)
+    scores = [row.score for row in unit if row.score is not None]
     return min(scores, default=0.0)

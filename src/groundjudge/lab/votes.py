@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.figures import (
     Bootstrap,
     Figure,
@@ -19,7 +20,7 @@ from groundjudge.lab.figures import (
 from groundjudge.lab.labels import JudgedRows
 from groundjudge.lab.libraries import NDArray, np
 from groundjudge.lab.proportions import mcnemar
-from groundjudge.verdict import Frozen, Score, Verdict
+from groundjudge.verdict import Frozen, Score
 
 # The name of the only member of a panel, which is a judge that is asked several times.
 SINGLE_VOTE = "a single vote"
@@ -94,7 +95,7 @@ class _Panel:
         bootstrap: how intervals are resampled.
     """
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[BriefVerdict]
     sample: Sample
     threshold: float | None
     bootstrap: Bootstrap
@@ -185,7 +186,7 @@ def _finding(best: Member, n_compared: int) -> Finding:
     return "no_difference"
 
 
-def _member_names(verdicts: Sequence[Verdict]) -> dict[MemberKey, str]:
+def _member_names(verdicts: Sequence[BriefVerdict]) -> dict[MemberKey, str]:
     """The members in the order of their votes, each with a name of what the others do not share."""
     # The verdict with the most votes has most members in their order; others may add some.
     longest = max(verdicts, key=lambda verdict: len(verdict.votes))
@@ -210,7 +211,7 @@ def _member_names(verdicts: Sequence[Verdict]) -> dict[MemberKey, str]:
     return names
 
 
-def _first_turns(verdict: Verdict) -> dict[MemberKey, int]:
+def _first_turns(verdict: BriefVerdict) -> dict[MemberKey, int]:
     """When each member voted first: further votes may have been asked for because that one was doubtful."""
     first_turns: dict[MemberKey, int] = {}
     for turn, vote in enumerate(verdict.votes):

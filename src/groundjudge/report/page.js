@@ -65,13 +65,12 @@ const nameOf = (judge) => judge.judge || "unreadable rows";
 
 function header() {
   const judges = data.judges.filter((judge) => judge.judge).length;
-  const cases = new Set(data.verdicts.map((verdict) => verdict.id)).size;
   const models = [...new Set(data.judges.flatMap((judge) => judge.models))];
   document.getElementById("top").append(
     h("p", { class: "eyebrow" }, "groundjudge report"),
     h("h1", null, data.title),
     h("p", { class: "lede" },
-      `${plural(data.verdicts.length, "verdict")} on ${plural(cases, "case")} by ${plural(judges, "judge")}`,
+      `${plural(data.n_verdicts, "verdict")} on ${plural(data.n_cases, "case")} by ${plural(judges, "judge")}`,
       models.length ? `; ${models.length === 1 ? "model" : "models"}: ${models.join(", ")}` : "", ".",
       data.n_repeated ? ` Left out: ${plural(data.n_repeated, "verdict")} superseded by a later one.` : ""));
   document.getElementById("end").append(
@@ -504,6 +503,9 @@ function table() {
     h("th", { scope: "col", role: "columnheader", class: `c-${column.key}${column.number ? " number" : ""}` },
       h("button", { type: "button", onclick: () => sort(column) }, column.name)));
   document.getElementById("verdicts").append(
+    rows.length < data.n_verdicts ? h("p", { class: "lede", id: "limit" },
+      `The table has ${whole(rows.length)} of the ${plural(data.n_verdicts, "verdict")}: the first ${whole(data.most_of_a_kind)} of each kind, `,
+      "which is one judge with one outcome", withHumanLabels ? " that people’s label agrees with, or not" : "", ". All figures are of all verdicts.") : "",
     filters(),
     h("div", { class: "count" }, h("span", { id: "count", role: "status" }),
       h("span", null, h("button", { class: "plain", type: "button", id: "clear", onclick: clear }, "Show all rows"))),

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
 from groundjudge.case.case import Case, Document
 from groundjudge.errors import explain_code
-from groundjudge.lab.labels import Labels, group_by_judge, labels_for, learn_vocabulary
+from groundjudge.lab.labels import LabelMeanings, Labels, labels_for, vocabulary_of
 from groundjudge.lab.probe.figures import Card
+from groundjudge.report.collected import MOST_OF_A_KIND, CollectedVerdicts, JudgeCounts, collect
 from groundjudge.report.template import case_data, fill_page, without_empty
-from groundjudge.runs.summary import Summary, summarise
-from groundjudge.runs.verdict_file import latest_verdicts
+from groundjudge.runs.summary import Summary
 from groundjudge.verdict import Failure, Part, Usage, Verdict, Vote, __version__, deciding_score
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.lab.agreement import Agreement
     from groundjudge.lab.rate import TrueRate
-
-# The number of bins of equal width of a judge's histogram of scores.
-HISTOGRAM_BINS = 20
-
-# Digits of the hash of a prompt, as in a signature.
-SHA_DIGITS = 12
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
@@ -38,6 +31,7 @@ def report(  # noqa: PLR0913  independent options
     agreements: Sequence[Agreement] = (),
     rate: TrueRate | None = None,
     probe: Card | None = None,
+    most_of_a_kind: int = MOST_OF_A_KIND,
 ) -> str:
     """Make a report of verdicts.
 
@@ -45,8 +39,11 @@ def report(  # noqa: PLR0913  independent options
     as JSON, the page's script inserts it as text nodes, and the page's Content-Security-Policy
     allows no other script.
 
+    Figures are of all verdicts. The table has the first ones of each kind: of one judge with one outcome, and
+    with or without people's labels on its side.
+
     Args:
-        verdicts: of any judges. Only the last verdict of a judge on a case is shown.
+        verdicts: of any judges. Only the last verdict of a judge on a case counts.
         title: the heading, such as the name of the file of verdicts.
         cases: the judged cases, matched with verdicts by their ids.
         labels: human labels to show with the verdicts.
@@ -54,6 +51,7 @@ def report(  # noqa: PLR0913  independent options
             in `worst`, because rows are marked by them.
         rate: the true rate of grounded answers, to show beside the pass rate of its judge.
         probe: the card of a probe, to show its figures.
+        most_of_a_kind: how many verdicts of each kind the table has at most.
 
     Returns:
         The page as HTML.
@@ -61,27 +59,55 @@ def report(  # noqa: PLR0913  independent options
     Raises:
         LabelError: `unreadable_label`.
     """
-    last_verdicts, n_repeated = latest_verdicts(verdicts)
-    judged_ids = {verdict.case_id for verdict in last_verdicts}
-    judged_cases: dict[str, Case] = {}
+    collected = collect(verdicts, disagreements_of(agreements), most_of_a_kind)
+    return fill_report(
+        collected, title=title, cases=cases, labels=labels, agreements=agreements, rate=rate, probe=probe
+    )
+
+
+def disagreements_of(agreements: Iterable[Agreement]) -> frozenset[tuple[str, str]]:
+    """Judge and case of each disagreement that the agreements list."""
+    disagreements: set[tuple[str, str]] = set()
+    for agreement in agreements:
+        for disagreement in agreement.worst:
+            disagreements.add((agreement.judge, disagreement.case_id))
+    return frozenset(disagreements)
+
+
+def fill_report(  # noqa: PLR0913  independent options
+    collected: CollectedVerdicts,
+    *,
+    title: str,
+    cases: Iterable[Case],
+    labels: Labels | None,
+    agreements: Sequence[Agreement],
+    rate: TrueRate | None,
+    probe: Card | None,
+) -> str:
+    """Make the page of verdicts that were collected; for the arguments see `report`."""
+    shown_ids = collected.shown_ids
+    shown_cases: dict[str, Case] = {}
     for case in cases:
-        if case.id is not None and case.id in judged_ids:
-            judged_cases[case.id] = case
+        if case.id is not None and case.id in shown_ids:
+            shown_cases[case.id] = case
     warnings: dict[str, str] = {}
-    for verdict in last_verdicts:
+    for verdict in collected.shown:
         for code in verdict.warnings:
             warnings[code] = explain_code("warnings", code)[0]
-    signatures = _positions(verdict.signature for verdict in last_verdicts)
+    signatures = _positions(verdict.signature for verdict in collected.shown)
     data = {
         "title": title,
         "library": __version__,
-        "n_repeated": n_repeated,
-        "judges": _judges_data(last_verdicts, agreements, rate),
+        "n_repeated": sum(collected.latest.n_repeated.values()),
+        "n_verdicts": len(collected.latest),
+        "n_cases": collected.latest.n_cases,
+        "most_of_a_kind": collected.most_of_a_kind,
+        "judges": _judges_data(collected, agreements, rate),
         "signatures": list(signatures),
         "warnings": warnings,
-        "cases": [case_data(case) for case in judged_cases.values()],
+        "cases": [case_data(case) for case in shown_cases.values()],
         "probe": probe.model_dump(mode="json") if probe else None,
-        "verdicts": _verdicts_data(last_verdicts, judged_cases, signatures, labels, agreements),
+        "verdicts": _verdicts_data(collected, shown_cases, signatures, labels),
     }
     return fill_page("page", title, data)
 
@@ -95,53 +121,50 @@ def _positions(keys: Iterable[KeyT]) -> dict[KeyT, int]:
 
 
 def _verdicts_data(
-    verdicts: Sequence[Verdict],
+    collected: CollectedVerdicts,
     cases: Mapping[str, Case],
     signatures: Mapping[str, int],
     labels: Labels | None,
-    agreements: Iterable[Agreement],
 ) -> list[dict[str, Any]]:
     """The data of each verdict; judge, case and signature are positions in the lists of these."""
-    judge_positions = _positions(sorted(verdict.judge for verdict in verdicts))
+    judge_positions = _positions(summary.judge for summary in collected.summaries)
     case_positions = _positions(cases)
-    human_labels = {} if labels is None else _human_labels(verdicts, labels)
-    disagreements: set[tuple[str, str]] = set()
-    for agreement in agreements:
-        for disagreement in agreement.worst:
-            disagreements.add((agreement.judge, disagreement.case_id))
+    human_labels = {} if labels is None else _human_labels(collected, labels)
     rows: list[dict[str, Any]] = []
-    for verdict in verdicts:
+    for verdict in collected.shown:
         case_id = verdict.case_id or ""
         row = _verdict_data(verdict, cases.get(case_id))
         row["judge"] = judge_positions[verdict.judge]
         row["case"] = case_positions.get(case_id)
         row["signature"] = signatures[verdict.signature]
         row["human"] = human_labels.get((verdict.judge, case_id))
-        row["disagrees"] = (verdict.judge, verdict.case_id) in disagreements
+        row["disagrees"] = (verdict.judge, verdict.case_id) in collected.disagreements
         rows.append(without_empty(row))
     return rows
 
 
-def _human_labels(verdicts: Sequence[Verdict], labels: Labels) -> dict[tuple[str, str], str | float | None]:
+def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[str, str], str | float | None]:
     """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
+    all_meanings = LabelMeanings()
+    for counts in collected.counts.values():
+        all_meanings.merge(counts.meanings)
     human_labels: dict[tuple[str, str], str | float | None] = {}
-    for judge, judge_verdicts in group_by_judge(verdicts).items():
-        vocabulary = labels.vocabulary or learn_vocabulary(judge_verdicts, verdicts)
+    for judge, counts in collected.counts.items():
+        vocabulary = labels.vocabulary or vocabulary_of(counts.meanings, all_meanings)
         for case_id, label in labels_for(judge, labels, vocabulary).items():
             human_labels[judge, case_id] = label.word or label.number
     return human_labels
 
 
 def _judges_data(
-    verdicts: Sequence[Verdict], agreements: Sequence[Agreement], rate: TrueRate | None
+    collected: CollectedVerdicts, agreements: Sequence[Agreement], rate: TrueRate | None
 ) -> list[dict[str, Any]]:
     """The data of each judge, sorted by name."""
     agreement_by_judge = {agreement.judge: agreement for agreement in agreements}
-    verdicts_by_judge = group_by_judge(verdicts)
     judges: list[dict[str, Any]] = []
-    for summary in summarise(verdicts):
+    for summary in collected.summaries:
         agreement = agreement_by_judge.get(summary.judge)
-        judge = _judge_data(summary, verdicts_by_judge[summary.judge], agreement)
+        judge = _judge_data(summary, collected.counts[summary.judge], agreement)
         judge["rate"] = None
         if rate is not None and rate.judge == summary.judge:
             judge["rate"] = rate.model_dump()
@@ -149,83 +172,22 @@ def _judges_data(
     return judges
 
 
-def _judge_data(summary: Summary, verdicts: Sequence[Verdict], agreement: Agreement | None) -> dict[str, Any]:
-    """What the page shows of a judge: its summary, and what can be counted in its verdicts."""
-    usages: list[Usage] = []
-    models: set[str] = set()
-    prompts: set[str] = set()
-    n_passed = 0
-    n_calls = 0
-    for verdict in verdicts:
-        n_calls += verdict.attempts
-        # "Not applicable" passes without a score, and is counted by itself.
-        if verdict.passed and verdict.score is not None:
-            n_passed += 1
-        if verdict.usage:
-            usages.append(verdict.usage)
-        if verdict.model:
-            models.add(verdict.model)
-        if verdict.prompt:
-            prompts.add(f"{verdict.prompt.version} · sha {verdict.prompt.sha256[:SHA_DIGITS]}")
+def _judge_data(summary: Summary, counts: JudgeCounts, agreement: Agreement | None) -> dict[str, Any]:
+    """What the page shows of a judge: its summary, and what else was counted in its verdicts."""
     return {
         **summary.model_dump(exclude={"labels", "agreement", "usage"}),
         "vote_agreement": summary.agreement,
-        "passed": n_passed,
-        "histogram": _histogram(verdicts),
-        "labels": _level_counts(summary, verdicts),
-        "calls": n_calls,
-        "tokens": _tokens(sum(usages, Usage())) if usages else None,
-        "n_with_tokens": len(usages),
-        "latency": _latency(verdicts),
-        "models": sorted(models),
-        "prompts": sorted(prompts),
+        "passed": counts.n_passed,
+        "histogram": counts.histogram,
+        "labels": counts.levels(summary),
+        "calls": counts.n_calls,
+        "tokens": _tokens(counts.usage) if counts.n_with_tokens else None,
+        "n_with_tokens": counts.n_with_tokens,
+        "latency": counts.latency,
+        "models": sorted(counts.models),
+        "prompts": sorted(counts.prompts),
         "agreement": agreement.model_dump(exclude={"worst"}) if agreement else None,
     }
-
-
-def _histogram(verdicts: Iterable[Verdict]) -> list[list[int]]:
-    """For each bin of the scores that decide, how many verdicts did not pass and how many did."""
-    counts = [[0, 0] for _ in range(HISTOGRAM_BINS)]
-    for verdict in verdicts:
-        score = deciding_score(verdict)
-        if score is None:
-            continue
-        # A score of 1 belongs to the highest bin.
-        bin_of_score = min(int(score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)
-        counts[bin_of_score][bool(verdict.passed)] += 1
-    return counts
-
-
-def _latency(verdicts: Iterable[Verdict]) -> list[float] | None:
-    """Median and 95th percentile of the seconds per verdict; None if no model was called."""
-    seconds = [verdict.latency_s for verdict in verdicts if verdict.attempts]
-    if not seconds:
-        return None
-    if len(seconds) == 1:
-        return [seconds[0], seconds[0]]  # `quantiles` needs two values
-    seconds.sort()
-    return [median(seconds), quantiles(seconds, n=20)[-1]]
-
-
-def _level_counts(summary: Summary, verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    """How often each level was given, by rising mean score; last those that come without a score."""
-    scores_by_label: dict[str, list[float]] = {label: [] for label in summary.labels}
-    for verdict in verdicts:
-        if verdict.label is not None and verdict.score is not None:
-            scores_by_label[verdict.label].append(verdict.score)
-    scored_levels: list[tuple[float, str]] = []
-    unscored_levels: list[str] = []
-    for label, scores in scores_by_label.items():
-        if scores:
-            scored_levels.append((sum(scores) / len(scores), label))
-        else:
-            unscored_levels.append(label)
-    levels: list[dict[str, Any]] = []
-    for mean, label in sorted(scored_levels):
-        levels.append({"name": label, "n": summary.labels[label], "mean": mean})
-    for label in sorted(unscored_levels):
-        levels.append({"name": label, "n": summary.labels[label], "mean": None})
-    return levels
 
 
 def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class CaseFile:
             return
         # The reader of tables needs line breaks as they are, those inside of cells too.
         newline = "" if self._format in DELIMITERS else "\n"
-        with self._text(newline) as text:
+        with self.text(newline) as text:
             if self._format == "jsonl":
                 yield from _json_rows(text)
             elif self._format == "json":
@@ -250,7 +250,7 @@ class CaseFile:
         return parquet_rows(Path(self.path), field_by_column=field_by_column)
 
     @contextmanager
-    def _text(self, newline: str) -> Generator[TextIO, None, None]:
+    def text(self, newline: str) -> Generator[TextIO, None, None]:
         """The text of the file. Bytes that are not UTF-8 become surrogates, to be reported row by row.
 
         It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
@@ -286,7 +286,7 @@ class CaseFile:
             raise CaseError("unknown_encoding", message, "encoding") from error
         if self._format == "parquet" or not can_read_again(self.path):
             return
-        with self._text("\n") as lines:
+        with self.text("\n") as lines:
             for number, line in enumerate(_lines(lines), 1):
                 _check_utf8(line, f" on line {number}")
 
@@ -365,22 +365,30 @@ def _skip_rest(text: TextIO, line: str) -> None:
 
 def _json_rows(text: TextIO) -> Iterator[FileRow]:
     for number, line in enumerate(_lines(text), 1):
-        if line.isspace():
-            continue
-        if len(line) > LARGEST_ROW:
-            yield _unreadable(f"line {number}", TOO_LARGE)
-            continue
-        try:
-            _check_utf8(line)
-            row = json.loads(line.rstrip(), object_pairs_hook=_object_of_unique_keys)
-        except UnicodeDecodeError as error:
-            yield _unreadable(f"line {number}", f"not UTF-8 ({error.reason} at byte {error.start + 1})")
-        except json.JSONDecodeError as error:
-            yield _unreadable(f"line {number}", f"not JSON ({error.msg} at column {error.colno})")
-        except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
-            yield _unreadable(f"line {number}", f"not readable as JSON ({error})")
-        else:
-            yield _object_or_error(row, f"line {number}")
+        if not line.isspace():
+            yield parse_row(line, f"line {number}")
+
+
+def read_json_lines(path: str | Path) -> Generator[str, None, None]:
+    """Read the lines of a file of JSON. One that is too long for a row is cut right after the limit."""
+    with CaseFile(path).text("\n") as text:
+        yield from _lines(text)
+
+
+def parse_row(line: str, line_name: str) -> FileRow:
+    """Parse a line of JSON to an object, or to the error in its place."""
+    if len(line) > LARGEST_ROW:
+        return _unreadable(line_name, TOO_LARGE)
+    try:
+        _check_utf8(line)
+        row = json.loads(line.rstrip(), object_pairs_hook=_object_of_unique_keys)
+    except UnicodeDecodeError as error:
+        return _unreadable(line_name, f"not UTF-8 ({error.reason} at byte {error.start + 1})")
+    except json.JSONDecodeError as error:
+        return _unreadable(line_name, f"not JSON ({error.msg} at column {error.colno})")
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
+        return _unreadable(line_name, f"not readable as JSON ({error})")
+    return _object_or_error(row, line_name)
 
 
 def _table_rows(text: TextIO, kind: FileFormat, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, first_fault
 from groundjudge.files import is_nonempty_file, lock_file, private_opener, replace_file
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.runs.rows import STDIO, FileRow, format_of, read_rows
+from groundjudge.runs.rows import STDIO, format_of, parse_row, read_json_lines
 from groundjudge.runs.summary import Tally
 from groundjudge.text.printable import json_line
 from groundjudge.verdict import Usage, Verdict
@@ -41,57 +41,47 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
         ImportError: a Parquet file, and PyArrow is not installed.
     """
     if format_of(path) == "parquet":
-        from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
-
-        is_table = True
-        rows: Iterable[FileRow] = parquet_rows(Path(path), "verdict")
-    else:
-        is_table = False
-        rows = read_rows(path, "jsonl")
-    for number, row in enumerate(rows, 1):
-        if isinstance(row, CaseError):
-            yield row
+        yield from _verdicts_in_table(path)
+        return
+    n_rows = 0
+    for number, line in enumerate(read_json_lines(path), 1):
+        if line.isspace():
             continue
+        n_rows += 1
         try:
-            if is_table:
-                verdict = Verdict.model_validate_json(row["verdict"] or "")  # a null is no verdict either
-            else:
-                verdict = Verdict.model_validate(row)
-        except ValidationError as error:
-            message = f"row {number}: not a verdict ({first_fault(error)})"
-            yield CaseError("unreadable_row", message, f"row {number}")
+            # Three times as fast as to parse the JSON first, which millions of lines make worth while.
+            verdict = Verdict.model_validate_json(line)
+        except (ValidationError, UnicodeEncodeError):
+            row = parse_row(line, f"line {number}")
+            yield row if isinstance(row, CaseError) else _verdict_in_row(row, n_rows)
         else:
             yield verdict
 
 
-def latest_verdicts(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
-    """Keep the verdict that counts of every judge on every case.
+def _verdict_in_row(row: Mapping[str, Any], number: int) -> Verdict | CaseError:
+    """Make a verdict of what a line has, which other JSON parsers may refuse; an error if it is none."""
+    try:
+        return Verdict.model_validate(row)
+    except ValidationError as error:
+        return _not_a_verdict(number, error)
 
-    A row that failed is judged once more, in a resumed run or in a table that is appended to. The last
-    verdict counts, but an error does not replace a verdict: tables do not always keep the order of their
-    rows. An error with another key does, because the case or the judge was changed in between, and the
-    verdict is on what is no longer there. Verdicts on cases without an id are all kept, because nothing
-    shows that two of them are on the same case.
 
-    Returns:
-        The verdicts that count, and how many do not.
-    """
-    latest: dict[object, Verdict] = {}
-    n_verdicts = 0
-    for verdict in verdicts:
-        n_verdicts += 1
-        if verdict.case_id is None:
-            latest[n_verdicts] = verdict
+def _verdicts_in_table(path: str | Path) -> Iterator[Verdict | CaseError]:
+    """Read the column `verdict` of a Parquet file, or of a folder of them."""
+    from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
+
+    for number, row in enumerate(parquet_rows(Path(path), "verdict"), 1):
+        if isinstance(row, CaseError):
+            yield row
             continue
-        judge_and_case = (verdict.judge, verdict.case_id)
-        earlier = latest.get(judge_and_case)
-        if earlier and verdict.error and not earlier.error:
-            keys = {earlier.key, verdict.key} - {None}
-            if len(keys) <= 1:  # nothing shows that the judge or the case was changed
-                continue
-        latest.pop(judge_and_case, None)  # so that the verdict stands where the last one came
-        latest[judge_and_case] = verdict
-    return list(latest.values()), n_verdicts - len(latest)
+        try:
+            yield Verdict.model_validate_json(row["verdict"] or "")  # a null is no verdict either
+        except ValidationError as error:
+            yield _not_a_verdict(number, error)
+
+
+def _not_a_verdict(number: int, error: ValidationError) -> CaseError:
+    return CaseError("unreadable_row", f"row {number}: not a verdict ({first_fault(error)})", f"row {number}")
 
 
 class ResumeError(GroundjudgeError):

@@ -1,0 +1,57 @@
+"""Verdicts in brief: what figures need of a verdict, in a small part of its memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sys import intern
+
+from groundjudge.verdict import Status, Verdict, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class BriefVerdict:
+    """What figures need of a verdict. Fields without a description are those of `Verdict`.
+
+    Attributes:
+        votes: without the replies.
+        case_hash: a hash of the case, "" if the verdict does not know it.
+        signature: prompt, model and version.
+        explanation: why; "" where nobody reads it.
+        error_code: the code of the error; None if there is none.
+    """
+
+    judge: str
+    case_id: str | None
+    status: Status
+    score: float | None
+    weakest: float | None
+    label: str | None
+    passed: bool | None
+    votes: tuple[Vote, ...]
+    agreement: float | None
+    case_hash: str
+    signature: str
+    explanation: str
+    error_code: str | None
+
+
+def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
+    """Make a verdict brief. Texts that many verdicts have are kept once for all of them."""
+    votes: list[Vote] = []
+    for vote in verdict.votes:
+        votes.append(vote.model_copy(update={"reply": None}))
+    return BriefVerdict(
+        judge=intern(verdict.judge),
+        case_id=verdict.case_id,
+        status=verdict.status,
+        score=verdict.score,
+        weakest=verdict.weakest,
+        label=None if verdict.label is None else intern(verdict.label),
+        passed=verdict.passed,
+        votes=tuple(votes),
+        agreement=verdict.agreement,
+        case_hash=verdict.case_hash,
+        signature=intern(verdict.signature),
+        explanation=verdict.explanation if with_explanation else "",
+        error_code=verdict.error.code if verdict.error else None,
+    )

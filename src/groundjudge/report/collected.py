@@ -1,0 +1,166 @@
+"""What a report shows of verdicts: figures of all of them, and the first rows of each kind.
+
+A page of a million rows opens in no browser. So verdicts are counted one at a time, and of each kind only the
+first ones are kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import median, quantiles
+from typing import Any
+
+from groundjudge.lab.labels import LabelMeanings
+from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
+from groundjudge.runs.summary import Summary, Tally
+from groundjudge.verdict import Usage, Verdict, deciding_score
+
+# How many verdicts of a kind the page shows at most. A kind is one judge with one outcome, and if there are
+# labels, with which people agree or do not.
+MOST_OF_A_KIND = 1000
+
+# The number of bins of equal width of a judge's histogram of scores.
+HISTOGRAM_BINS = 20
+
+# Digits of the hash of a prompt, as in a signature.
+SHA_DIGITS = 12
+
+
+@dataclass
+class JudgeCounts:
+    """What is counted of a judge's verdicts, beside their summary.
+
+    Attributes:
+        histogram: for each bin of the scores that decide, how many verdicts did not pass and how many did.
+        n_passed: verdicts with a score that passed; "not applicable" passes without one, and is counted by
+            itself.
+        n_calls: how many times the model was asked.
+        usage: the tokens of all verdicts that report them.
+        n_with_tokens: how many verdicts do.
+        latencies: the seconds of each verdict for which a model was called.
+        models: the names of the models that answered.
+        prompts: the versions of the prompt.
+        label_scores: the sum of the scores of each label, and how many there are.
+        meanings: what the verdicts show of labels in words.
+    """
+
+    histogram: list[list[int]] = field(default_factory=lambda: [[0, 0] for _ in range(HISTOGRAM_BINS)])
+    n_passed: int = 0
+    n_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    n_with_tokens: int = 0
+    latencies: array[float] = field(default_factory=lambda: array("d"))
+    models: set[str] = field(default_factory=set[str])
+    prompts: set[str] = field(default_factory=set[str])
+    label_scores: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
+    meanings: LabelMeanings = field(default_factory=LabelMeanings)
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one more verdict."""
+        self.meanings.add(verdict)
+        self.n_calls += verdict.attempts
+        if verdict.passed and verdict.score is not None:
+            self.n_passed += 1
+        if verdict.usage:
+            self.usage += verdict.usage
+            self.n_with_tokens += 1
+        if verdict.model:
+            self.models.add(verdict.model)
+        if verdict.prompt:
+            self.prompts.add(f"{verdict.prompt.version} · sha {verdict.prompt.sha256[:SHA_DIGITS]}")
+        if verdict.attempts:
+            self.latencies.append(verdict.latency_s)
+        if verdict.label is not None and verdict.score is not None:
+            total, n = self.label_scores.get(verdict.label, (0.0, 0))
+            self.label_scores[verdict.label] = (total + verdict.score, n + 1)
+        score = deciding_score(verdict)
+        if score is not None:
+            # A score of 1 belongs to the highest bin.
+            bin_of_score = min(int(score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)
+            self.histogram[bin_of_score][bool(verdict.passed)] += 1
+
+    @property
+    def latency(self) -> list[float] | None:
+        """Median and 95th percentile of the seconds per verdict; None if no model was called."""
+        if not self.latencies:
+            return None
+        if len(self.latencies) == 1:
+            return [self.latencies[0], self.latencies[0]]  # `quantiles` needs two values
+        seconds = sorted(self.latencies)
+        return [median(seconds), quantiles(seconds, n=20)[-1]]
+
+    def levels(self, summary: Summary) -> list[dict[str, Any]]:
+        """How often each level was given, by rising mean score; last those that come without a score."""
+        scored_levels: list[tuple[float, str]] = []
+        unscored_levels: list[str] = []
+        for label in summary.labels:
+            if label in self.label_scores:
+                total, n = self.label_scores[label]
+                scored_levels.append((total / n, label))
+            else:
+                unscored_levels.append(label)
+        levels: list[dict[str, Any]] = []
+        for mean, label in sorted(scored_levels):
+            levels.append({"name": label, "n": summary.labels[label], "mean": mean})
+        for label in sorted(unscored_levels):
+            levels.append({"name": label, "n": summary.labels[label], "mean": None})
+        return levels
+
+
+@dataclass(frozen=True)
+class CollectedVerdicts:
+    """The figures of all verdicts, and the first of each kind.
+
+    Attributes:
+        latest: where they come from.
+        summaries: one for each judge, sorted by name.
+        counts: what else is counted, by judge.
+        shown: the first verdicts of each kind, in their order.
+        disagreements: judge and case where people's label is another than the verdict.
+        most_of_a_kind: how many of each kind are shown at most.
+    """
+
+    latest: LatestVerdicts
+    summaries: tuple[Summary, ...]
+    counts: Mapping[str, JudgeCounts]
+    shown: tuple[Verdict, ...]
+    disagreements: frozenset[tuple[str, str]]
+    most_of_a_kind: int
+
+    @property
+    def shown_ids(self) -> frozenset[str]:
+        """The ids of the cases that the shown verdicts are on."""
+        return frozenset(verdict.case_id for verdict in self.shown if verdict.case_id is not None)
+
+
+def collect(
+    verdicts: Iterable[Verdict],
+    disagreements: frozenset[tuple[str, str]] = frozenset(),
+    most_of_a_kind: int = MOST_OF_A_KIND,
+) -> CollectedVerdicts:
+    """Count verdicts in a stream, and keep the first of each kind.
+
+    Args:
+        verdicts: of any judges.
+        disagreements: judge and case where people's label is another than the verdict.
+        most_of_a_kind: how many of each kind to keep at most.
+    """
+    latest = latest_verdicts(verdicts)
+    tally = Tally()
+    counts: dict[str, JudgeCounts] = {}
+    shown: list[Verdict] = []
+    n_of_kind: Counter[tuple[str, str, bool | None, bool]] = Counter()
+    for verdict in latest:
+        tally.add(verdict)
+        counts.setdefault(verdict.judge, JudgeCounts()).add(verdict)
+        disagrees = (verdict.judge, verdict.case_id or "") in disagreements
+        kind = (verdict.judge, verdict.status, verdict.passed, disagrees)
+        n_of_kind[kind] += 1
+        if n_of_kind[kind] <= most_of_a_kind:
+            shown.append(verdict)
+    return CollectedVerdicts(
+        latest, tuple(tally.summaries()), counts, tuple(shown), disagreements, most_of_a_kind
+    )

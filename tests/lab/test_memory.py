@@ -1,0 +1,100 @@
+"""Verdicts are read in a stream: memory holds what figures need of them, not the verdicts."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from weakref import finalize
+
+import pytest
+from make_verdicts import error, verdict
+
+from groundjudge import Verdict
+from groundjudge.lab.agreement import agree
+from groundjudge.lab.comparison import compare
+from groundjudge.lab.labels import Labels
+from groundjudge.lab.rate import rate
+from groundjudge.lab.sample import draw
+from groundjudge.report.page import report
+from groundjudge.runs.latest_verdicts import latest_verdicts
+
+N_ROWS = 400
+LABELS = Labels({str(place): place % 2 for place in range(0, N_ROWS, 10)})
+
+
+class Stored:
+    """Verdicts as in a file: new objects at each reading."""
+
+    def __init__(self) -> None:
+        self.n_alive = 0
+        self.most_alive = 0
+        self.n_readings = 0
+
+    def __iter__(self) -> Iterator[Verdict]:
+        self.n_readings += 1
+        for place in range(N_ROWS):
+            stored = verdict(str(place), place % 7 / 6, reason="because")
+            self.n_alive += 1
+            self.most_alive = max(self.most_alive, self.n_alive)
+            finalize(stored, self._count_down)
+            yield stored
+            del stored
+
+    def _count_down(self) -> None:
+        self.n_alive -= 1
+
+
+def estimate_rate(verdicts: Stored) -> None:
+    sample = draw(verdicts, 40)
+    labels = Labels({case_id: int(case_id) % 2 for case_id in sample.ids})
+    rate(verdicts, labels, sample)
+
+
+USES: dict[str, Callable[[Stored], object]] = {
+    "agree": lambda verdicts: agree(verdicts, LABELS, resamples=20),
+    "rate": estimate_rate,
+    "label": lambda verdicts: draw(verdicts, 40),
+    "compare": lambda verdicts: compare(verdicts, verdicts, LABELS, resamples=20),
+    "report": lambda verdicts: report(verdicts, most_of_a_kind=1),
+}
+
+
+@pytest.mark.parametrize("use", [pytest.param(use, id=name) for name, use in USES.items()])
+def test_verdicts_are_not_held(use: Callable[[Stored], object]) -> None:
+    verdicts = Stored()
+    use(verdicts)
+    assert verdicts.n_readings >= 2
+    assert verdicts.most_alive < 10
+
+
+def test_what_is_appended_while_a_file_is_read_is_not_there_yet() -> None:
+    verdicts = [verdict("a", 1.0), error("a", "timeout"), verdict("b", 0.0)]
+    latest = latest_verdicts(verdicts)
+    verdicts.append(verdict("c", 1.0))
+    assert [counted.case_id for counted in latest] == ["a", "b"]
+
+
+def write_million(path: Path) -> None:
+    """A million verdicts with a reason, of one judge."""
+    line = verdict("CASE", 0.5, judge="groundedness", reason="The second sentence is in no document. " * 4)
+    before, after = line.model_dump_json().split("CASE")
+    before, between = before.split('"score":0.5')
+    with path.open("w") as file:
+        for place in range(1_000_000):
+            file.write(f'{before}"score":{place % 9973 / 9973:.6f}{between}row-{place:07}{after}\n')
+
+
+@pytest.mark.soak
+def test_agree_and_rate_of_a_million_verdicts_take_300_megabytes(tmp_path: Path) -> None:
+    write_million(tmp_path / "v.jsonl")
+    labels = [{"id": f"row-{place:07}", "label": place % 2} for place in range(1000)]
+    (tmp_path / "l.jsonl").write_text("".join(f"{json.dumps(label)}\n" for label in labels))
+    for line in ("agree v.jsonl --labels l.jsonl", "rate v.jsonl --labels l.jsonl --random"):
+        command = [sys.executable, "-m", "groundjudge", *line.split()]
+        subprocess.run(command, cwd=tmp_path, check=True)  # noqa: S603
+    most_kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert most_kilobytes < 300_000
