@@ -25,6 +25,10 @@ WARNINGS: Mapping[str, str] = {
     "evidence_altered": "A quote is similar to a passage of the documents, but does not say the same. "
     "Compare the quote with the source: the judge may have misread it.",
     "evidence_not_found": "A quote is in none of the documents. Do not rely on it: it may be invented.",
+    "evidence_preselected": "The source has more sentences than a question of evidence can offer: those that "
+    "share most words with the claim were offered.",
+    "evidence_unanswered": "The model did not answer which sentence of the source supports a claim; the "
+    "score does not depend on it.",
     "evidence_unchecked": "Quotes were not looked up: the case was not given, or the search would take "
     "too long. Pass the case: `rubric.read(reply, case)`, `parser(judge, case)`.",
     "formula_missing": "A weighted sum is stated without its formula; the stated number counts.",
@@ -135,6 +139,8 @@ class PromptError(GroundjudgeError):
         "`stop` is unknown, or LangChain's `prompt` or `parser` was given a panel.",
         "bad_passes": "It is not `score` or `weakest`, or it is `weakest` and replies have no parts. "
         "Leave it out, or choose a format with parts.",
+        "bad_questions": "The questions for a decision model do not fit the judge: an option is not on the "
+        "scale, a level has none, or the ids are not those of the parts. Correct what the message names.",
         "bad_reply_format": "The object passed as `reply=` is not a reply format. Pass one, as "
         '`Tags(value="rating")`, or an object with all members of [`Format`](reference/replies.md).',
         "bad_reply_option": "`reply:` has an unknown option, or no text for one. See the message.",
@@ -144,6 +150,8 @@ class PromptError(GroundjudgeError):
         "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers from 0; stated shares may "
         "also be those of levels, and need a place in the reply. Change the scale, or name the place.",
         "empty_prompt": "The file has no text below its front matter. Add the prompt.",
+        "no_decision": "An option means nothing to a decision model, or its questions cannot reach the "
+        "threshold. Leave the option out, or take a model that answers with a text.",
         "no_part": "A DeepEval metric shows a part that verdicts of its judge do not have, such as `recall`. "
         "Pass that judge to `JudgeMetric`, or leave out `judge=`.",
         "no_placeholder": "The text shows nothing of the case. Add a placeholder, such as `{{response}}`.",

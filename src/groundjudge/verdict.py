@@ -25,6 +25,9 @@ String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
+NO_REASONS = "(a decision model gives no reasons)"
+"""The end of the reason of a verdict that a decision model gave; before it stand the probabilities."""
+
 Passes: TypeAlias = Literal["score", "weakest"]
 """Which score decides whether a verdict passes: the headline, or the lowest score of its parts."""
 
@@ -126,6 +129,8 @@ class Part(Frozen):
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
         warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
+        distribution: how probable each value or label is, those of 0 left out; None where it is not known.
+        confidence: how sure that distribution is, as for a `Verdict`; None without one.
     """
 
     name: String
@@ -135,6 +140,8 @@ class Part(Frozen):
     reason: String = ""
     evidence: tuple[Evidence, ...] = ()
     warnings: tuple[String, ...] = ()
+    distribution: Mapping[String, Score] | None = None
+    confidence: Score | None = None
 
     @property
     def value_text(self) -> str:
@@ -201,18 +208,23 @@ class Verdict(Judgement):
         passed: whether the deciding score reaches the threshold, or of a panel the majority; True if the
             judge found nothing to judge; None for an error and for a response that was left out.
         reason: the judge's explanation, as the model wrote it.
-        parts: the scores that make up the headline score.
+        parts: the scores that make up the headline score. An error has those that a decision model answered.
         warnings: codes of what looked odd in the reply; they never change the score.
         usage: tokens of all attempts together; None when the model reported none.
         attempts: how many times the model was asked.
         retries: how many requests were sent again, after a rate limit, a fault or a cut connection.
         latency_s: seconds from the first request to the last reply.
         model: the name of the model that answered.
-        reply: the raw text of the last reply.
+        reply: the raw text of the last reply; of a decision model that was asked several times, all replies.
         key: the judge's `identity`, and a hash of the case; metadata counts only if the prompt shows it.
         library: the version of groundjudge.
-        expected: with `weighted`, the mean of the values by how probable they are, on the judge's own scale.
-        distribution: with `weighted`, how probable each value or label is; None where it is not known.
+        expected: with `weighted` or a decision model, the mean of the values by how probable they are, on the
+            judge's own scale.
+        distribution: with `weighted` or a decision model, how probable each value or label is; None where it
+            is not known.
+        confidence: how sure the distribution is: 1 if one of n values has all of it, 0 if all are equally
+            probable: (n * largest - 1) / (n - 1). Of several parts, that of the least sure one; None without
+            a distribution.
         votes: of a panel or a cascade, in the order in which they were asked for; () for a single judge.
         spread: of a panel, the standard deviation of the votes' deciding scores; None without votes.
         agreement: of a panel, the share of the votes that the largest group of them has, 0..1; None if no
@@ -238,6 +250,7 @@ class Verdict(Judgement):
     library: String = __version__
     expected: Finite | None = None
     distribution: Mapping[String, Score] | None = None
+    confidence: Score | None = None
     votes: tuple[Vote, ...] = ()
     spread: Finite | None = None
     agreement: Score | None = None
@@ -288,6 +301,8 @@ class Verdict(Judgement):
     @property
     def _probability_lines(self) -> list[str]:
         """A line with the probabilities, the highest first; none if one value has them all."""
+        if self.reason.endswith(NO_REASONS):  # which names them
+            return []
         entries: list[str] = []
         for name, share in sorted((self.distribution or {}).items(), key=_share_for_order):
             if share >= LEAST_SHARE_SHOWN:

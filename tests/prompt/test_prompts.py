@@ -20,11 +20,11 @@ ROOT = Path(__file__).parents[2]
 
 # A prompt's text decides what its scores mean. If you edit one, raise its version and record both here.
 GOLDEN: Mapping[str, str] = {
-    "confidence_grounding": "1.2.0 299d3b1779f6fd2b653279ccd30a3c42a11b73e432653e6ba63bae5d2feb5087",
-    "groundedness": "2.1.0 ad72603637f2b3a75dde509fb7e40ec78c0ede72759da3c08397d9a6b546a578",
-    "knowledge_hallucination": "1.2.0 21fc6254ecdd73a08fbaaf62e5f76a9f9c5b28c77f378b8b89d73e8b2a4eb599",
-    "passage_quality": "1.1.0 c5f27fe346363c830e7a47325f00159d70d614bade81590510d2272a15c96f6a",
-    "statement_groundedness": "2.0.0 48feae6ced2f4d3d4801ec56c18dd428a6f37600d2ffe2c46f9b4bc98764b9f1",
+    "confidence_grounding": "1.2.1 7483e3201cec09b3f8b99ad7c92ce2cb0a6de928b649d699345eaf0057b807c9",
+    "groundedness": "2.1.1 c35be44174ca874046518319fda5d48a8b52682b6c6e1df5c7945e963907d4fa",
+    "knowledge_hallucination": "1.2.1 9ed17a70522bacf4584004ac01d81b1fcf5e4c8dabfcdf27ca60f57b748dd594",
+    "passage_quality": "1.1.1 79bc92ea5b5819ccc4724aa5b746a9739bcf369a3bb290eeb9728d5ed239e3cb",
+    "statement_groundedness": "2.0.1 46d9822b82407ffbfb99ac36b2a0beab9e364f2a7b1165d207921025d2946572",
 }
 
 RUBRICS: Mapping[str, Rubric] = {name: load_rubric(name) for name in names()}

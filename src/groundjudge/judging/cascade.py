@@ -41,7 +41,7 @@ N_BOUNDS = 2
 
 STANDING_FIELDS = (
     *("status", "score", "weakest", "value", "label", "passed", "reason", "parts", "warnings"),
-    *("reply", "expected", "distribution"),
+    *("reply", "expected", "distribution", "confidence"),
 )
 """The fields that a cascade's verdict takes from the one that stands."""
 

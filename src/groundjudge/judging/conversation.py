@@ -111,15 +111,15 @@ class Conversation:
         return result
 
     async def call_and_read(
-        self, model: Model, request: Request, read: Callable[[Reply], Verdict]
-    ) -> tuple[Reply, Verdict | ReplyError]:
+        self, model: Model, request: Request, read: Callable[[Reply], T]
+    ) -> tuple[Reply, T | ReplyError]:
         """Call a model, and read its reply: this is where caches learn what could be read.
 
         Models and caches never read replies. A cache hands out what it has stored as `cached`; through `keep`
         it is told when a reply that it has not stored was read.
 
         Returns:
-            The reply, and its verdict or why it has none.
+            The reply, and what was read, mostly its verdict; or why it could not be.
 
         Raises:
             ModelError: the model returned no reply; the attempt counts.
@@ -149,7 +149,7 @@ class Conversation:
         self._record_attempt(reply.usage, reply.retries, model=reply.model or model.name, reply=reply.text)
         return reply
 
-    def _read(self, reply: Reply, read: Callable[[Reply], Verdict]) -> Verdict | ReplyError:
+    def _read(self, reply: Reply, read: Callable[[Reply], T]) -> T | ReplyError:
         try:
             return self.run_step("groundjudge.read", reply, read)
         except ReplyError as error:

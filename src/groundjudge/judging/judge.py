@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
-from groundjudge.errors import GroundjudgeError, ReplyError
+from groundjudge.errors import GroundjudgeError, PromptError, ReplyError
 from groundjudge.judging.conversation import (
     Around,
     Ask,
@@ -28,10 +28,11 @@ from groundjudge.judging.conversation import (
     run_untraced,
     without_waiting,
 )
+from groundjudge.judging.decision import check_for_decisions, decide
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, kind_of
 from groundjudge.rubric.rubric import Request, Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
@@ -257,14 +258,25 @@ class Judge(BaseJudge):
     max_reasks: int = 1
     repeat: int = 0
 
+    def __post_init__(self) -> None:
+        if kind_of(self.model) == "decision":
+            check_for_decisions(self.rubric)
+            if self.repeat:
+                fault = f"{self.name} is listed twice with one decision model, which repeats its answers"
+                raise PromptError("bad_panel", f"panel: {fault}: list it once", "panel")
+
     def __repr__(self) -> str:
         prompt = f"sha:{self.rubric.prompt.id.sha256[:12]}"
         return f"Judge(name={self.name!r}, model={self.model.name!r}, prompt={prompt!r})"
 
     @cached_property
     def identity(self) -> str:
-        """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
-        return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
+        """A hash of all that decides on a verdict: the rubric's identity, the model's name, and its kind."""
+        content = f"{self.rubric.identity} {self.model.name}"
+        # One name can stand for a text model and for a decision model.
+        if kind_of(self.model) == "decision":
+            content += " decision"
+        return sha256(content.encode()).hexdigest()[:16]
 
     @property
     def voters(self) -> tuple[Judge, ...]:
@@ -275,6 +287,15 @@ class Judge(BaseJudge):
         blank_response_verdict = self.rubric.blank_response_verdict(case)
         if blank_response_verdict is not None:  # no model is asked
             return blank_response_verdict.model_copy(update={"key": conversation.record.key})
+        if kind_of(self.model) == "decision":
+            verdict = await decide(self.rubric, self.model, case, conversation, max_reasks=self.max_reasks)
+        else:
+            verdict = await self._verdict_by_text(case, conversation)
+        totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
+        return verdict.model_copy(update=totals)
+
+    async def _verdict_by_text(self, case: Case, conversation: Conversation) -> Verdict:
+        """Ask a text model, and again if its reply cannot be read."""
 
         def ask(case: Case) -> Request:
             return replace(self.rubric.ask(case), repeat=self.repeat)
@@ -307,8 +328,7 @@ class Judge(BaseJudge):
             # A trace shows the new request as the result of a step of its own.
             with conversation.around(Step("groundjudge.ask", case)) as report:
                 report(request)
-        totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
-        return verdict.model_copy(update=totals)
+        return verdict
 
 
 def with_error(verdict: Verdict, error: BaseException) -> Verdict:

@@ -23,7 +23,7 @@ from groundjudge.errors import GroundjudgeError, PanelError, PromptError
 from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.conversation import Conversation, Step
 from groundjudge.judging.judge import BaseJudge, Judge
-from groundjudge.rubric.model import Model, identity_of
+from groundjudge.rubric.model import Model, identity_of, kind_of
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
 from groundjudge.verdict import Verdict, Vote, deciding_score, sum_costs
@@ -218,6 +218,8 @@ def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop 
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < FIRST_VOTES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PromptError("bad_panel", f"repeats must be 2 or more, not {repeats!r}", "repeats")
+    if kind_of(judge.model) == "decision":
+        raise bad_panel("repeats", "a decision model would repeat its answers: ask it once")
     parameters = judge.rubric.prompt.parameters
     members: list[Judge] = []
     for index in range(repeats):

@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from groundjudge.decisions.question import Kind
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, kind_of, most_questions_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -44,6 +45,16 @@ class SharedModel:
         """The name of the underlying model."""
         return self.model.name
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of the underlying model."""
+        return kind_of(self.model)
+
+    @property
+    def most_questions(self) -> int:
+        """The most questions that the underlying model answers in one request; 0 for any number."""
+        return most_questions_of(self.model)
+
     async def acomplete(self, request: Request) -> Reply:
         """Answer with the reply to the other model's call for this request, or make the call.
 
@@ -52,7 +63,8 @@ class SharedModel:
         Raises:
             ModelError: as for the underlying model.
         """
-        key = repr((request.messages, request.parameters, request.repeat))
+        asked = (request.messages, request.state, request.questions)
+        key = repr((asked, request.parameters, request.repeat))
         if key in self.calls:
             call = self.calls.pop(key)
             if call.maker is not self and _can_serve(call.task):

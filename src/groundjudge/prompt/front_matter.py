@@ -17,6 +17,7 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.errors import PromptError, did_you_mean, first_fault
 from groundjudge.prompt.input import Input
+from groundjudge.prompt.questions import AskedQuestion, EvidenceQuestion, Questions
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, Passes, Weighted
 
@@ -79,6 +80,8 @@ class FrontMatter(BaseModel):
         passes_without_claims: whether the prompt passes a response that claims nothing, such as a greeting.
             The probe then leaves out the attacks that put such a response in the place of a wrong one.
         example_reply: an example that the reply format must read correctly.
+        questions: what a decision model is asked in place of the prompt; None: it is made from the prompt,
+            where that can be done.
     """
 
     # A version such as 1.2 is a number in YAML.
@@ -101,6 +104,7 @@ class FrontMatter(BaseModel):
     weighted: Weighted = False
     passes_without_claims: bool = False
     example_reply: ExampleReply | None = None
+    questions: Questions | None = None
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -115,6 +119,9 @@ KNOWN_KEYS: Mapping[str, Collection[str]] = {
     "inputs": Input.model_fields,
     "scale": Scale.model_fields,
     "example_reply": ExampleReply.model_fields,
+    "questions": Questions.model_fields,
+    "questions.ask": AskedQuestion.model_fields,
+    "questions.ask.evidence": EvidenceQuestion.model_fields,
 }
 """The keys that may stand in the mappings inside the front matter."""
 
@@ -291,15 +298,8 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
     for key in settings:
         if key not in FrontMatter.model_fields and key not in KNOWN_KEYS:
             unknown_keys.append(f"{key}{did_you_mean(str(key), FrontMatter.model_fields)}")
-    model = settings.get("model")
-    configuration = model.get("configuration") if is_mapping(model) else None
-    inner_settings = {**settings, "model.configuration": configuration}
     for name, known_keys in KNOWN_KEYS.items():
-        inner = inner_settings.get(name)
-        mappings = inner if is_list(inner) else [inner]
-        for mapping in mappings:
-            if not is_mapping(mapping):
-                continue
+        for mapping in _mappings_at(name, settings):
             for key in mapping:
                 if key not in known_keys:
                     unknown_keys.append(f"{name}.{key}{did_you_mean(str(key), known_keys)}")
@@ -308,3 +308,16 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
         if any("model." in key for key in unknown_keys):
             hint = "; the model is chosen in code or by --model"
         raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown_keys)}{hint}")
+
+
+def _mappings_at(path: str, settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the mappings under a dotted path; those in a list count, too."""
+    mappings = [settings]
+    for name in path.split("."):
+        inner_mappings: list[Mapping[str, Any]] = []
+        for mapping in mappings:
+            inner = mapping.get(name)
+            values = inner if is_list(inner) else [inner]
+            inner_mappings.extend(filter(is_mapping, values))
+        mappings = inner_mappings
+    return mappings

@@ -44,6 +44,7 @@ class PartReading:
         quotes: the quotes given as evidence, not yet checked.
         label: the label, on a scale of labels; otherwise "".
         span: where the score stands in the reply; None if that is not known.
+        distribution: how probable each value is, if the score is weighted by that.
     """
 
     name: str
@@ -52,6 +53,7 @@ class PartReading:
     quotes: tuple[str, ...] = ()
     label: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+    distribution: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,8 @@ def weigh(
         shares = distribution(reply, part, scale)
         if shares is None:
             warnings = unusable
-        parts.append(replace(part, value=mean_by_shares(part.value, shares, values)))
+        mean = mean_by_shares(part.value, shares, values)
+        parts.append(replace(part, value=mean, distribution=shares))
     return replace(reading, parts=tuple(parts), warnings=warnings), None
 
 

@@ -17,7 +17,8 @@ class Model(Protocol):
     the replies of models with different identities apart, and none of a model without one.
 
     A model whose `kind` is "decision" answers requests with a state and questions, and the text of its
-    reply is the JSON of the answers as an endpoint sends it. A model without it answers messages.
+    reply is the JSON of the answers as an endpoint sends it. If it has `most_questions` above 0, no request
+    has more. A model without a kind answers messages.
     """
 
     @property
@@ -46,3 +47,8 @@ def kind_of(model: Model) -> Kind:
     if getattr(model, "kind", "text") == "decision":
         return "decision"
     return "text"
+
+
+def most_questions_of(model: Model) -> int:
+    """Return the most questions that a decision model answers in one request; 0 for any number."""
+    return int(getattr(model, "most_questions", 0))

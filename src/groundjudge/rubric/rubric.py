@@ -19,7 +19,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
+from groundjudge.decisions.answers import Answers
 from groundjudge.decisions.question import Kind, Question
+from groundjudge.decisions.questionnaire import Questionnaire, Values, list_questions, questionnaire_of
+from groundjudge.decisions.reading import EVIDENCE_NOT_FOUND, Inquiry, read_decision
+from groundjudge.decisions.state import NO_SENTENCES, Sentences, make_state
+from groundjudge.decisions.values import confidence_of
 from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.front_matter import ExampleReply
@@ -36,7 +41,7 @@ from groundjudge.replies.shares import (
     weigh_stated,
 )
 from groundjudge.replies.value import label_of
-from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
+from groundjudge.replies.weighted import MOST_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, fold_label
 from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, decision
@@ -46,9 +51,6 @@ FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
 """The parameters that ask for the probabilities of tokens."""
-
-EVIDENCE_NOT_FOUND = "evidence_not_found"
-"""The code of a quote that is in none of the documents: of a warning, and of the error that asks again."""
 
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 """The options that add to what the prompt says; the others replace a field of the rubric."""
@@ -74,6 +76,7 @@ class Request:
         state: what a decision model is shown, as JSON data: the rules under "rules", and the case under the
             names of its fields. With `questions`, all that is sent; None for a text model.
         questions: what a decision model is asked; () for a text model.
+        sentences: the sentences of the case that have numbers in the state.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -86,6 +89,7 @@ class Request:
     fresh: bool = False
     state: Mapping[str, Any] | None = None
     questions: tuple[Question, ...] = ()
+    sentences: Sentences = NO_SENTENCES
 
     @property
     def added_parameters(self) -> frozenset[str]:
@@ -200,13 +204,28 @@ class Rubric:
 
         Raises:
             CaseError: the case lacks what the prompt needs, or cannot be read.
-            PromptError: `no_questions`: the file has no questions for a decision model.
+            PromptError: as for `questionnaire`, if a decision model is to be asked.
         """
-        if kind == "decision":
-            fault = "it has no questions for a decision model: add `questions:`"
-            raise _prompt_error("no_questions", self.prompt, fault)
         case = self._case_to_judge(case)
+        if kind == "decision":
+            self.prompt.check(case)
+            questionnaire = self.questionnaire
+            has_sentences = questionnaire.sentence is not None
+            state, sentences = make_state(case, self.inputs, questionnaire.rules, has_sentences=has_sentences)
+            questions = list_questions(questionnaire, sentences)
+            return Request((), {}, self, case, state=state, questions=questions, sentences=sentences)
         return Request(self.prompt.render(case), self.parameters, self, case)
+
+    @cached_property
+    def questionnaire(self) -> Questionnaire:
+        """What a decision model is asked.
+
+        Raises:
+            PromptError: `bad_questions`: the file's questions do not fit the scale, the levels or the parts.
+                `no_questions`: it has none, and they cannot be made from its prompt.
+        """
+        values = Values(self.scale, self.levels, self.not_applicable)
+        return questionnaire_of(self.prompt, self.format, values)
 
     def _case_to_judge(self, case: CaseLike) -> Case:
         """Read a case as this rubric judges it."""
@@ -265,7 +284,7 @@ class Rubric:
             is_applicable = is_applicable and stated.is_applicable
         elif self.weighted:
             weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
-        parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case)
+        parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case, self._n_values)
         reason_lines = [reading.reason] if reading.reason else []
         without_evidence = _parts_without_evidence(parts)
         if without_evidence:
@@ -275,7 +294,7 @@ class Rubric:
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings]
-        if case is not None and not case.is_shown_whole(prompt_input.field for prompt_input in self.inputs):
+        if case is not None and not self._is_shown_whole(case):
             warnings.append("content_not_shown")
         if reading.level and _is_other_level(reading.level, label, self.levels):
             warnings.append("band_mismatch")
@@ -284,27 +303,93 @@ class Rubric:
         if is_applicable:
             score = self.format.score(weighed, self.scale)
         expected: float | None = None
-        if distribution and score is not None:
-            expected = weighed.value
+        confidences = [part.confidence for part in parts if part.confidence is not None]
+        if distribution:
+            confidences = [confidence_of(distribution.values(), self._n_values)]
+            if score is not None:
+                expected = weighed.value
+        return self._make_verdict(
+            reply,
+            case,
+            score,
+            parts,
+            value=reading.value,
+            label=label,
+            reason="\n".join(reason_lines),
+            warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
+            expected=expected,
+            distribution=distribution,
+            confidence=min(confidences, default=None),
+        )
+
+    def read_answers(self, answers: Answers, request: Request, reply: Reply) -> Verdict:
+        """Read the verdict that the answers of a decision model give on a case.
+
+        Args:
+            answers: the answers to all questions, from one reply or several.
+            request: the request with all questions.
+            reply: the last reply.
+
+        Raises:
+            AnswerError: an answer that the score needs is missing.
+        """
+        inquiry = Inquiry(self.questionnaire, request.questions, request.sentences, self.scale)
+        answer = read_decision(inquiry, answers, reply.text)
+        score: float | None = None
+        if answer.is_applicable:
+            score = self.format.score(answer.reading, self.scale)
+        warnings = list(answer.warnings)
+        if not self._is_shown_whole(request.case):
+            warnings.append("content_not_shown")
+        expected: float | None = None
+        if answer.distribution and score is not None:
+            expected = answer.reading.value
+        return self._make_verdict(
+            reply,
+            request.case,
+            score,
+            answer.parts,
+            value=answer.value,
+            label=answer.label or None,
+            reason=answer.reason,
+            warnings=tuple(warnings),
+            expected=expected,
+            distribution=answer.distribution,
+            confidence=answer.confidence,
+        )
+
+    def _make_verdict(
+        self,
+        reply: Reply,
+        case: Case | None,
+        score: float | None,
+        parts: tuple[Part, ...],
+        **fields: Any,  # noqa: ANN401  those of a verdict
+    ) -> Verdict:
         return Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
             score=score,
-            value=reading.value,
-            label=label,
-            reason="\n".join(reason_lines),
             parts=parts,
-            warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             usage=reply.usage,
             attempts=1,
             model=reply.model,
             prompt=self.prompt.id,
             reply=reply.text,
             case_id=None if case is None else case.id,
-            expected=expected,
-            distribution=distribution,
+            **fields,
             **decision(score, parts, self.passes, self.threshold),
         )
+
+    def _is_shown_whole(self, case: Case) -> bool:
+        return case.is_shown_whole(prompt_input.field for prompt_input in self.inputs)
+
+    @property
+    def _n_values(self) -> int:
+        """How many values a distribution is over."""
+        if is_weighable(self.scale):
+            return len(scale_values(self.scale))
+        return len(self.levels)
 
     def blank_response_verdict(self, case: Case) -> Verdict | None:
         """The verdict on a response that is missing or blank; None where there is something to judge.
@@ -405,7 +490,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     }
     if options.get("reply") is None:
         settings["format"] = _read_format(prompt)
-    settings.update(_replaced_fields(options))
+    replaced = _replaced_fields(options)
+    settings.update(replaced)
     if settings["scale"] is None:
         fault = "scale is missing: put it into the file, or pass a Scale in code"
         raise _prompt_error("no_scale", prompt, fault)
@@ -413,7 +499,16 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     # The example is written in the file's own format and scale.
     if example is not None and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, example, settings["format"], settings["scale"])
-    return Rubric(prompt=_prompt_with(prompt, options), **settings)
+    rubric = Rubric(prompt=_prompt_with(prompt, options), **settings)
+    # So do the questions; where the caller replaces these, only a decision model needs questions that fit.
+    if front_matter.questions is not None and not replaced.keys() & {
+        "format",
+        "scale",
+        "levels",
+        "not_applicable",
+    }:
+        _ = rubric.questionnaire
+    return rubric
 
 
 def _find_prompt_file(name: str | Path) -> Path:
@@ -596,7 +691,7 @@ def _format_identity(reply_format: Format) -> list[Any]:
 
 
 def _verdict_parts(
-    weighed: Reading, reading: Reading, scale: Scale, case: Case | None
+    weighed: Reading, reading: Reading, scale: Scale, case: Case | None, n_values: int
 ) -> tuple[tuple[Part, ...], Sequence[str]]:
     """Make the parts, scored as weighed, with their quotes looked up in the case; and warnings on quotes."""
     documents: Sequence[Document] = ()
@@ -619,6 +714,9 @@ def _verdict_parts(
                 part_warnings = (EVIDENCE_NOT_FOUND,)
         elif part.quotes:
             warnings.append("evidence_unchecked")
+        confidence: float | None = None
+        if weighed_part.distribution:
+            confidence = confidence_of(weighed_part.distribution.values(), n_values)
         parts.append(
             Part(
                 name=part.name,
@@ -628,6 +726,8 @@ def _verdict_parts(
                 reason=part.reason,
                 evidence=evidence,
                 warnings=part_warnings,
+                distribution=weighed_part.distribution or None,
+                confidence=confidence,
             )
         )
     return tuple(parts), warnings

@@ -1,0 +1,194 @@
+"""The answers of a decision model, read from the JSON of its reply: probabilities, or an error.
+
+Whatever a server sends beside them (its choice, its score, its confidence) is not read: all of that follows
+from the probabilities.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NoReturn, TypeAlias
+
+from groundjudge.case.data import is_list, is_mapping
+from groundjudge.decisions.question import Question
+from groundjudge.errors import ReplyError
+from groundjudge.prompt.questions import MOST_OPTIONS
+from groundjudge.verdict import Part
+
+TOLERANCE = 0.005
+"""How far each probability may be from what it is: servers round them to two decimals."""
+
+NOISE = 1e-9
+"""How far a sum of numbers may be from what it is."""
+
+Probabilities: TypeAlias = tuple[float, ...]
+"""How probable each option of a question is, in the order of the options."""
+
+BAD_DISTRIBUTION = "bad_distribution"
+
+
+class AnswerError(ReplyError):
+    """The answers of a decision model cannot be believed, or one is missing.
+
+    Attributes:
+        parts: the parts of the verdict that were answered.
+        questions: the questions without an answer.
+    """
+
+    codes: ClassVar[Mapping[str, str]] = {
+        BAD_DISTRIBUTION: "The probabilities of an answer are not those of the options that were asked. "
+        "Nothing in the case changes that: look at the reply, and take another server or model, or a newer "
+        "version of the server.",
+        "missing_answer": "The model left a question unanswered, twice. Look at the reply; a server may "
+        "answer fewer questions at a time.",
+        "refused": "The model declined to answer a question, twice. Look at the case; another model may "
+        "judge it.",
+    }
+
+    parts: tuple[Part, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a decision model answered.
+
+    Attributes:
+        probabilities: those of each answer, by the id of its question.
+        refused: the ids of the questions that the model declined to answer.
+    """
+
+    probabilities: Mapping[str, Probabilities] = field(default_factory=dict[str, Probabilities])
+    refused: frozenset[str] = frozenset()
+
+    def joined_with(self, later: Answers) -> Answers:
+        """These answers and later ones, which count where both have one."""
+        probabilities = {**self.probabilities, **later.probabilities}
+        refused = (self.refused | later.refused) - later.probabilities.keys()
+        return Answers(probabilities, refused)
+
+
+def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
+    """Read the answers to questions in the JSON of a reply.
+
+    They stand under `answers`: in a list, with the name of each question (as OpenAI's endpoint sends them),
+    or in a mapping with the ids of the questions (as in the System One form).
+
+    Args:
+        reply: the text of the reply.
+        questions: the questions that were asked.
+
+    Returns:
+        The probabilities of the answers. A question without an answer is not in them.
+
+    Raises:
+        AnswerError: `bad_distribution`: the text is no such JSON, a key occurs twice, an answer is to no
+            question that was asked, or of another type, or its probabilities are not numbers from 0 to 1, one
+            for each option, which add up to 1 where the options are at most ten.
+    """
+    content = _read_json(reply)
+    answers = content.get("answers") if is_mapping(content) else None
+    by_id: dict[str, Any] = {}
+    if is_list(answers):
+        for answer in answers:
+            id_ = answer.get("name") if is_mapping(answer) else None
+            if not isinstance(id_, str):
+                _refuse(reply, "an answer has no name")
+            if id_ in by_id:
+                _refuse(reply, f"there are two answers to {id_!r}")
+            by_id[id_] = answer
+    elif is_mapping(answers):
+        by_id.update(answers)
+    else:
+        _refuse(reply, "it holds no list or mapping of answers")
+    unknown_ids = by_id.keys() - {question.id for question in questions}
+    if unknown_ids:
+        _refuse(reply, f"nobody asked {min(unknown_ids)!r}")
+    probabilities: dict[str, Probabilities] = {}
+    refused: set[str] = set()
+    for question in questions:
+        answer = by_id.get(question.id)
+        if answer is None:
+            continue
+        if is_mapping(answer) and answer.get("type") == "refusal":
+            refused.add(question.id)
+        else:
+            probabilities[question.id] = _read_answer(answer, question, reply)
+    return Answers(probabilities, frozenset(refused))
+
+
+def _refuse(reply: str, fault: str) -> NoReturn:
+    wording = f"the answers of the server cannot be read: {fault}"
+    raise AnswerError(BAD_DISTRIBUTION, reply, wording)
+
+
+def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
+    def pairs_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
+            _refuse(reply, "a key occurs twice")
+        return mapping
+
+    def refuse_constant(name: str) -> NoReturn:
+        _refuse(reply, f"{name} is not a number")
+
+    try:
+        return json.loads(reply, object_pairs_hook=pairs_without_repetition, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        wording = "the answers of the server cannot be read: they are not JSON"
+        raise AnswerError(BAD_DISTRIBUTION, reply, wording) from error
+
+
+def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities:  # noqa: ANN401  of a server
+    """Read the probabilities of an answer, in the order of the options."""
+    if not is_mapping(answer):
+        _refuse(reply, f"the answer to {question.id!r} is no object")
+    if answer.get("type") != question.type:
+        _refuse(reply, f"the answer to {question.id!r} must be of the type {question.type!r}")
+    stated = answer.get("probabilities")
+    if is_list(stated):
+        stated = _by_key(stated, question, reply)
+    if not is_mapping(stated):
+        _refuse(reply, f"the answer to {question.id!r} has no probabilities")
+    keys = [option.key for option in question.options]
+    if stated.keys() != set(keys):
+        _refuse(reply, f"the probabilities of {question.id!r} are not those of its options")
+    probabilities = tuple(stated[key] for key in keys)
+    for probability in probabilities:
+        is_number = type(probability) is float or type(probability) is int
+        if not is_number or not 0 <= probability <= 1:
+            _refuse(reply, f"the probabilities of {question.id!r} must be numbers from 0 to 1")
+    total = sum(probabilities)
+    if not total:
+        _refuse(reply, f"the probabilities of {question.id!r} are all 0")
+    # The sum of many rounded numbers says nothing.
+    if len(keys) > MOST_OPTIONS:
+        return probabilities
+    if abs(total - 1) > TOLERANCE * len(keys) + NOISE:
+        _refuse(reply, f"the probabilities of {question.id!r} add up to {total:.4g}")
+    return tuple(probability / total for probability in probabilities)
+
+
+def _by_key(entries: Iterable[Any], question: Question, reply: str) -> dict[str, Any]:
+    """Return the probabilities of a list of entries by the keys of their options.
+
+    An entry of a score has the index of the level, a whole number, and may repeat the level's label, which is
+    the key.
+    """
+    key_type = int if question.type == "score" else str
+    probabilities: dict[str, Any] = {}
+    for entry in entries:
+        value = entry.get("value") if is_mapping(entry) else None
+        if type(value) is not key_type:
+            _refuse(reply, f"a probability of {question.id!r} has no option")
+        key = str(value)
+        if entry.get("label", key) != key and question.type == "score":
+            _refuse(
+                reply, f"a probability of {question.id!r} has the index of one level and the label of another"
+            )
+        if key in probabilities:
+            _refuse(reply, f"an option of {question.id!r} has two probabilities")
+        probabilities[key] = entry.get("probability")
+    return probabilities

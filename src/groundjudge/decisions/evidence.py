@@ -1,0 +1,119 @@
+"""Evidence by choice: which sentences of the source support one of the response."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from groundjudge.decisions.answers import Probabilities
+from groundjudge.decisions.state import SourceSentence
+from groundjudge.text.words import Word, words
+from groundjudge.verdict import Evidence
+
+MOST_OFFERED = 60
+"""Sentences of the source that one question offers."""
+
+MOST_CHOSEN = 3
+LEAST_OF_LIKELIEST = 0.5
+"""Sentences that are evidence at most, and how probable each is beside the likeliest one."""
+
+MOST_FOR_NONE = 0.5
+"""If it is more probable than this that no sentence supports it, there is no evidence."""
+
+SPECIAL_WEIGHT = 100.0
+"""How much a number or a name counts, which say more than any words: a sentence has fewer of them."""
+
+
+class SourceIndex:
+    """The sentences of the source, and which words they have."""
+
+    def __init__(self, source: Sequence[SourceSentence]) -> None:
+        self._source = source
+
+    def offered_for(self, sentence: str) -> Sequence[int]:
+        """Return the numbers of the sentences of the source that are offered for one of the response.
+
+        They are all or, of many, those that share most with it, numbers and names first; if these are few,
+        their neighbours.
+        """
+        if len(self._source) <= MOST_OFFERED:
+            return range(1, len(self._source) + 1)
+        shared: defaultdict[int, float] = defaultdict(float)
+        weights = {_key_of(word): _weight_of(word) for word in words(sentence)}
+        for key, weight in weights.items():
+            for index in self._indices_of_words.get(key, ()):
+                shared[index] += weight
+        best = sorted(shared, key=lambda index: (-shared[index], index))[:MOST_OFFERED]
+        return sorted(index + 1 for index in self._with_neighbours(best))
+
+    def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
+        """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones."""
+        offered = dict.fromkeys(indices)
+        centres = indices or [0]
+        distance = 0
+        while len(offered) < MOST_OFFERED:
+            for centre in centres:
+                for index in (centre - distance, centre + distance):
+                    if 0 <= index < len(self._source) and len(offered) < MOST_OFFERED:
+                        offered[index] = None
+            distance += 1
+        return set(offered)
+
+    @cached_property
+    def _indices_of_words(self) -> dict[str, list[int]]:
+        indices: defaultdict[str, list[int]] = defaultdict(list)
+        for index, sentence in enumerate(self._source):
+            for key in {_key_of(word) for word in words(sentence.text)}:
+                indices[key].append(index)
+        return indices
+
+
+def _key_of(word: Word) -> str:
+    """Return what a word is compared by: a number as it is written, another word by its stem."""
+    return word.text if word.text.isdigit() else word.stem
+
+
+def _weight_of(word: Word) -> float:
+    """Return how much a shared word counts: a number or a name more than all others together."""
+    has_digit = any(map(str.isdigit, word.text))
+    # The first word of a sentence has a capital, too, which says little there.
+    is_name = word.text[0].isupper() and word.start > 0
+    if has_digit or is_name:
+        return SPECIAL_WEIGHT
+    return word.weight
+
+
+def find_evidence(
+    probabilities: Probabilities, numbers: Iterable[int], source: Sequence[SourceSentence]
+) -> tuple[Evidence, ...]:
+    """Return the sentences that support one of the response, the likeliest first.
+
+    Args:
+        probabilities: that of none, followed by those of the sentences that were offered.
+        numbers: their numbers.
+        source: the sentences of the source.
+
+    Returns:
+        The likeliest sentence, and every other that is at least half as probable, three at most; () if none
+        is more probable than one half.
+    """
+    if probabilities[0] > MOST_FOR_NONE:
+        return ()
+    ranked = sorted(zip(probabilities[1:], numbers, strict=True), key=lambda pair: (-pair[0], pair[1]))
+    likeliest = ranked[0][0]
+    evidence: list[Evidence] = []
+    for probability, number in ranked[:MOST_CHOSEN]:
+        if not probability or probability < LEAST_OF_LIKELIEST * likeliest:
+            break
+        sentence = source[number - 1]
+        evidence.append(
+            Evidence(
+                quote=sentence.text,
+                document=sentence.document,
+                start=sentence.start,
+                end=sentence.end,
+                exact=True,
+            )
+        )
+    return tuple(evidence)

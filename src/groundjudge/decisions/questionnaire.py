@@ -1,0 +1,381 @@
+"""What a judge asks a decision model: the questions of its prompt file, or one made from its prompt.
+
+Nothing of a case gets into a question but the numbers of sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from math import isfinite
+from typing import Literal
+
+from groundjudge.decisions.evidence import SourceIndex
+from groundjudge.decisions.question import Option, Question
+from groundjudge.decisions.state import RULES, Sentences, inputs_by_name
+from groundjudge.errors import PromptError
+from groundjudge.prompt.prompt import Prompt
+from groundjudge.prompt.questions import MOST_OPTIONS, NUMBER, AskedQuestion, EvidenceQuestion
+from groundjudge.replies import Format
+from groundjudge.replies.value import label_of, write_number
+from groundjudge.replies.weighted import is_weighable
+from groundjudge.scale import Scale, fold_label
+
+VERDICT, SENTENCE, NO_CLAIM = "verdict", "sentence", "no_claim"
+"""The ids of the question of a judge with one value, and of that about each sentence; an option there."""
+
+LETTERS = "ABCDEFGHIJ"
+
+NO_SENTENCE = "0"
+"""The key of the option that no sentence of the source supports a sentence."""
+
+QUESTIONS_KEPT = 1024
+"""Questions about sentences that are kept: those of long responses, of several judges."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """An option, as the judge's scale has it.
+
+    Attributes:
+        name: what it is called in a distribution: the number, or the label on a scale of labels or levels.
+        value: the number on the scale, or a label's score; None for "no claim", and for a label that means
+            "not applicable".
+        label: the label, or that of the value's level; "" if there is none.
+        description: the situation in which it is right.
+        score: the value as a score, 0..1; None if it has no part in the score.
+    """
+
+    name: str
+    value: float | None
+    label: str
+    description: str
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a judge.
+
+    Attributes:
+        scale: the numbers or labels that they can be.
+        levels: labels by the highest value that bears them.
+        not_applicable: values without a score.
+    """
+
+    scale: Scale
+    levels: Mapping[float, str]
+    not_applicable: Sequence[float]
+
+    def label_of(self, number: float) -> str:
+        """Return the label of a number; "" if it has none."""
+        label = label_of(number, self.levels)
+        return "" if label is None else label
+
+    def score_of(self, number: float) -> float | None:
+        """Return the score of a number, 0..1; None if it has no part in a score."""
+        if number in self.not_applicable:
+            return None
+        return self.scale.score(number)
+
+
+@dataclass(frozen=True)
+class JudgeQuestion:
+    """A question of a judge, and what its answer means.
+
+    Attributes:
+        id: "verdict", the name of a part, or "sentence".
+        type: "choice" or "score".
+        instructions: the question.
+        alternatives: the options in the order in which they are offered.
+        evidence: the question of evidence for each sentence; None if that is not asked.
+    """
+
+    id: str
+    type: Literal["choice", "score"]
+    instructions: str
+    alternatives: tuple[Alternative, ...]
+    evidence: EvidenceQuestion | None = None
+
+    @cached_property
+    def best_value(self) -> float:
+        """The value of the alternative with the best score."""
+        best = max(self.alternatives, key=_score_for_order)
+        return 0.0 if best.value is None else best.value
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """All that a judge asks a decision model.
+
+    Attributes:
+        rules: what holds for all questions; "" for none.
+        questions: one for each value, or one about each sentence.
+        is_derived: whether they were made from the prompt.
+    """
+
+    rules: str
+    questions: tuple[JudgeQuestion, ...]
+    is_derived: bool = field(default=False, compare=False)
+
+    @property
+    def sentence(self) -> JudgeQuestion | None:
+        """The question that is asked about each sentence of the response; None if there is none."""
+        if self.questions[0].id == SENTENCE:
+            return self.questions[0]
+        return None
+
+
+def questionnaire_of(prompt: Prompt, reply_format: Format, values: Values) -> Questionnaire:
+    """Make the questions of a judge.
+
+    Raises:
+        PromptError: `bad_questions`: they do not fit the scale, the levels or the parts; the message names
+            the file and the key. `no_questions`: the file has none, and they cannot be made from its prompt.
+    """
+    questions = prompt.front_matter.questions
+    for prompt_input in prompt.inputs:
+        if prompt_input.name == RULES:
+            raise _error(prompt, f"inputs: {RULES!r} is the name of the rules: give the input another name")
+    if questions is None:
+        return _derive(prompt, reply_format, values)
+    ids = [question.id for question in questions.ask]
+    expected_ids = [VERDICT]
+    if reply_format.parts_are_sentences:
+        expected_ids = [SENTENCE]
+    elif reply_format.part_names:
+        expected_ids = [*reply_format.part_names]
+    if sorted(ids) != sorted(expected_ids):
+        expected = ", ".join(expected_ids)
+        raise _error(prompt, f"questions.ask: the ids must be {expected}, not {', '.join(ids) or 'none'}")
+    by_id: dict[str, JudgeQuestion] = {}
+    for question in questions.ask:
+        alternatives: list[Alternative] = []
+        for name, description in question.options.items():
+            alternative = _find_alternative(name, description, values, is_sentence=question.id == SENTENCE)
+            if alternative is None:
+                fault = f"{_place(question)}.{name}: it is not on the scale {values.scale}"
+                if values.levels:
+                    fault += f", and no level; the levels are {', '.join(values.levels.values())}"
+                raise _error(prompt, fault)
+            alternatives.append(alternative)
+        fault = _fault_of(question, alternatives, values)
+        if fault:
+            raise _error(prompt, fault)
+        by_id[question.id] = JudgeQuestion(
+            question.id, question.type, question.instructions, tuple(alternatives), question.evidence
+        )
+    return Questionnaire(questions.rules, tuple(by_id[id_] for id_ in expected_ids))
+
+
+def _score_for_order(alternative: Alternative) -> float:
+    return -1.0 if alternative.score is None else alternative.score
+
+
+def _place(question: AskedQuestion) -> str:
+    return f"questions.ask.{question.id}.options"
+
+
+def _error(prompt: Prompt, fault: str, code: str = "bad_questions") -> PromptError:
+    return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
+
+
+def _find_alternative(
+    name: str, description: str, values: Values, *, is_sentence: bool
+) -> Alternative | None:
+    """Find what an option is on the scale: one of its labels or numbers, or a level; None if it is none."""
+    scale = values.scale
+    if is_sentence and fold_label(name) == fold_label(NO_CLAIM):
+        return Alternative(NO_CLAIM, None, NO_CLAIM, description, None)
+    if scale.choices:
+        choice = scale.find_choice(name)
+        if choice is None:
+            return None
+        value = scale.choices[choice]
+        return Alternative(choice, value, choice, description, value)
+    number = _number_of(name)
+    distribution_name = ""
+    if number is None:
+        number, distribution_name = _find_level(name, values)
+    is_off_scale = number is None or not scale.holds(number) or (scale.integer and number % 1)
+    if number is None or is_off_scale:
+        return None
+    if not distribution_name:
+        distribution_name = write_number(number)
+    return Alternative(
+        distribution_name, number, values.label_of(number), description, values.score_of(number)
+    )
+
+
+def _number_of(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    # float() reads nan, inf and 1_0 too, none of which is a value of a scale.
+    if not isfinite(number) or "_" in text:
+        return None
+    return number + 0.0
+
+
+def _find_level(text: str, values: Values) -> tuple[float | None, str]:
+    """Find the value of a level by its label, and the name of the level in distributions.
+
+    On a scale of whole numbers that is the number with the label; None if it has several. Elsewhere it is the
+    middle of the level's range. It is None if there is no such level.
+    """
+    scale = values.scale
+    lowest = min(scale.worst, scale.best)
+    for highest, label in sorted(values.levels.items()):
+        if fold_label(label) == fold_label(text):
+            if not scale.integer:
+                return (lowest + highest) / 2, label
+            numbers = [number for number in scale.whole_numbers if values.label_of(number) == label]
+            if len(numbers) != 1:
+                return None, ""
+            number = float(numbers[0])
+            return number, write_number(number) if is_weighable(scale) else label
+        lowest = highest
+    return None, ""
+
+
+def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], values: Values) -> str:
+    """Return what is wrong with the options of a question; "" for nothing."""
+    place = _place(question)
+    names = [alternative.name for alternative in alternatives]
+    if len(set(names)) < len(names):
+        return f"{place}: two options are the same value of the scale"
+    scale = values.scale
+    needed: list[str] = list(dict.fromkeys(values.levels.values()))
+    offered = {alternative.label for alternative in alternatives}
+    if scale.choices:
+        needed = [*scale.choices]
+    elif not values.levels and len(scale.whole_numbers) <= MOST_OPTIONS:
+        needed = [str(number) for number in scale.whole_numbers]
+        offered = set(names)
+    missing = [name for name in needed if name not in offered]
+    if missing:
+        return f"{place}: there is no option for {', '.join(missing)}"
+    scores = [alternative.score for alternative in alternatives if alternative.score is not None]
+    if len(set(scores)) < 2:  # noqa: PLR2004  a judge must be able to choose
+        return f"{place}: at least two options must have different scores"
+    if question.type == "score":
+        if len(scores) < len(alternatives):
+            return f"{place}: a level of a `type: score` must have a score: make it a `type: choice`"
+        if scores != sorted(scores):
+            return f"{place}: the levels of a `type: score` stand from the worst to the best"
+    if question.evidence is not None and question.id != SENTENCE:
+        return f"questions.ask.{question.id}.evidence: only a question about each sentence can have it"
+    return ""
+
+
+def _derive(prompt: Prompt, reply_format: Format, values: Values) -> Questionnaire:
+    """Make the question of a judge from its prompt: the options are the labels, or the numbers with theirs.
+
+    Raises:
+        PromptError: `no_questions`: it has parts, or its values have no labels.
+    """
+    wants = "add `questions:` to the front matter, with"
+    if reply_format.parts_are_sentences:
+        fault = f"its replies rate each sentence: {wants} a question of the id `{SENTENCE}`"
+        raise _error(prompt, fault, "no_questions")
+    if reply_format.part_names:
+        names = ", ".join(f"`{name}`" for name in reply_format.part_names)
+        fault = f"its replies have parts: {wants} a question for each of {names}"
+        raise _error(prompt, fault, "no_questions")
+    scale = values.scale
+    alternatives: list[Alternative] = []
+    for choice, value in scale.choices.items():
+        alternatives.append(Alternative(choice, value, choice, choice, value))
+    for number in scale.whole_numbers:
+        label = values.label_of(number)
+        if label:
+            description = f"{number} ({label})"
+            score = values.score_of(number)
+            alternatives.append(Alternative(str(number), float(number), label, description, score))
+    labels = {alternative.label for alternative in alternatives}
+    n_values = len(scale.choices) or len(scale.whole_numbers)
+    if not alternatives or len(labels) < n_values or n_values > MOST_OPTIONS:
+        few = f"at most {MOST_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
+        fault = f"it has no questions for a decision model, which can be made only from {few}; {wants} one"
+        raise _error(prompt, f"{fault} of the id `{VERDICT}`", "no_questions")
+    is_score = not scale.choices and all(alternative.score is not None for alternative in alternatives)
+    if is_score and scale.worst > scale.best:
+        alternatives.reverse()
+    type_: Literal["choice", "score"] = "score" if is_score else "choice"
+    question = JudgeQuestion(VERDICT, type_, _body_of(prompt), tuple(alternatives))
+    return Questionnaire("", (question,), is_derived=True)
+
+
+def _body_of(prompt: Prompt) -> str:
+    """Return the text of a prompt with the names of fields of the state in place of their values."""
+    names = {prompt_input.name: name for name, prompt_input in inputs_by_name(prompt.inputs).items()}
+    texts: list[str] = []
+    for _, pieces in prompt.sections:
+        words = list(pieces)
+        for index in range(1, len(words), 2):
+            words[index] = f"`{names[words[index]]}`"
+        texts.append("".join(words))
+    return "\n\n".join(texts)
+
+
+def keys_of(question: JudgeQuestion) -> str | Sequence[str]:
+    """Return the keys of the options of a question: letters, or the index of each level of a score."""
+    if question.type == "choice":
+        return LETTERS[: len(question.alternatives)]
+    return [str(index) for index in range(len(question.alternatives))]
+
+
+@lru_cache(QUESTIONS_KEPT)
+def make_question(question: JudgeQuestion, number: int = 0) -> Question:
+    """Make a question as it is asked; of one about each sentence, that about the sentence of a number."""
+    id_ = question.id
+    instructions = question.instructions
+    descriptions = [alternative.description for alternative in question.alternatives]
+    if question.id == SENTENCE:
+        id_ = f"s{number}"
+        instructions = instructions.replace(NUMBER, str(number))
+        descriptions = [description.replace(NUMBER, str(number)) for description in descriptions]
+    options = tuple(map(Option, keys_of(question), descriptions))
+    return Question(id_, question.type, instructions, options)
+
+
+def make_evidence_question(
+    evidence: EvidenceQuestion, number: int, source_numbers: Sequence[int]
+) -> Question:
+    """Make the question which sentence of the source supports a sentence of the response.
+
+    Args:
+        evidence: the question of the judge.
+        number: the number of the sentence of the response.
+        source_numbers: the numbers of the sentences of the source that can be chosen.
+    """
+    none, instructions = _evidence_texts(evidence, number)
+    options = (none, *map(_source_option, source_numbers))
+    return Question(f"e{number}", "choice", instructions, options)
+
+
+@lru_cache(QUESTIONS_KEPT)
+def _evidence_texts(evidence: EvidenceQuestion, number: int) -> tuple[Option, str]:
+    none = Option(NO_SENTENCE, evidence.none.replace(NUMBER, str(number)))
+    return none, evidence.instructions.replace(NUMBER, str(number))
+
+
+@lru_cache(QUESTIONS_KEPT)
+def _source_option(number: int) -> Option:
+    return Option(str(number), f"sentence {number} of the source")
+
+
+def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[Question, ...]:
+    """Return what is asked about a case: a question for each value, or those about each of its sentences."""
+    sentence_question = questionnaire.sentence
+    if sentence_question is None:
+        return tuple(make_question(question) for question in questionnaire.questions)
+    questions = [make_question(sentence_question, number) for number in range(1, len(sentences.response) + 1)]
+    evidence = sentence_question.evidence
+    if evidence is not None and sentences.source:
+        index = SourceIndex(sentences.source)
+        for number, sentence in enumerate(sentences.response, 1):
+            questions.append(make_evidence_question(evidence, number, index.offered_for(sentence)))
+    return tuple(questions)

@@ -1,0 +1,118 @@
+"""What a prompt file says for decision models: rules, and questions with their options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from pydantic import ConfigDict, field_validator, model_validator
+
+from groundjudge.verdict import Frozen
+
+LONGEST_RULES = 1500
+"""Characters of the rules. Decision models read closely what is short, and are paid by what is sent."""
+
+MOST_OPTIONS = 10
+"""Options of a question. Probabilities come with two decimals: the sum of more would say nothing."""
+
+FEWEST_OPTIONS = 2
+
+NUMBER = "{{n}}"
+"""Stands for the number of the sentence in a question about each sentence."""
+
+REFERENCE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+
+
+class EvidenceQuestion(Frozen):
+    """The question which sentence of the source supports a sentence of the response.
+
+    Attributes:
+        instructions: the question.
+        none: the situation in which no sentence supports it.
+    """
+
+    instructions: str
+    none: str
+
+
+class AskedQuestion(Frozen):
+    """One question of a prompt file.
+
+    Attributes:
+        id: "verdict" for a judge with one value, the name of a part, or "sentence" for a question about each
+            sentence of the response.
+        type: "choice", or "score" for levels from the lowest to the highest.
+        instructions: the question; `{{n}}` is the number of the sentence.
+        options: a value of the scale, or the label of a level -> the situation in which it is right.
+        evidence: for each sentence, which sentence of the source supports it; None: that is not asked.
+    """
+
+    # The value 8.5 is a number in YAML.
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
+
+    id: str
+    type: Literal["choice", "score"]
+    instructions: str
+    options: Mapping[str, str]
+    evidence: EvidenceQuestion | None = None
+
+    @field_validator("options")
+    @classmethod
+    def _check_number_of_options(cls, options: Mapping[str, str]) -> Mapping[str, str]:
+        if not FEWEST_OPTIONS <= len(options) <= MOST_OPTIONS:
+            message = f"a question has {FEWEST_OPTIONS} to {MOST_OPTIONS} options, not {len(options)}"
+            raise ValueError(message)
+        return options
+
+    @property
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """The texts of the question, each behind its key."""
+        yield "instructions", self.instructions
+        for name, description in self.options.items():
+            yield f"options.{name}", description
+        if self.evidence is not None:
+            yield "evidence.instructions", self.evidence.instructions
+            yield "evidence.none", self.evidence.none
+
+
+class Questions(Frozen):
+    """All that a decision model is told.
+
+    Attributes:
+        rules: what holds for all questions.
+        ask: the questions.
+    """
+
+    rules: str = ""
+    ask: tuple[AskedQuestion, ...]
+
+    @field_validator("rules")
+    @classmethod
+    def _check_length(cls, rules: str) -> str:
+        rules = rules.strip()
+        if len(rules) > LONGEST_RULES:
+            message = f"it has {len(rules):,} characters, and at most {LONGEST_RULES:,} are allowed"
+            raise ValueError(message)
+        return rules
+
+    @model_validator(mode="after")
+    def _check_texts(self) -> Questions:
+        """Refuse blank texts, and references in braces.
+
+        No value of a case is put into a question, where it could pass for one: it stands in the state.
+        """
+        texts = [("rules", self.rules or "-", "")]
+        for question in self.ask:
+            for key, text in question.texts:
+                texts.append((f"ask.{question.id}.{key}", text, question.id))
+        for place, text, question_id in texts:
+            if not text.strip():
+                message = f"{place} is blank: write it out"
+                raise ValueError(message)
+            allowed = {"n"} if question_id == "sentence" else set[str]()
+            for name in REFERENCE.findall(text):
+                if name not in allowed:
+                    message = f"{place}: {{{{{name}}}}} is not filled in: name the field, as in `{name}`"
+                    raise ValueError(message)
+        return self
