@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from groundjudge.case.case import Case, Message
+from groundjudge.case.shapes import text_of
+from groundjudge.evidence.sources import Passage
+from groundjudge.offline.answers import (
+    Answer,
+    Question,
+    describe_leftover,
+    find_as_answer,
+    is_bare_denial,
+    is_leftover,
+    read_answer,
+    read_questions,
+    settle,
+    speaks_of,
+)
 from groundjudge.offline.readings import tokenize_text
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
 from groundjudge.text.sentences import sentences, without_citations
@@ -74,9 +90,31 @@ _COURTESY_SIGNS = re.compile(
 )
 
 
-def claims(text: str, sources: PassageIndex, tools: PassageIndex | None = None) -> list[Support]:
-    """The sentences of a text as the sources have them; what contradicts a tool result is wrong."""
+# The scores of what the sources settle, and of what they do not.
+SETTLED, NOT_SETTLED = 0.95, 0.02
+
+
+def claims(
+    text: str, sources: PassageIndex, tools: PassageIndex | None = None, query: str = ""
+) -> list[Support]:
+    """The sentences of a text as the sources have them; what contradicts a tool result is wrong.
+
+    Args:
+        text: the response, or what is compared with one.
+        sources: the texts that have to back it.
+        tools: those of them that outrank the others.
+        query: what the text answers; without it a bare yes or no means nothing.
+    """
     claim_texts = [sentence.text for sentence in sentences(text)]
+    if is_leftover(text):
+        # What a crashed application leaves, unless the sources have it as an answer.
+        note = describe_leftover(text)
+        leftovers: dict[str, Support] = {}
+        for claim_text in claim_texts:
+            if claim_text not in leftovers:
+                claim = support(claim_text, sources)
+                leftovers[claim_text] = _as_denial(claim, query, sources, note)
+        return [leftovers[claim_text] for claim_text in claim_texts]
     claims_by_text: dict[str, Support] = {}
     for claim_text in claim_texts:
         if claim_text in claims_by_text:  # texts can repeat themselves
@@ -87,7 +125,131 @@ def claims(text: str, sources: PassageIndex, tools: PassageIndex | None = None) 
             if by_tools.contradictions:
                 claim = by_tools
         claims_by_text[claim_text] = claim
+    questions = _questions(query)
+    if questions:
+        claims_by_text = _with_answers(claims_by_text, questions, sources, tools)
     return [claims_by_text[claim_text] for claim_text in claim_texts]
+
+
+def _questions(query: str) -> list[Question]:
+    """What a query asks, but for courtesies such as "May I ask you something?"."""
+    questions: list[Question] = []
+    for question in read_questions(query):
+        if not COURTESIES.issuperset(question.keys):
+            questions.append(question)
+    return questions
+
+
+def _with_answers(
+    claims_by_text: Mapping[str, Support],
+    questions: Sequence[Question],
+    sources: PassageIndex,
+    tools: PassageIndex | None,
+) -> dict[str, Support]:
+    """Sentences by their texts; those that say yes, no or nothing with what that claims."""
+    answers: dict[str, Answer] = {}
+    for claim_text in claims_by_text:
+        answer = read_answer(claim_text)
+        if answer is not None:
+            answers[claim_text] = answer
+    judged_claims = dict(claims_by_text)
+    for claim_text, claim in claims_by_text.items():
+        if is_bare_denial(claim_text):
+            all_questions = " ".join(question.text for question in questions)
+            note = f"as an answer to {_in_quotes(all_questions)}"
+            judged_claims[claim_text] = _as_denial(claim, all_questions, sources, note)
+    if not answers:
+        return judged_claims
+    for question in questions:
+        backing = _settle(question, sources, tools)
+        # An answer that is spelt out stands or falls with the sentence that does it.
+        is_spelt_out = False
+        for claim_text, claim in claims_by_text.items():
+            answer = answers.get(claim_text)
+            is_telling = not states_nothing(claim_text) and (answer is None or bool(answer.remainder))
+            if is_telling and speaks_of(question, (claim_text, claim.quote)):
+                is_spelt_out = True
+        for claim_text, answer in answers.items():
+            if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
+                continue  # it promises to answer
+            is_bare = not answer.remainder or states_nothing(answer.remainder)
+            is_backed = answer.is_yes is backing.is_yes
+            if backing.is_yes is None and is_spelt_out:
+                continue
+            if is_backed and not is_bare:
+                continue  # what follows the answer is a claim of its own
+            judged_claim = _as_answer(claims_by_text[claim_text], backing, is_backed=is_backed)
+            previous = judged_claims[claim_text]
+            if not previous.note or judged_claim.score < previous.score:
+                judged_claims[claim_text] = judged_claim
+    return judged_claims
+
+
+class Backing(NamedTuple):
+    """What the sources say about a question for yes or no."""
+
+    question: Question
+    is_yes: bool | None  # None: they do not settle it
+    passage: Passage  # what settles it, or has most of it
+    quote: str
+
+
+def _settle(question: Question, sources: PassageIndex, tools: PassageIndex | None) -> Backing:
+    """Find what the sources say about a question; what tools returned outranks the others."""
+    for documents in (tools, sources):
+        if documents is None or not question.is_for_yes_or_no:
+            continue
+        outcome = settle(question, documents)
+        if outcome.passage is not None:
+            place = outcome.passage
+            quote = documents.documents[place.document][place.start : place.end]
+            return Backing(question, outcome.is_yes, place, quote)
+    nearest = support(question.text, sources)
+    return Backing(question, None, nearest.passage, nearest.quote)
+
+
+def _as_answer(claim: Support, backing: Backing, *, is_backed: bool) -> Support:
+    """A sentence that says yes or no, with the score of what that claims."""
+    note = f"as an answer to {_in_quotes(backing.question.text)}"
+    if is_backed:
+        return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED)
+    if backing.is_yes is None:
+        note = f"{note}, which no sentence settles by its words"
+        return _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
+    contradicted = _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
+    return replace(contradicted, contradictions=(f"{note}, it says the opposite",))
+
+
+def _with_outcome(claim: Support, passage: Passage, quote: str, note: str, score: float) -> Support:
+    """A sentence with the score that its question gives it."""
+    is_backed = score >= SUPPORTED
+    signals = claim.signals._replace(whole=float(is_backed))
+    return replace(
+        claim,
+        score=score,
+        passage=passage,
+        quote=quote,
+        missing=(),
+        contradictions=(),
+        signals=signals,
+        note=note,
+    )
+
+
+def _as_denial(claim: Support, query: str, sources: PassageIndex, note: str) -> Support:
+    """A sentence such as "None.", which is backed where the sources answer the query so."""
+    passage = find_as_answer(claim.sentence, query, sources)
+    if passage is None:
+        return _with_outcome(
+            claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", NOT_SETTLED
+        )
+    quote = sources.documents[passage.document][passage.start : passage.end]
+    return _with_outcome(claim, passage, quote, note, SETTLED)
+
+
+def makes_no_claim(claim: Support) -> bool:
+    """Whether a sentence makes no claim, also as the answer to the query."""
+    return not claim.note and states_nothing(claim.sentence)
 
 
 def states_nothing(sentence: str) -> bool:
@@ -149,6 +311,17 @@ def source_texts(case: Case, shown_fields: Collection[str], *, needs_context: bo
     return next(filter(None, texts_by_step), list[str]())
 
 
+def query_text(case: Case, shown_fields: Collection[str]) -> str:
+    """What the response answers: the user's last message."""
+    if "conversation" in shown_fields and "query" not in shown_fields:
+        conversation = case.conversation
+        if isinstance(conversation, str):
+            lines = conversation.strip().splitlines()
+            return re.sub(r"\A[^:：]{1,40}[:：]", "", lines[-1]) if lines else ""
+        return text_of(conversation, "user")
+    return text_of(case.query, "user")
+
+
 def tool_texts(case: Case) -> list[str]:
     """The tool results of a case: those in its context, or those in the response if there is no context."""
     if case.context:
@@ -186,7 +359,9 @@ def reason(claims: Sequence[Support], where: str = "the source") -> str:
     counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
     lines = [f"Statements: {len(claims)} ({counts})."]
     if whole:
-        lines.append(f"Backed: {_in_quotes(whole[-1].sentence)} by {_at(whole[-1])}.")
+        best = whole[-1]
+        note = f" ({best.note})" if best.note else ""
+        lines.append(f"Backed: {_in_quotes(best.sentence)}{note} by {_at(best)}.")
     for label, shown_claims in (("Backed in part", partly), ("Not backed", failed)):
         lines.extend(
             f"{label}: {_in_quotes(claim.sentence)}{_why(claim)}." for claim in shown_claims[:MOST_CLAIMS]
@@ -198,6 +373,9 @@ def _why(claim: Support) -> str:
     """What contradicts a claim in the passage that is most like it, or else what is missing."""
     if claim.contradictions:
         return f" ({'; '.join(claim.contradictions)}), against {_at(claim)}"
+    if claim.note:
+        nearest = f", nearest: {_at(claim)}" if claim.quote else ""
+        return f" ({claim.note}){nearest}"
     missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing[:MOST_WORDS])
     missing = f" (not found: {missing_words})" if missing_words else ""
     return f"{missing}, nearest: {_at(claim)}" if claim.quote else missing

@@ -9,7 +9,15 @@ from statistics import fmean
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import SOURCES, claims, reason, source_texts, states_nothing, tool_texts
+from groundjudge.offline.claims import (
+    SOURCES,
+    claims,
+    makes_no_claim,
+    query_text,
+    reason,
+    source_texts,
+    tool_texts,
+)
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
@@ -65,13 +73,14 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
     is_graded = set(LEVELS) <= set(rubric.levels.values())
     sources = index(source_texts(case, shown_fields, needs_context=not is_graded))
     tools = index(tool_texts(case)) if "context" in shown_fields else None
-    all_claims = claims(case.response_text, sources, tools)
-    real_claims = [claim for claim in all_claims if not states_nothing(claim.sentence)]
+    query = query_text(case, shown_fields)
+    all_claims = claims(case.response_text, sources, tools, query)
+    real_claims = [claim for claim in all_claims if not makes_no_claim(claim)]
     if is_graded:
         value = next((value for value, label in rubric.levels.items() if label == _level(real_claims)), None)
     else:
         value = _value(rubric, real_claims, in_role="profile" in shown_fields)
-    parts = [_named_part(name, rubric, case, sources) for name in rubric.format.part_names]
+    parts = [_named_part(name, rubric, case, sources, query) for name in rubric.format.part_names]
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
         parts = [_sentence(rubric, claim) for claim in all_claims if claim.sentence in to_rate]
@@ -116,7 +125,7 @@ def _score(claims_made: Sequence[Support], *, in_role: bool = False) -> float:
 
 def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
-    if states_nothing(claim.sentence):
+    if makes_no_claim(claim):
         return PartReading(claim.sentence, None, f"{reason([])} {NOTICE}", (), _label(rubric, None))
     is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
     value = _on(rubric, claim.score if is_backed else 0.0)
@@ -124,12 +133,12 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     return PartReading(claim.sentence, value, f"{reason([claim])} {NOTICE}", quotes, _label(rubric, value))
 
 
-def _named_part(name: str, rubric: Rubric, case: Case, sources: PassageIndex) -> PartReading:
+def _named_part(name: str, rubric: Rubric, case: Case, sources: PassageIndex, query: str) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
         compared, where = claims(case.reference or "", index([case.response_text])), "the returned passage"
     else:
-        compared, where = claims(case.response_text, sources), "the reference"
+        compared, where = claims(case.response_text, sources, None, query), "the reference"
     total = sum(claim.length for claim in compared)
     weighted_scores = (claim.length * (claim.signals.whole or claim.score) for claim in compared)
     return PartReading(

@@ -20,6 +20,7 @@ from groundjudge.text.words import (
     Word,
     is_unspaced,
     negated_at,
+    opposites,
     spell_out_dates,
     words,
 )
@@ -116,9 +117,17 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
         for difference in single_differences
         if _is_replaced(difference, tokens, passage_tokens)
     ]
+    opposite_pairs = _find_opposites(tokens, passage_tokens)
+    # "Not open" says the same as "closed": two denials are none.
+    n_denials = _denials(sentence.negated, tokens, passage_tokens)
+    n_passage_denials = _denials(passage.negated, passage_tokens, tokens)
+    is_denied = n_denials != n_passage_denials
+    if opposite_pairs and is_denied:
+        opposite_pairs = []
+        is_denied = False
     findings = [
         f"{_in_quotes(first)} instead of {_in_quotes(second)}"
-        for first, second in [*_numbers(tokens, passage_tokens), *pairs]
+        for first, second in [*_numbers(tokens, passage_tokens), *pairs, *opposite_pairs]
     ]
     if _is_exchanged(swaps, tokens):
         findings.append(
@@ -126,11 +135,24 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
         )
     if _is_related_otherwise(differences):
         findings.append("two things are related the other way round")
-    if _denials(sentence.negated, tokens, passage_tokens) != _denials(
-        passage.negated, passage_tokens, tokens
-    ):
+    if is_denied:
         findings.append("one denies what the other says")
-    return tuple(findings)
+    return tuple(dict.fromkeys(findings))
+
+
+def _find_opposites(
+    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
+) -> list[tuple[Sequence[Token], Sequence[Token]]]:
+    """The words of a sentence whose opposite the passage has in their place."""
+    sentence_keys, passage_keys = set(_keys(sentence_tokens)), set(_keys(passage_tokens))
+    pairs: list[tuple[Sequence[Token], Sequence[Token]]] = []
+    for token in sentence_tokens:
+        opposite_keys = opposites().get(token.key, frozenset[str]()) - sentence_keys
+        if token.key in passage_keys or opposite_keys.isdisjoint(passage_keys):
+            continue
+        other = next(other for other in passage_tokens if other.key in opposite_keys)
+        pairs.append(([token], [other]))
+    return pairs
 
 
 def _on_topic(passage: TokenizedText, sentence: TokenizedText) -> list[Token]:

@@ -63,6 +63,7 @@ class Support:
     missing: tuple[str, ...]  # the sentence's content words and numbers that the documents lack
     contradictions: tuple[str, ...]  # in what the passage says nearly the same, but otherwise
     signals: Signals
+    note: str = ""  # what the sentence is, where it means something only by its question
 
 
 def index(documents: Sequence[str]) -> PassageIndex:

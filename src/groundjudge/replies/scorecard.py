@@ -21,6 +21,8 @@ SENTENCE = ("statement sentence", "statement", "criteria")
 
 EVIDENCE, SCORE = "supporting evidence", "score"
 LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
+# What stands for the evidence where there is none; a remark may follow it.
+NO_EVIDENCE = "NOTHING FOUND"
 # The prompt's own wording may be followed by a remark.
 NOTHING_FOUND = re.compile(
     r"\W*+(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*+\Z"
@@ -69,7 +71,7 @@ class Scorecard(Format):
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write a block of three lines for each part; its reason is not written."""
+        """Write a block of three lines for each part; its reason only where it has no evidence."""
         return "\n\n".join(map(_write_block, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
@@ -91,7 +93,9 @@ def _mean(values: Iterable[float | None]) -> float | None:
 def _write_block(part: PartReading) -> str:
     evidence = one_line(" ... ".join(part.quotes))
     if not evidence:
-        evidence = "NOTHING FOUND"
+        evidence = one_line(part.reason)
+        if not evidence.startswith(NO_EVIDENCE):
+            evidence = f"{NO_EVIDENCE}: {evidence}" if evidence else NO_EVIDENCE
     score = write_value(part)
     if part.value is None and not part.label:
         score = NO_CLAIM

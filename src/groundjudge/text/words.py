@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -34,6 +34,20 @@ will with would yeah yes yet you your das dem den der des die ein eine ist sind 
 FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that hardly any text does without, so that they say little about what it states."""
 
+_OPPOSITES = """
+open close; open shut; allow forbid; allow forbidden; permit forbidden; allow prohibit; allow ban; permit
+forbid; permit prohibit; permit ban; accept refuse; accept reject; include exclude; available unavailable;
+possible impossible; legal illegal; safe unsafe; safe dangerous; valid invalid; required optional; enabled
+disabled; active inactive; alive dead; true false; correct incorrect; increase decrease; rise fall; rose
+fell; win lose; won lost; succeed fail; succeeded failed; approve reject; approve deny; present absent;
+inside outside; free paid; public private; empty full; hot cold; indoors outdoors; welcome prohibited;
+welcome forbidden; welcome banned; geöffnet geschlossen; offen geschlossen; öffnen schließen; erlaubt
+verboten; gestattet verboten; kostenlos kostenpflichtig; möglich unmöglich; ouvert fermé; ouverts fermés;
+ouverte fermée; ouvertes fermées; autorisé interdit; autorisés interdits; permis interdit; gratuit payant;
+abierto cerrado; abiertos cerrados; abierta cerrada; permitido prohibido; permitidos prohibidos; aperto
+chiuso; aperti chiusi; aperta chiusa; permesso vietato; ammessi vietati; aberto fechado; abertos fechados;
+permitido proibido; geopend gesloten; open gesloten; toegestaan verboten
+"""
 ARTICLES = frozenset(("the", "a", "an"))
 FUNCTION_SIGNS = frozenset(
     "在以于從从由對对向到為为被把將将按自比的了着著過过和與与及而且并並也都就还還是之其这這那或"
@@ -176,6 +190,21 @@ def _stem_and_weight(word: str) -> tuple[str, float]:
         base = re.sub(british, american, base)
     weight = FUNCTION_WEIGHT if is_function_word else 1.0
     return stem(base)[:LONGEST_STEM], weight
+
+
+@cache
+def opposites() -> Mapping[str, frozenset[str]]:
+    """Stems of words, each with those of the words that mean the opposite: open, and close and shut."""
+    stems: dict[str, set[str]] = {}
+    for pair in _OPPOSITES.split(";"):
+        first, second = map(_stem_of, pair.split())
+        stems.setdefault(first, set()).add(second)
+        stems.setdefault(second, set()).add(first)
+    return {word_stem: frozenset(others) for word_stem, others in stems.items()}
+
+
+def _stem_of(word: str) -> str:
+    return _stem_and_weight(word)[0]
 
 
 def negated_at(text: str) -> list[int]:
