@@ -223,6 +223,8 @@ class StandIn:
         app.router.add_post("/v1/chat/completions", self._handle)
         app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
+        for path in ("/v1/decisions", "/v1/systemone", "/api/alpha/decisions"):
+            app.router.add_post(path, self._handle)
         self.port = self.port or new_port()
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()

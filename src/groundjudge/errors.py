@@ -245,6 +245,8 @@ class ModelError(GroundjudgeError):
         "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
         "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "
         "Raise `timeout=` of the model or `--deadline`, or send fewer requests at a time.",
+        "too_long": "The case is longer than a decision model can take: its context, its questions or one of "
+        "its documents. Judge a shorter response, or give fewer or shorter documents.",
         "unanswered": "The results of the batches have no line for the request, or the next judge of a "
         "cascade has not been asked yet. As for `cancelled`.",
         "unknown_model": "What was passed as a model cannot be used as one, or its package is not installed. "

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import openai
 import pytest
 from command_line import GOOD, ROW
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from standin_openai import StandIn
 
 from groundjudge import ModelError, load
@@ -63,6 +65,73 @@ def test_names_with_a_slash_are_accepted_at_a_gateway(monkeypatch: pytest.Monkey
 def test_a_name_without_a_model_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=r"unknown_model: .* lacks the name of the model"):
         as_model(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "right_name"),
+    [
+        ("openai:decisions:gpt-6-luna", "decisions:gpt-6-luna"),
+        ("openai-decisions:gpt-6-luna", "decisions:gpt-6-luna"),
+        ("openai_decisions:gpt-6-luna", "decisions:gpt-6-luna"),
+        ("langchain:openai-decisions:gpt-6-luna", "decisions:gpt-6-luna"),
+        ("Decisions:gpt-6-luna", "decisions:gpt-6-luna"),
+        ("decision:gpt-6-luna", "decisions:gpt-6-luna"),
+        ("decisions/gpt-6-luna", "decisions:gpt-6-luna"),
+        ("system-one:jev-latest", "systemone:jev-latest"),
+        ("system_one:jev-latest", "systemone:jev-latest"),
+        ("SystemOne:jev-latest", "systemone:jev-latest"),
+        ("openai:systemone:jev-latest", "systemone:jev-latest"),
+        ("typesafe:jev-latest", "systemone:jev-latest"),
+        ("typesafe:/jev-latest", "systemone:jev-latest"),
+        ("langchain:typesafe:jev-latest", "systemone:jev-latest"),
+        ("system-one:", "systemone:MODEL"),
+        ("jev-latest", "systemone:jev-latest"),
+        ("openai:jev-1.13.0", "systemone:jev-1.13.0"),
+        ("typesafe/jev-1.14", "systemone:typesafe/jev-1.14"),
+        ("openai/gpt-6-luna-decisions", "systemone:openai/gpt-6-luna-decisions"),
+        (
+            "openai/gpt-6-luna-decisions-20261006",
+            "systemone:openai/gpt-6-luna-decisions-20261006",
+        ),
+    ],
+)
+@pytest.mark.parametrize("gateway", ["", "http://127.0.0.1:1/v1"])
+@pytest.mark.parametrize("with_client", [False, True])
+def test_other_names_of_decision_models_are_refused_with_the_right_one(
+    name: str, right_name: str, gateway: str, *, with_client: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", gateway)
+    with pytest.raises(ModelError, match="unknown_model") as raised:
+        as_model((openai.OpenAI(base_url="http://127.0.0.1:1", api_key="k"), name) if with_client else name)
+    assert f'"{right_name}"' in raised.value.message
+
+
+@pytest.mark.parametrize("name", ["decisions:", "systemone: "])
+def test_a_decision_model_without_a_name_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match=r"unknown_model: .* lacks the name of the model"):
+        as_model(name)
+
+
+class Embeddings:
+    """A model of embeddings that can be called, as those of Sentence Transformers can."""
+
+    def encode(self, texts: list[str]) -> list[float]:
+        return [0.0 for _ in texts]
+
+    def __call__(self, texts: list[str]) -> list[float]:
+        return self.encode(texts)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(DeterministicFakeEmbedding(size=3), id="LangChain's embeddings"),
+        pytest.param(Embeddings(), id="embeddings that can be called"),
+    ],
+)
+def test_what_makes_embeddings_is_refused_when_the_judge_is_loaded(model: Any) -> None:
+    with pytest.raises(ModelError, match="makes embeddings, and cannot answer: a model is"):
+        load("groundedness", model=model)
 
 
 def test_langchain_makes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

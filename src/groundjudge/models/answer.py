@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
 from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets, request_secrets
@@ -59,13 +60,15 @@ def parse_body(answer: object) -> object:
     return answer
 
 
-def no_reply(body: object) -> str:
+def no_reply(body: object, expected: str = "a chat completion") -> str:
     """Return what is wrong with a response in which there is no reply."""
-    return f"the response is not a chat completion: {message_of(body)}"
+    return f"the response is not {expected}: {message_of(body)}"
 
 
 def message_of(body: object) -> str:
     """Return the message in an endpoint's error body, whichever of the usual shapes the body has."""
+    if is_mapping(body) and body.get("detail"):
+        return _message_of_detail(body["detail"])
     match body:
         # A list is Google's.
         case {"error": object() as inner} | [{"error": object() as inner}] if inner:
@@ -77,6 +80,15 @@ def message_of(body: object) -> str:
             return NO_REASON
         case _:
             return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
+
+
+def _message_of_detail(detail: object) -> str:
+    """Return the message in a body as FastAPI's, which TypeSafe has: of several faults the first."""
+    if is_list(detail) and is_mapping(detail[0]) and isinstance(detail[0].get("msg"), str):
+        place = detail[0].get("loc")
+        where = ".".join(map(str, place)) if is_list(place) else "the request"
+        return f"{where}: {detail[0]['msg']}"[:MAX_MESSAGE_LENGTH]
+    return message_of(detail)
 
 
 def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:
@@ -220,7 +232,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
         forms = secret_forms(secret)
         echoes_of_secret = [form for form in forms if form in reply_text]
         if len(secret) >= SHORTEST_SECRET and echoes_of_secret:
-            request_text = str(request.messages)
+            request_text = str((request.messages, request.state, request.questions))
             if not any(form in request_text for form in forms):
                 echoes += echoes_of_secret
     if not echoes:

@@ -19,11 +19,13 @@ from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
+from groundjudge.decisions.question import Kind
 from groundjudge.files import private_opener
 from groundjudge.models.answer import model_error
+from groundjudge.models.decision_forms import system_one_questions
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.rubric.model import identity_of
+from groundjudge.rubric.model import identity_of, kind_of, most_questions_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -47,9 +49,10 @@ class CachedModel:
     improved reply format needs no new calls, and one that a judge cannot read is asked for again. Errors,
     refusals and unreadable replies are not stored. A reply from the file has `cached=True` and a usage of 0.
 
-    The cache key consists of the messages, the model's identity (endpoint, name and settings, without
-    secrets), all parameters, `repeat` and the request's own `repeat`. A model that cannot be told from
-    others, such as a function without an attribute `identity`, is asked each time, after a RuntimeWarning.
+    The cache key consists of the messages, or for a decision model the state and the questions, the model's
+    identity (endpoint, name and settings, without secrets), all parameters, `repeat` and the request's own
+    `repeat`. A model that cannot be told from others, such as a function without an attribute `identity`, is
+    asked each time, after a RuntimeWarning.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
     asked and a warning is logged. A forked process needs its own CachedModel; one that is pickled opens the
     file again, by its absolute path.
@@ -83,6 +86,16 @@ class CachedModel:
         except (sqlite3.Error, OSError) as error:
             raise model_error("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
         weakref.finalize(self, self._file.close)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the underlying model."""
+        return kind_of(self.model)
+
+    @property
+    def most_questions(self) -> int:
+        """The most questions that the underlying model answers in one request; 0 for any number."""
+        return most_questions_of(self.model)
 
     @property
     def identity(self) -> str:
@@ -148,7 +161,9 @@ class CachedModel:
         version = 3  # increase it when the meaning of keys changes
         messages = [dict(message) for message in request.messages]
         repeats = [self.repeat, request.repeat]
-        parts = [version, identity, messages, dict(request.parameters), repeats]
+        parts: list[object] = [version, identity, messages, dict(request.parameters), repeats]
+        if request.state is not None:
+            parts += [request.state, system_one_questions(request)]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
     def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:

@@ -9,13 +9,23 @@ import asyncio
 import os
 import re
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias, cast
 
+from groundjudge.decisions.question import Kind
 from groundjudge.models.answer import model_error, model_errors, without_echo
+from groundjudge.models.decision_libraries import (
+    UNSTREAMED,
+    Library,
+    ask_function,
+    ask_library,
+    library_of,
+    takes_questions,
+)
+from groundjudge.models.decision_names import is_decision_name
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import RedactedError, text_of
@@ -37,8 +47,14 @@ CHOICES = (
     '"langchain:PROVIDER:MODEL": any provider of LangChain), '
     '"offline" (a lexical baseline: no language model, no key), (an OpenAI client, a model\'s name), '
     "a LangChain chat model, a DeepEvalBaseLLM, an object with name and acomplete (or complete), "
-    "or a function from the request to its reply"
+    "or a function from the request to its reply; "
+    'a decision model is "decisions:MODEL" (OpenAI\'s form) or "systemone:MODEL" (TypeSafe\'s form, as many '
+    "servers have it), an OpenAI client with such a name, a decision model of LangChain, DeepEval or "
+    "pydantic-ai, or a function from state and questions to answers"
 )
+
+EMBEDDING_METHODS = ("embed_query", "embed_text", "encode")
+"""What models of embeddings have: LangChain's, DeepEval's, Sentence Transformers', which can be called."""
 
 PROVIDER = re.compile(
     r"anthropic|azure(_ai|_openai)?|bedrock(_converse)?|cohere|deepseek|fireworks|gemini|google(_genai|_vertexai)?"
@@ -51,6 +67,9 @@ None is the name of a model at Ollama, as in "mistral:7b".
 
 ModelFunction: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
 """A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
+
+DecisionFunction: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+"""A function from the state and the questions, in the form of System One, to the answers in that form."""
 
 
 class ChatModel(Protocol):
@@ -67,7 +86,31 @@ class DeepEvalLLM(Protocol):
         """Takes a prompt, returns a string, or a string and its cost."""
 
 
-ModelLike: TypeAlias = str | Model | ModelFunction | tuple[Any, str] | ChatModel | DeepEvalLLM
+class DeepEvalDecisions(Protocol):
+    """A DeepEvalBaseSystemOneModel; it has `decide` and `get_model_name` too."""
+
+    def a_decide(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Takes a state and questions, returns answers and their cost."""
+
+
+class PydanticAIDecisions(Protocol):
+    """A DecisionModel of pydantic-ai."""
+
+    def decide(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Takes a request and settings, returns answers."""
+
+
+ModelLike: TypeAlias = (
+    str
+    | Model
+    | ModelFunction
+    | DecisionFunction
+    | tuple[Any, str]
+    | ChatModel
+    | DeepEvalLLM
+    | DeepEvalDecisions
+    | PydanticAIDecisions
+)
 """What can be passed as a model; see `CHOICES`."""
 
 
@@ -78,12 +121,15 @@ class FunctionModel:
     An exception with an HTTP status (`status_code`) gets that status's code; one whose class has "Timeout"
     in its name `timeout`, "Connect" `connection`, as Python's own have; any other `failed`.
 
+    A function with two required parameters, state and questions, is a decision model: it takes what an
+    endpoint of the System One form is sent, and returns what that would answer.
+
     Attributes:
         function: from the request to the reply. A synchronous one runs in a thread of its own.
         name: the model's name in verdicts; by default the function's own name.
     """
 
-    function: ModelFunction = field(repr=False)
+    function: ModelFunction | DecisionFunction = field(repr=False)
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -92,6 +138,11 @@ class FunctionModel:
             if not isinstance(name, str):  # an object has none, and a mock's is another mock
                 name = type(self.function).__name__
             object.__setattr__(self, "name", name)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """How the function answers: with a text, or with the probabilities of options."""
+        return "decision" if takes_questions(self.function) else "text"
 
     @property
     def identity(self) -> str:
@@ -134,28 +185,39 @@ class FunctionModel:
             request = replace(request, parameters=parameters)
         task = asyncio.current_task()
         with model_errors(self.name, f"the model {self.name} raised ", self.secrets, task=task):
-            answer = await call_function(self.function, request)
-            return without_echo(reply_of(answer), request, self.secrets)
+            if self.kind == "decision":
+                reply = await ask_function(self.function, request)
+            else:
+                reply = reply_of(await call_function(self.function, request))
+            return without_echo(reply, request, self.secrets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LibraryModel:
-    """A LangChain chat model or a DeepEval model as a model.
+    """A LangChain chat model or a DeepEval model as a model, or a decision model of a library.
 
     Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
     settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
     that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged.
 
-    A DeepEval model gets the messages as one string; the judge's parameters are not sent.
+    A DeepEval model gets the messages as one string; the judge's parameters are not sent. A decision model
+    gets the state and the questions in the library's own words.
 
     Attributes:
         llm: the model, or a runnable that wraps one. If its asynchronous method is missing, or belongs to
             another event loop, the synchronous one runs in a thread.
         remake: makes this model again, in another process; None: it cannot be pickled.
+        decisions: how its library's decision models are asked; None of a model that answers with a text.
     """
 
     llm: Any
     remake: Callable[[], LibraryModel] | None = None
+    decisions: Library | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """How it answers: with a text, or with the probabilities of options."""
+        return "decision" if self.decisions else "text"
 
     def __repr__(self) -> str:
         return f"LibraryModel({self.name!r})"
@@ -223,8 +285,11 @@ class LibraryModel:
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
             with model_errors(self.name, f"{self.name}: ", secrets, task=asyncio.current_task()):
-                answer = await _call_llm(llm, request)
-                return without_echo(_reply_of(answer), request, secrets)
+                if self.decisions:
+                    reply = await ask_library(self.decisions, llm, request)
+                else:
+                    reply = _reply_of(await _call_llm(llm, request))
+                return without_echo(reply, request, secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
         return await negotiate(replace(request, parameters=parameters), self.refusals, self.name, send)
@@ -232,9 +297,6 @@ class LibraryModel:
 
 LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name"))
 """The methods of LangChain's chat models, and of DeepEval's."""
-
-UNSTREAMED = {"tags": ["nostream"]}
-"""The config of LangChain's calls: inside LangGraph, the judge's tokens are no part of the application's."""
 
 
 async def _call_llm(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
@@ -300,6 +362,13 @@ def model_of(model: ModelLike | None) -> Model:
         return _model_of_name(candidate)
     if isinstance(candidate, Model):
         return candidate
+    library = library_of(candidate)
+    if library is not None:
+        return LibraryModel(candidate, decisions=library)
+    if any(_has_methods(candidate, method) for method in EMBEDDING_METHODS):
+        kind = type(candidate).__name__
+        message = f"{kind} makes embeddings, and cannot answer: a model is {CHOICES}"
+        raise model_error("unknown_model", message, kind)
     if any(_has_methods(candidate, *methods) for methods in LIBRARIES):
         return LibraryModel(candidate)
     if _has_methods(candidate, "complete"):
@@ -317,7 +386,13 @@ def model_of(model: ModelLike | None) -> Model:
 
 
 def _model_at_endpoint(name: str, client: object = None) -> Model:
-    from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
+    """Return the model of a name without a provider: a decision model, or one that can chat."""
+    # Importing the client takes a second.
+    if is_decision_name(name):
+        from groundjudge.models.decisions import DecisionModel  # noqa: PLC0415
+
+        return DecisionModel(name, client=client)
+    from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415
 
     return OpenAIModel(name, client=client)
 
@@ -338,6 +413,8 @@ def _model_of_name(name: str) -> Model:
     if not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-6-luna"'
         raise model_error("unknown_model", message, name)
+    if is_decision_name(name):
+        return _model_at_endpoint(name)
 
     has_slash = "/" in name.partition(":")[0]
     prefix, _, model = name.partition("/" if has_slash else ":")

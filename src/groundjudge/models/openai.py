@@ -1,4 +1,4 @@
-"""Models behind OpenAI-compatible chat completions endpoints, called with the openai client.
+"""Models behind OpenAI-compatible chat completions endpoints, and the way to endpoints of any API.
 
 The only file of the library that uses the network.
 """
@@ -13,10 +13,11 @@ import re
 import weakref
 import zlib
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 import openai
 from openai.resources.chat import Completions
@@ -94,6 +95,78 @@ ANOTHER_LOOP = (
 """What the user can do about an error of a client that was used in several event loops."""
 
 
+@dataclass(frozen=True)
+class Api:
+    """One of the APIs that endpoints have.
+
+    Attributes:
+        response: what an endpoint answers, as in "the response is not a chat completion".
+        path: where it is, behind a base URL.
+        whole: how URLs end that are complete, so that no path is added.
+        variables: how the variables begin that hold the URL and the key of an endpoint.
+        provider: whose it is, in messages.
+        default_url: where that is, which needs a key.
+        call: from a caller's client, the URL of the call and a body to the method to call and its arguments.
+        has_openai_headers: whether it is sent the headers that the environment has for OpenAI.
+    """
+
+    response: str
+    path: str
+    whole: tuple[str, ...]
+    variables: str
+    provider: str
+    default_url: str
+    call: Callable[[Any, str, dict[str, Any]], tuple[Callable[..., Any], dict[str, Any]]]
+    has_openai_headers: bool = True
+
+    @cached_property
+    def remedies(self) -> Mapping[str, str]:
+        """What the user can do about an error, by its code."""
+        remedies: dict[str, str] = {}
+        for code, remedy in REMEDIES.items():
+            remedies[code] = remedy.replace("OPENAI_", f"{self.variables}_")
+        return remedies
+
+    def url_of_call(self, base_url: str) -> str:
+        """Return the URL that requests are sent to."""
+        parts = urlsplit(base_url)
+        path = parts.path.rstrip("/")
+        if not path.endswith(self.whole):
+            path = f"{path}/{self.path}"
+            # Some clients of System One want a URL with the version of the API, and others one without.
+            path = path.replace("/v1/v1/", "/v1/")
+        return parts._replace(path=path).geturl()
+
+
+def _chat_call(
+    client: Any,  # noqa: ANN401  of any making
+    _: str,
+    body: dict[str, Any],
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return how a caller's client sends a chat: tracers that wrap the client and mocks see this call."""
+    arguments: dict[str, Any] = {}
+    extra_body: dict[str, Any] = {}
+    for name, value in body.items():
+        if name in KNOWN:
+            arguments[name] = value
+        else:
+            extra_body[name] = value
+    if extra_body:
+        arguments["extra_body"] = extra_body
+    return client.chat.completions.create, arguments
+
+
+CHAT = Api(
+    response="a chat completion",
+    path="chat/completions",
+    whole=(),
+    variables="OPENAI",
+    provider="OpenAI",
+    default_url=OPENAI,
+    call=_chat_call,
+)
+
+
 class OpenAIModel:
     """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or a server of your own.
 
@@ -146,22 +219,19 @@ class OpenAIModel:
         timeout: float = 60.0,
     ) -> None:
         self.name = name
-        self._base_url = base_url
-        self._api_key = api_key
-        self._callers_client = client
-        self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
-        self._per_loop = PerLoop()
-        self._is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
-        if client is None:
-            return
+        self._connection = Connection(
+            name,
+            CHAT,
+            client=client,
+            base_url=base_url,
+            api_key=api_key,
+            max_retries=max_retries,
+            timeout=timeout,
+        )
         completions: Any = getattr(getattr(client, "chat", None), "completions", None)
-        if not callable(getattr(completions, "create", None)):
+        if client is not None and not callable(getattr(completions, "create", None)):
             message = f"client must have a method chat.completions.create: {type(client).__name__} has none"
-            raise self._error("unknown_model", message)
-        if base_url or api_key:
-            message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
-            raise self._error("unknown_model", message)
-        check_key(getattr(client, "api_key", None), "the client's api_key", name)
+            raise self._connection.error("unknown_model", message)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
@@ -174,18 +244,12 @@ class OpenAIModel:
         Raises:
             PicklingError: there is a client, a key, or a URL with a password or a key.
         """
-        if self._callers_client:
-            raise not_pickled(self.name, "a client")
-        if self._api_key:
-            raise not_pickled(self.name, "an api_key")
-        if secrets_of(self._base_url):
-            raise not_pickled(self.name, "a password in its base_url")
-        return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
+        return partial(OpenAIModel, self.name, **self._connection.pickled_settings()), ()
 
     @property
     def endpoint(self) -> str:
         """The URL that requests go to, without the path of the API call, and without passwords and keys."""
-        return _redact_url(self._url)
+        return self._connection.endpoint
 
     @property
     def identity(self) -> str:
@@ -193,33 +257,17 @@ class OpenAIModel:
 
         They tell the model from others, for a cache; "" if a client of another package does not say.
         """
-        if not self._is_openai:
-            return declared_identity(self._callers_client)
-        if self._callers_client:
-            settings = client_settings(self._callers_client)
-        else:
-            settings = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
-        return identity_by_settings(f"{self.endpoint} {self.name}", settings)
+        return self._connection.identity
 
     @property
     def refusals(self) -> dict[str, str]:
         """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
-        return known_refusals(f"{self._url} {self.name}")
+        return self._connection.refusals
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys, passwords and other values that only the endpoint may see; no text shows them."""
-        client = self._callers_client
-        if client is None:
-            return _endpoint_secrets(self.name, self._url, self._key, *environment_header_secrets())
-        secrets = set[str](self._secrets_of_client)
-        if self._is_openai:
-            secrets |= secrets_sent_by(client)  # anew: its key may be made for each request
-        return _without_names(secrets, self.name, self._url)
-
-    @cached_property
-    def _secrets_of_client(self) -> tuple[str, ...]:
-        return secrets_of(self._callers_client)
+        return self._connection.secrets
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -231,13 +279,12 @@ class OpenAIModel:
 
         async def send(parameters: dict[str, Any]) -> Reply:
             body = {**parameters, "model": self.name, "messages": messages}
-            return await self._send_with_retries(body, is_paced=request.paced)
+            return await self._connection.send_with_retries(body, self._read_reply, is_paced=request.paced)
 
-        reply = await negotiate(request, self.refusals, self._who, send)
-        return without_echo(reply, request, await self._secrets_after_call())
+        reply = await negotiate(request, self.refusals, self._connection.who, send)
+        return without_echo(reply, request, await self._connection.secrets_after_call())
 
-    @contextmanager
-    def client(self) -> Generator[openai.OpenAI]:
+    def client(self) -> AbstractContextManager[openai.OpenAI]:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
 
         What it raises inside becomes a ModelError with the codes of an endpoint and what to do.
@@ -245,48 +292,174 @@ class OpenAIModel:
         Raises:
             ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
         """
-        with model_errors(self.name, f"{self._who}: ", self.secrets, REMEDIES):
-            if self._callers_client is None:
+        return self._connection.sync_client()
+
+    def _read_reply(self, answer: object) -> Reply | None:
+        """Return the reply in what was answered; None if there is none."""
+        body = parse_body(answer)
+        reply = completion_of(body)
+        if reply is not None:
+            return reply
+        # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
+        is_failure = is_mapping(body) and ("choices" in body or "error" in body)
+        if not self._connection.is_openai and not is_failure:
+            with suppress(TypeError):
+                return reply_of(body)
+        return None
+
+
+class Connection:
+    """The way to one API of an endpoint: with the library's own client, or with the caller's.
+
+    Args:
+        name: the model's name in errors and in its identity.
+        api: the API that is called.
+        client: the caller's client; None for the library's own.
+        base_url: the endpoint's URL; None for that of the environment.
+        api_key: the key; None for that of the environment.
+        max_retries: how often a request is sent again after a transient error.
+        timeout: the seconds in which something must arrive.
+
+    Raises:
+        ModelError: `unknown_model`: there are a client and a base_url or an api_key; `no_endpoint`: the
+            client's key cannot be sent.
+    """
+
+    def __init__(  # noqa: PLR0913  as for OpenAIModel
+        self,
+        name: str,
+        api: Api,
+        *,
+        client: Any = None,  # noqa: ANN401  of any making
+        base_url: str | None = None,
+        api_key: str | None = None,
+        max_retries: int = 2,
+        timeout: float = 60.0,
+    ) -> None:
+        self.name = name
+        self.api = api
+        self.callers_client = client
+        self._base_url = base_url
+        self._api_key = api_key
+        self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
+        self._per_loop = PerLoop()
+        self.is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
+        if client is None:
+            return
+        if base_url or api_key:
+            message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
+            raise self.error("unknown_model", message)
+        check_key(getattr(client, "api_key", None), "the client's api_key", name)
+
+    def pickled_settings(self) -> dict[str, Any]:
+        """Return what another process needs to make this connection again.
+
+        Raises:
+            PicklingError: there is a client, a key, or a URL with a password or a key.
+        """
+        if self.callers_client:
+            raise not_pickled(self.name, "a client")
+        if self._api_key:
+            raise not_pickled(self.name, "an api_key")
+        if secrets_of(self._base_url):
+            raise not_pickled(self.name, "a password in its base_url")
+        return {"base_url": self._base_url, **self._options}
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that requests go to, without the path of the API call, and without passwords and keys."""
+        return _redact_url(self._url)
+
+    @property
+    def identity(self) -> str:
+        """The endpoint, what is sent to it besides, and the name; "" if a client does not say."""
+        if not self.is_openai:
+            return declared_identity(self.callers_client)
+        if self.callers_client:
+            settings = client_settings(self.callers_client)
+        else:
+            settings = {"headers": os.environ.get("OPENAI_CUSTOM_HEADERS")}
+            if not self.api.has_openai_headers:
+                settings = {}
+        return identity_by_settings(f"{self.endpoint} {self.name}", settings)
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """The parameters that the model is known to refuse."""
+        return known_refusals(f"{self._url} {self.name}")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys, passwords and other values that only the endpoint may see."""
+        client = self.callers_client
+        if client is None:
+            return _endpoint_secrets(self.name, self._url, self._key, *environment_header_secrets())
+        secrets = set[str](self._secrets_of_client)
+        if self.is_openai:
+            secrets |= secrets_sent_by(client)  # anew: its key may be made for each request
+        return _without_names(secrets, self.name, self._url)
+
+    @cached_property
+    def _secrets_of_client(self) -> tuple[str, ...]:
+        return secrets_of(self.callers_client)
+
+    @contextmanager
+    def sync_client(self) -> Generator[openai.OpenAI]:
+        """A synchronous client; see `OpenAIModel.client`."""
+        with model_errors(self.name, f"{self.who}: ", self.secrets, self.api.remedies):
+            if self.callers_client is None:
                 with self._make_client(_make_sync_client) as client:
                     yield client
-            elif isinstance(self._callers_client, openai.OpenAI):
-                yield self._callers_client
+            elif isinstance(self.callers_client, openai.OpenAI):
+                yield self.callers_client
             else:
                 message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
-                raise self._error("no_batches", f"{self.name}: {message}")
+                raise self.error("no_batches", f"{self.name}: {message}")
 
-    def _error(self, code: str, message: str) -> ModelError:
+    def error(self, code: str, message: str) -> ModelError:
+        """Return an error of the model, without secrets."""
         return model_error(code, message, self.name, self.secrets)
 
     @property
     def _key(self) -> str:
-        return (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
+        return (self._api_key or os.environ.get(f"{self.api.variables}_API_KEY") or "").strip()
 
     @property
     def _url(self) -> str:
-        if self._callers_client is None:
-            return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-        url = str(getattr(self._callers_client, "base_url", ""))
-        return url if "://" in url else type(self._callers_client).__qualname__
+        if self.callers_client is None:
+            return self._base_url or os.environ.get(f"{self.api.variables}_BASE_URL") or self.api.default_url
+        url = str(getattr(self.callers_client, "base_url", ""))
+        return url if "://" in url else type(self.callers_client).__qualname__
 
     @property
-    def _who(self) -> str:
+    def who(self) -> str:
         """The model and its host."""
         host = re.sub(r"^\S*://(\S*@)?|[/?#].*", "", self._url)
         return f"{self.name} at {host}"
 
-    async def _secrets_after_call(self) -> Collection[str]:
+    async def secrets_after_call(self) -> Collection[str]:
         """Return the secrets with the tokens that a client made for the call."""
-        if self._callers_client is None:
+        if self.callers_client is None:
             return self.secrets
-        return {*self.secrets, *await provided_tokens(self._callers_client)}
+        return {*self.secrets, *await provided_tokens(self.callers_client)}
 
-    async def _send_with_retries(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
-        """Return the reply to a body, which is sent again after transient errors."""
+    async def send_with_retries(
+        self, body: dict[str, Any], read: Callable[[object], Reply | None], *, is_paced: bool
+    ) -> Reply:
+        """Return the reply to a body, which is sent again after transient errors.
+
+        Args:
+            body: what is sent.
+            read: from what was answered to the reply; None if there is none in it.
+            is_paced: whether the caller waits after rate limits.
+
+        Raises:
+            ModelError: the endpoint returned no reply.
+        """
         retries = 0
         while True:
             try:
-                reply = await self._attempt(body)
+                reply = await self._attempt(body, read)
             except ModelError as error:
                 error.retries += retries
                 await wait_or_raise(error, retries, self._most_retries(error), paced=is_paced)
@@ -294,45 +467,35 @@ class OpenAIModel:
             else:
                 return replace(reply, retries=retries) if retries else reply
 
-    async def _attempt(self, body: dict[str, Any]) -> Reply:
+    async def _attempt(self, body: dict[str, Any], read: Callable[[object], Reply | None]) -> Reply:
         try:
-            answer = parse_body(await self._send(body))
-            return self._find_reply(answer)
+            return self._read_reply(await self._send(body), read)
         except BaseException as error:
             if not is_failure(error, asyncio.current_task()):
                 raise
-            remedies: Mapping[str, str] = REMEDIES
-            if _is_async(self._callers_client) and _is_about_loops(error):
+            remedies = self.api.remedies
+            if _is_async(self.callers_client) and _is_about_loops(error):
                 remedies = {"connection": ANOTHER_LOOP, "timeout": ANOTHER_LOOP, "failed": ANOTHER_LOOP}
-            secrets = await self._secrets_after_call()
-            raise error_of(error, self.name, f"{self._who}: ", secrets, remedies)  # noqa: B904  it has a cause
+            secrets = await self.secrets_after_call()
+            raise error_of(error, self.name, f"{self.who}: ", secrets, remedies)  # noqa: B904  it has a cause
+
+    def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
+        reply = read(answer)
+        if reply is None:
+            fault = no_reply(parse_body(answer), self.api.response)
+            raise self.error("server", f"{self.who}: {fault} ({self.api.remedies['server']})")
+        return reply
 
     def _most_retries(self, error: ModelError) -> int:
         """Return how often a request is sent again after a transient error."""
-        client_retries = getattr(self._callers_client, "max_retries", None)
+        client_retries = getattr(self.callers_client, "max_retries", None)
         if not isinstance(client_retries, int):
             return int(self._options["max_retries"])
-        # A client retries by itself, but not after a response of status 200 that is not a completion.
+        # A client retries by itself, but not after a response of status 200 that is no reply.
         raised = getattr(error.__cause__, "raised", None)
         if error.code == "server" and not hasattr(raised, "status_code"):
             return client_retries
         return 0
-
-    def _find_reply(self, answer: object) -> Reply:
-        """Return the reply in what was answered.
-
-        Raises:
-            ModelError: `server`: there is none.
-        """
-        reply = completion_of(answer)
-        if reply is not None:
-            return reply
-        # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
-        is_failure = is_mapping(answer) and ("choices" in answer or "error" in answer)
-        if not self._is_openai and not is_failure:
-            with suppress(TypeError):
-                return reply_of(answer)
-        raise self._error("server", f"{self._who}: {no_reply(answer)} ({REMEDIES['server']})")
 
     async def _send(self, body: dict[str, Any]) -> object:
         """Send a body, and return the response.
@@ -340,30 +503,21 @@ class OpenAIModel:
         Raises:
             APIStatusError: the response has an error status, or whatever a client raises.
         """
-        client = self._callers_client
+        client = self.callers_client
         if client is None:
             return await self._post(body)
-        arguments: dict[str, Any] = {}
-        extra_body: dict[str, Any] = {}
-        for name, value in body.items():
-            if name in KNOWN:
-                arguments[name] = value
-            else:
-                extra_body[name] = value
-        if extra_body:
-            arguments["extra_body"] = extra_body
-        create = client.chat.completions.create
+        method, arguments = self.api.call(client, self.api.url_of_call(self._url), body)
         if not _is_async(client):
-            return await call_function(create, **arguments)
+            return await call_function(method, **arguments)
         # A wrapped `create` of an AsyncOpenAI need not look asynchronous.
         if is_in_loop_thread():
             # A run has a loop of its own, but the client's connections are to serve later calls too.
-            return await shared_loop().run_from_loop(create, **arguments)
-        return await create(**arguments)
+            return await shared_loop().run_from_loop(method, **arguments)
+        return await method(**arguments)
 
     async def _post(self, body: dict[str, Any]) -> bytes:
         """Send a body with the library's own client, and return the body of the response."""
-        endpoint = await self._per_loop.client(partial(self._make_client, _make_endpoint))
+        endpoint = await self._per_loop.client(partial(self._make_client, partial(_make_endpoint, self.api)))
         response_of = endpoint.stream("POST", endpoint.url, json=body)
         # The transport's own timeout forgets an attempt after an interim response, such as 103.
         async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), response_of as response:
@@ -387,8 +541,8 @@ class OpenAIModel:
             else:
                 content += piece
             if len(content) > LARGEST_RESPONSE:
-                message = f"{self._who}: the response has more than {LARGEST_RESPONSE} bytes"
-                raise self._error("server", f"{message} ({REMEDIES['server']})")
+                message = f"{self.who}: the response has more than {LARGEST_RESPONSE} bytes"
+                raise self.error("server", f"{message} ({self.api.remedies['server']})")
         return bytes(content)
 
     def _make_client(self, make: Callable[..., T]) -> T:
@@ -397,22 +551,24 @@ class OpenAIModel:
         Raises:
             ModelError: `no_endpoint`: there is no endpoint, or the key or the URL cannot be used.
         """
-        origin = "the api_key that was passed" if self._api_key else "OPENAI_API_KEY"
+        variables = self.api.variables
+        origin = "the api_key that was passed" if self._api_key else f"{variables}_API_KEY"
         check_key(self._key, origin, self.name)
-        if not self._key and self._url == OPENAI:
+        if not self._key and self._url == self.api.default_url:
             message = (
-                f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
-                "set OPENAI_BASE_URL to use another endpoint, or in Python pass a client, a URL or a key"
+                f"no endpoint for {self.name}: set {variables}_API_KEY to use {self.api.provider}, "
+                f"set {variables}_BASE_URL to use another endpoint, "
+                "or in Python pass a client, a URL or a key"
             )
-            raise self._error("no_endpoint", message)
+            raise self.error("no_endpoint", message)
         try:
             return make(base_url=self._url, api_key=self._key or NO_KEY, **self._options)
         except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind
             message = (
                 f"cannot build a client for {self.name} at {self.endpoint} "
-                f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
+                f"(check the URL: {variables}_BASE_URL, or as passed): {error}"
             )
-            raise self._error("no_endpoint", message) from RedactedError(error, self.secrets)
+            raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
 
 
 def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
@@ -420,18 +576,26 @@ def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those o
     return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
 
 
-def _make_endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those of AsyncOpenAI; a client of httpx
+def _make_endpoint(
+    api: Api,
+    *,
+    base_url: str,
+    timeout: float,
+    **options: Any,  # noqa: ANN401  those of AsyncOpenAI
+) -> Any:  # noqa: ANN401  a client of httpx
     """Return an endpoint as the openai client is set up for it: the client's own transport, URL and headers.
 
     The client itself takes longer over a call than the transport and the judge together.
     """
     transport: Any = openai.DefaultAioHttpClient(timeout=timeout, follow_redirects=False)
-    client = openai.AsyncOpenAI(http_client=transport, **options)
-    url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
+    client = openai.AsyncOpenAI(http_client=transport, base_url=base_url, **options)
+    url = type(client.base_url)(api.url_of_call(base_url))  # a quarter of sending is parsing it
     if url.userinfo:  # the transport refuses a URL that has it
         transport.auth = url.username, url.password
     transport.url = url.copy_with(userinfo=b"")
     headers = {**client.default_headers, **client.auth_headers, "Accept-Encoding": "gzip"}
+    if not api.has_openai_headers:
+        headers = {"Accept": "application/json", **client.auth_headers, "Accept-Encoding": "gzip"}
     for name, value in headers.items():
         if isinstance(value, str):  # what the client leaves out has no string as its value
             transport.headers[name] = value

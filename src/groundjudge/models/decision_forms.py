@@ -1,0 +1,214 @@
+"""What decision models are sent, in the two forms that their endpoints have, and how much of it they take."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from groundjudge.case.data import is_list, is_mapping
+from groundjudge.rubric.rubric import Request
+
+RULES = "rules"
+"""Where a state has the rules, for which OpenAI's form has a message."""
+
+FEWEST_OPTIONS = 2
+MOST_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
+"""How many options a question may have, by its type."""
+
+MOST_PART_BYTES = 256 * 2**10
+MOST_PART_VALUES = 10_000
+MOST_PART_DEPTH = 32
+"""What one JSON part of OpenAI's form may have: bytes, values, lists and mappings inside one another."""
+
+JEV = re.compile(r"(?:typesafe/)?jev-", re.IGNORECASE)
+"""TypeSafe's models, whose room is known; other servers of their form have models with other rooms."""
+
+JEV_STATE_TOKENS = 32_000
+"""Jev's room for the state and the longest question."""
+
+LONG_TOKEN = 32
+"""Bytes. No text has longer tokens on average, not even one that is laid out with blanks."""
+
+TOO_LONG = re.compile(
+    r"max_tokens_exceeded|context_length_exceeded|too[ _](?:long|large|many)|exceeds?\b.*\b(?:context|tokens)"
+    r"|(?:context|tokens).*\bexceed",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How endpoints word that a request is longer than the model can take."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How an endpoint wants a request.
+
+    Attributes:
+        body: from the name of the model at the endpoint and a request to what is sent.
+        most_questions: how many questions one request may have.
+        is_openai: whether it is OpenAI's: the state goes in parts, each of which has limits, and a key says
+            which requests begin alike.
+    """
+
+    body: Callable[[str, Request], dict[str, Any]]
+    most_questions: int
+    is_openai: bool
+
+
+def _openai_body(model: str, request: Request) -> dict[str, Any]:
+    """Return a request in OpenAI's form: the rules as the developer's message, each document as a part."""
+    rest: dict[str, Any] = {}
+    parts: list[dict[str, Any]] = []
+    rules = ""
+    for name, value in (request.state or {}).items():
+        if name == RULES:
+            rules = value
+        elif _is_documents(value):
+            for document in value:
+                parts.append({"type": "input_json", "data": {name: [document]}})
+        else:
+            rest[name] = value
+    if rest:
+        parts.append({"type": "input_json", "data": rest})
+    messages: list[dict[str, Any]] = []
+    if rules:
+        messages.append({"role": "developer", "content": rules})
+    messages.append({"role": "user", "content": parts})
+
+    questions: list[dict[str, Any]] = []
+    for question in request.questions:
+        options: list[dict[str, str]] = []
+        name_of_key = "value" if question.type == "choice" else "label"
+        for option in question.options:
+            options.append({name_of_key: option.key, "description": option.description})
+        questions.append(
+            {
+                "type": question.type,
+                "name": question.id,
+                "instructions": question.instructions,
+                "choices" if question.type == "choice" else "levels": options,
+            }
+        )
+    return {"model": model, "input": messages, "questions": questions}
+
+
+def _is_documents(value: object) -> bool:
+    """Whether a field of the state is a list of documents, which are told by their sentences."""
+    if not is_list(value) or not value:
+        return False
+    return all(is_mapping(entry) and "sentences" in entry for entry in value)
+
+
+def _system_one_body(model: str, request: Request) -> dict[str, Any]:
+    """Return a request in the form of System One."""
+    return {"model": model, "state": request.state, "questions": system_one_questions(request)}
+
+
+def system_one_questions(request: Request) -> dict[str, dict[str, Any]]:
+    """Return the questions of a request in the form of System One, by their ids."""
+    questions: dict[str, dict[str, Any]] = {}
+    for question in request.questions:
+        criteria: object
+        if question.type == "choice":
+            criteria = {option.key: option.description for option in question.options}
+        else:
+            criteria = [option.description for option in question.options]
+        questions[question.id] = {
+            "type": question.type,
+            "instructions": question.instructions,
+            "criteria": criteria,
+        }
+    return questions
+
+
+FORMS: Mapping[str, Form] = {
+    "decisions": Form(_openai_body, most_questions=400, is_openai=True),
+    "systemone": Form(_system_one_body, most_questions=200, is_openai=False),
+}
+"""The forms by the beginnings of models' names.
+
+OpenAI takes 400 questions. Of the servers with the other form, the only one that names a limit takes 200.
+"""
+
+
+def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any]) -> str:
+    """Return what of a request is more than a model can take, as far as that is sure; "" if nothing is.
+
+    Args:
+        form: the form.
+        model: the name of the model at the endpoint.
+        request: the request.
+        body: the request in that form.
+    """
+    for question in request.questions:
+        n_options = len(question.options)
+        most_options = MOST_OPTIONS[question.type]
+        if n_options > most_options:
+            return f"the question {question.id} has {n_options} options, and may have {most_options}"
+    if form.is_openai:
+        return _excess_of_parts(body)
+    if JEV.match(model):
+        return _excess_for_jev(request)
+    return ""
+
+
+def _excess_of_parts(body: Mapping[str, Any]) -> str:
+    """Return which part of a body in OpenAI's form is too large, and how large it is."""
+    for number, part in enumerate(body["input"][-1]["content"], 1):
+        data = part["data"]
+        text = _compact_json(data)
+        what = f"part {number} of what is judged ({', '.join(data)})"
+        n_bytes = len(text.encode(errors="replace"))
+        if n_bytes > MOST_PART_BYTES:
+            return f"{what} has {n_bytes:,} bytes, and may have {MOST_PART_BYTES:,}"
+        # Only a long text has many values, and only one with many brackets is deep: most need no walk.
+        if n_bytes > MOST_PART_VALUES or text.count("[") + text.count("{") > MOST_PART_DEPTH:
+            n_values, depth = _measure(data)
+            if n_values > MOST_PART_VALUES:
+                return f"{what} has {n_values:,} values, and may have {MOST_PART_VALUES:,}"
+            if depth > MOST_PART_DEPTH:
+                return f"{what} is nested {depth} levels deep, and may be {MOST_PART_DEPTH}"
+    return ""
+
+
+def _measure(data: object) -> tuple[int, int]:
+    """Return how many texts, numbers and the like some JSON has, and how deep its lists and mappings go."""
+    n_values = 0
+    deepest = 0
+    waiting: list[tuple[object, int]] = [(data, 1)]
+    while waiting:
+        value, depth = waiting.pop()
+        if is_mapping(value):
+            entries: list[object] = [*value.values()]
+        elif is_list(value):
+            entries = [*value]
+        else:
+            n_values += 1
+            continue
+        deepest = max(deepest, depth)
+        waiting.extend((entry, depth + 1) for entry in entries)
+    return n_values, deepest
+
+
+def _excess_for_jev(request: Request) -> str:
+    n_bytes = _n_bytes(request.state) + max(_question_sizes(request), default=0)
+    if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
+        return ""
+    return (
+        f"the state and the longest question have {n_bytes:,} bytes, which is more than {JEV_STATE_TOKENS:,} "
+        "tokens"
+    )
+
+
+def _question_sizes(request: Request) -> list[int]:
+    return [_n_bytes(question) for question in system_one_questions(request).values()]
+
+
+def _n_bytes(data: object) -> int:
+    """Return the bytes of some data, as it is sent."""
+    return len(_compact_json(data).encode(errors="replace"))
+
+
+def _compact_json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

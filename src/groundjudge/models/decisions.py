@@ -1,0 +1,228 @@
+"""Decision models behind endpoints: typed questions go out, and the probabilities of answers come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from math import isfinite
+from typing import Any
+
+from groundjudge.case.data import is_list, is_mapping
+from groundjudge.decisions.question import Kind
+from groundjudge.errors import ModelError
+from groundjudge.models.answer import message_in, model_error, parse_body, without_echo
+from groundjudge.models.decision_forms import FORMS, TOO_LONG, find_excess
+from groundjudge.models.identity import itself
+from groundjudge.models.openai import OPENAI, Api, Connection
+from groundjudge.models.unsupported_parameters import negotiate
+from groundjudge.replies.reply import Reply, usage_of
+from groundjudge.rubric.rubric import Request
+
+
+def _call(
+    client: Any,  # noqa: ANN401  an OpenAI or AsyncOpenAI
+    url: str,
+    body: dict[str, Any],
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return how a caller's client sends a request.
+
+    `decisions.create` would look at each question, and read the answers in ways of its own.
+    """
+    return client.post, {"path": url, "body": body, "cast_to": bytes}
+
+
+APIS = {
+    "decisions": Api(
+        response="the answers of a decision model",
+        path="decisions",
+        # Some gateways have one form under the name of the other, as OpenRouter.
+        whole=("/decisions", "/systemone"),
+        variables="OPENAI",
+        provider="OpenAI",
+        default_url=OPENAI,
+        call=_call,
+    ),
+    "systemone": Api(
+        response="the answers of a decision model",
+        path="v1/systemone",
+        whole=("/decisions", "/systemone"),
+        variables="TYPESAFE",
+        provider="TypeSafe",
+        default_url="https://api.typesafe.ai",
+        call=_call,
+        has_openai_headers=False,
+    ),
+}
+"""Where decision models are, by the beginnings of their names."""
+
+
+JUDGE_LESS = "judge a shorter response, or give fewer or shorter documents"
+"""What the user can do about a request that is too long."""
+
+
+class DecisionModel:
+    """A decision model behind an endpoint: OpenAI's decisions API, or the System One form of many servers.
+
+    It is sent the state and the questions of a request, and answers with the raw JSON that the endpoint
+    returns: what the probabilities in it mean, a rubric reads. Retries, rate limits, redirects, keys and
+    pickling are as for `OpenAIModel`.
+
+    Args:
+        name: "decisions:MODEL" for OpenAI's form, with OPENAI_BASE_URL and OPENAI_API_KEY;
+            "systemone:MODEL" for that of System One, with TYPESAFE_BASE_URL and TYPESAFE_API_KEY. OpenAI's
+            and TypeSafe's own endpoints are the defaults, and the only ones that require a key.
+        client: an OpenAI or AsyncOpenAI, with its own endpoint, key, retries and timeout.
+        base_url: the endpoint's URL. One that ends in /decisions or /systemone is used as it is; to any
+            other the path is added.
+        api_key: the key.
+        max_retries: how often a request is sent again after a transient error, 0 or more.
+        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long.
+
+    Raises:
+        ModelError: `unknown_model` if the name has no such beginning, or if `client` is no client of the
+            openai package or comes with a base_url or api_key.
+    """
+
+    kind: Kind = "decision"
+
+    def __init__(  # noqa: PLR0913  as for OpenAIModel
+        self,
+        name: str,
+        *,
+        client: Any = None,  # noqa: ANN401  code without a type checker can pass anything
+        base_url: str | None = None,
+        api_key: str | None = None,
+        max_retries: int = 2,
+        timeout: float = 60.0,
+    ) -> None:
+        self.name = name
+        form, _, model = name.partition(":")
+        if form not in FORMS or not model.strip():
+            message = f'{name!r} must be "decisions:MODEL" or "systemone:MODEL"'
+            raise model_error("unknown_model", message, name)
+        self._form = FORMS[form]
+        self._name_at_endpoint = model
+        self._connection = Connection(
+            name,
+            APIS[form],
+            client=client,
+            base_url=base_url,
+            api_key=api_key,
+            max_retries=max_retries,
+            timeout=timeout,
+        )
+        if not self._connection.is_openai:
+            message = (
+                f"a decision model needs an OpenAI or AsyncOpenAI as its client, not {type(client).__name__}"
+            )
+            raise model_error("unknown_model", message, name)
+
+    def __repr__(self) -> str:
+        return f"DecisionModel({self.name!r})"
+
+    __copy__ = __deepcopy__ = itself
+
+    def __reduce__(self) -> tuple[Callable[[], DecisionModel], tuple[()]]:
+        """Pickle the name, the URL, the retries and the timeout.
+
+        Raises:
+            PicklingError: there is a client, a key, or a URL with a password or a key.
+        """
+        return partial(DecisionModel, self.name, **self._connection.pickled_settings()), ()
+
+    @property
+    def most_questions(self) -> int:
+        """The most questions that are answered in one request."""
+        return self._form.most_questions
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that requests go to, as it was given, without passwords and keys."""
+        return self._connection.endpoint
+
+    @property
+    def identity(self) -> str:
+        """The endpoint, what is sent to it besides, and the whole name, without keys."""
+        return self._connection.identity
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """The parameters that it is known to refuse."""
+        return self._connection.refusals
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys, passwords and other values that only the endpoint may see; no text shows them."""
+        return self._connection.secrets
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Ask the questions of a request, with retries.
+
+        Raises:
+            ModelError: the endpoint returned no answers; the codes are those of an endpoint, and `too_long`.
+        """
+        body = self._form.body(self._name_at_endpoint, request)
+        excess = find_excess(self._form, self._name_at_endpoint, request, body)
+        if excess:
+            raise self._connection.error("too_long", f"{self.name}: {excess} ({JUDGE_LESS})")
+        if self._form.is_openai:
+            # A server that has OpenAI's form need not know it: like any parameter it is left out then.
+            request = replace(request, parameters={"prompt_cache_key": request.rubric.prompt.sha256[:32]})
+
+        async def send(parameters: dict[str, Any]) -> Reply:
+            return await self._connection.send_with_retries(
+                {**body, **parameters}, _read_reply, is_paced=request.paced
+            )
+
+        try:
+            reply = await negotiate(request, self.refusals, self._connection.who, send)
+        except ModelError as error:
+            raised = getattr(error.__cause__, "raised", None)
+            if error.code != "bad_request" or raised is None:
+                raise
+            words = message_in(raised)
+            if not TOO_LONG.search(f"{words} {getattr(raised, 'body', '')}"):
+                raise
+            message = f"{self._connection.who}: {words} ({JUDGE_LESS})"
+            too_long = self._connection.error("too_long", message)
+            too_long.retries = error.retries
+            raise too_long from error.__cause__
+        return without_echo(reply, request, await self._connection.secrets_after_call())
+
+
+def _read_reply(answer: object) -> Reply | None:
+    """Return the reply in the response of an endpoint; None if it has no answers."""
+    body = parse_body(answer)
+    if not isinstance(answer, bytes) or not is_mapping(body):
+        return None
+    answers = body.get("answers")
+    if not is_list(answers) and not is_mapping(answers):
+        return None
+    usage = _mapping(body, "usage")
+    model = body.get("model")
+    return Reply(
+        answer.decode(errors="replace"),
+        usage=usage_of(
+            usage.get("input_tokens"),
+            usage.get("output_tokens"),
+            cached=_mapping(usage, "input_tokens_details").get("cached_tokens"),
+            reasoning=_mapping(usage, "output_tokens_details").get("reasoning_tokens"),
+        ),
+        model=model if isinstance(model, str) else None,
+        cost=_cost(usage),
+    )
+
+
+def _mapping(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a mapping by its key; {} where there is none."""
+    value = holder.get(name)
+    return value if is_mapping(value) else {}
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """Return what OpenRouter says that the call cost; None of other servers."""
+    cost = usage.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and isfinite(cost):
+        return cost
+    return None

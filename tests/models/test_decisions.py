@@ -1,0 +1,450 @@
+"""Decision models behind endpoints: what is sent in each form, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import openai
+import pytest
+from decision_requests import RULES, STATE, decision_request, many_questions, probabilities_in
+from standin_decisions import Decisions
+from standin_openai import Raw, StandIn, Status
+
+from groundjudge import ModelError, Reply
+from groundjudge.decisions.question import Option, Question
+from groundjudge.judging.load import as_model
+from groundjudge.models.decisions import DecisionModel
+from groundjudge.models.loop_thread import shared_loop
+from groundjudge.models.openai import OpenAIModel
+from groundjudge.rubric.model import Model, kind_of, most_questions_of
+from groundjudge.types import Request
+from groundjudge.verdict import Usage
+
+KEY = "live-4f9a81c2d7e6"
+NAMES = ("decisions:gpt-6-luna", "systemone:jev-1.13.0")
+
+
+def ask(model: Model, request: Request | None = None) -> Reply:
+    return shared_loop().run(model.acomplete, request or decision_request())
+
+
+def base_url(name: str, server: StandIn) -> str:
+    """The base URL that the providers document: with /v1 for OpenAI's form, without for TypeSafe's."""
+    return server.url if name.startswith("decisions:") else server.root
+
+
+def asked(
+    name: str, script: Any = None, request: Request | None = None, **settings: Any
+) -> tuple[Reply, Any]:
+    """The reply of a stand-in, and the bodies that it got."""
+    with StandIn(script or Decisions()) as server:
+        model = DecisionModel(name, base_url=base_url(name, server), api_key=KEY, **settings)
+        return ask(model, request), server.requests
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_questions_are_answered_with_the_raw_json_of_the_endpoint(name: str) -> None:
+    reply, (request,) = asked(name, Decisions(usage=(210, 3), cached=90))
+    assert probabilities_in(reply) == {
+        "verdict": {"A": pytest.approx(1 / 3), "B": pytest.approx(2 / 3)},
+        "recall": {"0": pytest.approx(1 / 6), "1": pytest.approx(2 / 6), "2": pytest.approx(3 / 6)},
+    }
+    cached = 90 if name.startswith("decisions:") else None
+    reasoning = 0 if name.startswith("decisions:") else None
+    assert reply.usage == Usage(
+        prompt_tokens=210, completion_tokens=3, cached_tokens=cached, reasoning_tokens=reasoning
+    )
+    assert reply.model == {"decisions": "gpt-6-luna", "systemone": "jev-1.13.0"}[name.partition(":")[0]]
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_openais_form_has_the_rules_as_the_developers_and_a_part_for_each_document() -> None:
+    _, (request,) = asked("decisions:gpt-6-luna")
+    body = request.body
+    assert request.path == "/v1/decisions"
+    assert body["model"] == "gpt-6-luna"
+    assert body["input"] == [
+        {"role": "developer", "content": RULES},
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_json", "data": {"context": [STATE["context"][0]]}},
+                {"type": "input_json", "data": {"context": [STATE["context"][1]]}},
+                {"type": "input_json", "data": {"query": STATE["query"], "response": STATE["response"]}},
+            ],
+        },
+    ]
+    choice, score = body["questions"]
+    assert choice == {
+        "type": "choice",
+        "name": "verdict",
+        "instructions": "Which of these is true of `response`?",
+        "choices": [
+            {"value": "A", "description": "It contradicts `context`."},
+            {"value": "B", "description": "All of it is in `context`."},
+        ],
+    }
+    assert score["levels"] == [
+        {"label": "0", "description": "Nothing."},
+        {"label": "1", "description": "Half of it."},
+        {"label": "2", "description": "All of it."},
+    ]
+
+
+def test_the_cache_key_of_openais_form_is_that_of_the_rubric() -> None:
+    request = decision_request()
+    other = replace(request, rubric=request.rubric.with_options(threshold=0.9))
+    with StandIn(Decisions()) as server:
+        model = DecisionModel("decisions:gpt-6-luna", base_url=server.url, api_key=KEY)
+        for one in (request, replace(request, state={**STATE, "query": "Why?"}), other):
+            ask(model, one)
+    keys = {body["prompt_cache_key"] for body in server.bodies}
+    assert keys == {request.rubric.prompt.sha256[:32]}
+
+
+def test_the_form_of_system_one_has_the_state_as_it_is() -> None:
+    _, (request,) = asked("systemone:jev-1.13.0")
+    assert request.path == "/v1/systemone"
+    assert request.body == {
+        "model": "jev-1.13.0",
+        "state": STATE,
+        "questions": {
+            "verdict": {
+                "type": "choice",
+                "instructions": "Which of these is true of `response`?",
+                "criteria": {"A": "It contradicts `context`.", "B": "All of it is in `context`."},
+            },
+            "recall": {
+                "type": "score",
+                "instructions": "How much of `reference` is in `context`?",
+                "criteria": ["Nothing.", "Half of it.", "All of it."],
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "path"),
+    [
+        pytest.param("decisions:m", "{root}/v1", "/v1/decisions", id="OpenAI's base URL"),
+        pytest.param("decisions:m", "{root}/v1/", "/v1/decisions", id="with a slash behind it"),
+        pytest.param("decisions:m", "{root}/v1/decisions", "/v1/decisions", id="whole"),
+        pytest.param("decisions:m", "{root}/v1/systemone", "/v1/systemone", id="whole, under the other name"),
+        pytest.param("systemone:m", "{root}", "/v1/systemone", id="TypeSafe's base URL"),
+        pytest.param("systemone:m", "{root}/", "/v1/systemone", id="TypeSafe's with a slash behind it"),
+        pytest.param("systemone:m", "{root}/v1", "/v1/systemone", id="a base URL with the version"),
+        pytest.param("systemone:m", "{root}/v1/systemone/", "/v1/systemone", id="whole with a slash"),
+        pytest.param("systemone:m", "{root}/api/alpha/decisions", "/api/alpha/decisions", id="OpenRouter's"),
+    ],
+)
+@pytest.mark.parametrize("way", ["environment", "argument", "client", "async client"])
+def test_the_path_is_added_to_urls_that_do_not_have_it(
+    name: str, given: str, path: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StandIn(Decisions()) as server:
+        url = given.format(root=server.root)
+        client: Any = None
+        if way == "environment":
+            variables = "OPENAI" if name.startswith("decisions:") else "TYPESAFE"
+            monkeypatch.setenv(f"{variables}_BASE_URL", url)
+            monkeypatch.setenv(f"{variables}_API_KEY", KEY)
+            model: Model = as_model(name)
+        elif way == "argument":
+            model = DecisionModel(name, base_url=url, api_key=KEY)
+        else:
+            make = openai.OpenAI if way == "client" else openai.AsyncOpenAI
+            client = make(base_url=url, api_key=KEY)
+            model = as_model((client, name))
+        assert probabilities_in(ask(model)).keys() == {"verdict", "recall"}
+        close(client)
+    (request,) = server.requests
+    assert request.path == path
+    assert request.query == {}
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+
+
+def close(client: Any) -> None:
+    if isinstance(client, openai.OpenAI):
+        client.close()
+    if isinstance(client, openai.AsyncOpenAI):
+        shared_loop().run(client.close)
+
+
+def test_a_query_in_the_url_stays_behind_the_path() -> None:
+    with StandIn(Decisions()) as server:
+        ask(DecisionModel("systemone:m", base_url=f"{server.root}?api-version=2", api_key=KEY))
+    (request,) = server.requests
+    assert (request.path, request.query) == ("/v1/systemone", {"api-version": "2"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_decision_model_is_its_whole_name(name: str) -> None:
+    model = as_model(name)
+    assert model.name == name
+    assert kind_of(model) == "decision"
+    assert kind_of(OpenAIModel("gpt-6-luna")) == "text"
+
+
+def test_models_of_one_name_in_other_forms_have_other_identities() -> None:
+    models: list[OpenAIModel | DecisionModel] = [
+        DecisionModel("decisions:m", base_url="http://127.0.0.1:1/v1", api_key=KEY),
+        DecisionModel("systemone:m", base_url="http://127.0.0.1:1/v1", api_key=KEY),
+        OpenAIModel("m", base_url="http://127.0.0.1:1/v1", api_key=KEY),
+    ]
+    assert len({model.identity for model in models}) == len(models)
+    assert not [model.identity for model in models if KEY in model.identity]
+
+
+def test_openais_variables_are_not_sent_to_typesafe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "organization-of-mine")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-mine")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-team: team-of-mine")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-for-openai")
+    with StandIn(Decisions()) as server:
+        monkeypatch.setenv("TYPESAFE_BASE_URL", server.root)
+        ask(as_model("systemone:m"))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ask(as_model("decisions:m"))
+    to_typesafe, to_openai = [json.dumps(dict(request.headers)) for request in server.requests]
+    assert "of-mine" not in to_typesafe
+    assert "key-for-openai" not in to_typesafe
+    assert to_openai.count("of-mine") == 3
+    assert "Bearer key-for-openai" in to_openai
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "provider"),
+    [
+        ("decisions:gpt-6-luna", "OPENAI", "OpenAI"),
+        ("systemone:jev-latest", "TYPESAFE", "TypeSafe"),
+    ],
+)
+def test_without_a_key_nothing_is_sent_to_the_providers_own_endpoint(
+    name: str, variable: str, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for setting in ("API_KEY", "BASE_URL"):
+        monkeypatch.delenv(f"{variable}_{setting}", raising=False)
+    with pytest.raises(
+        ModelError, match=f"set {variable}_API_KEY to use {provider}, set {variable}_BASE_URL"
+    ):
+        ask(as_model(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_local_server_needs_no_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("TYPESAFE_API_KEY", raising=False)
+    with StandIn(Decisions()) as server:
+        assert ask(DecisionModel(name, base_url=base_url(name, server))).text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_is_pickled_by_its_name_and_settings(name: str) -> None:
+    model = DecisionModel(name, base_url="http://127.0.0.1:1/v1", timeout=3.0, max_retries=7)
+    copy = pickle.loads(pickle.dumps(model))  # noqa: S301  our own
+    assert (copy.name, copy.identity, copy.kind) == (model.name, model.identity, "decision")
+    assert copy.__reduce__()[0].keywords == model.__reduce__()[0].keywords  # type: ignore[attr-defined]
+    with pytest.raises(pickle.PicklingError, match="an api_key"):
+        pickle.dumps(DecisionModel(name, api_key=KEY))
+
+
+def test_the_most_questions_of_a_request_are_those_of_the_form() -> None:
+    assert [most_questions_of(as_model(name)) for name in NAMES] == [400, 200]
+
+
+# Limits
+
+
+def options(number: int) -> tuple[Option, ...]:
+    return tuple(Option(str(index), "It is so.") for index in range(number))
+
+
+def nested(levels: int) -> object:
+    data: object = "end"
+    for _ in range(levels):
+        data = [data]
+    return data
+
+
+def document(sentence: str, number: int = 1) -> dict[str, Any]:
+    return {"title": "", "kind": "document", "sentences": [sentence] * number}
+
+
+TOO_LONG: Mapping[str, tuple[str, Request, str]] = {
+    "options": (
+        "systemone:m",
+        decision_request(Question("e1", "choice", "Which?", options(256))),
+        "the question e1 has 256 options, and may have 255",
+    ),
+    "levels": (
+        "decisions:m",
+        decision_request(Question("verdict", "score", "Which?", options(11))),
+        "the question verdict has 11 options, and may have 10",
+    ),
+    "bytes of a document": (
+        "decisions:m",
+        decision_request(state={**STATE, "context": [document("short"), document("é" * 131_072)]}),
+        r"part 2 of what is judged \(context\) has 262,\d\d\d bytes, and may have 262,144",
+    ),
+    "values of a document": (
+        "decisions:m",
+        decision_request(state={**STATE, "context": [document("s", 10_000)]}),
+        r"part 1 of what is judged \(context\) has 10,002 values, and may have 10,000",
+    ),
+    "depth": (
+        "decisions:m",
+        decision_request(state={"query": nested(32)}),
+        r"part 1 of what is judged \(query\) is nested 33 levels deep, and may be 32",
+    ),
+    "Jev's window": (
+        "systemone:jev-1.13.0",
+        decision_request(state={**STATE, "context": [document("x" * 2**20)]}),
+        "the state and the longest question have 1,0.*, which is more than 32,000 tokens",
+    ),
+}
+
+
+@pytest.mark.parametrize("limit", TOO_LONG)
+def test_what_is_surely_too_long_is_an_error_without_a_call(limit: str) -> None:
+    name, request, message = TOO_LONG[limit]
+    with StandIn(Decisions()) as server, pytest.raises(ModelError, match=f"too_long: .*{message}") as raised:
+        ask(DecisionModel(name, base_url=base_url(name, server), api_key=KEY), request)
+    assert raised.value.code == "too_long"
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "request_at_limit",
+    [
+        pytest.param(decision_request(Question("e1", "choice", "Which?", options(255))), id="options"),
+        pytest.param(decision_request(Question("v", "score", "Which?", options(10))), id="levels"),
+        pytest.param(decision_request(*many_questions(400)), id="questions"),
+        pytest.param(decision_request(state={"query": nested(31)}), id="depth"),
+        pytest.param(decision_request(state={"context": [document("s", 9_998)]}), id="values"),
+        pytest.param(decision_request(state={"query": "x" * (2**18 - len('{"query":""}'))}), id="bytes"),
+    ],
+)
+def test_what_just_fits_is_sent(request_at_limit: Request) -> None:
+    reply, requests = asked("decisions:gpt-6-luna", request=request_at_limit)
+    assert len(requests) == 1
+    assert len(probabilities_in(reply)) == len(request_at_limit.questions)
+
+
+LENGTH_ERRORS: Mapping[str, Status] = {
+    "TypeSafe": Status(400, body={"detail": {"error_type": "max_tokens_exceeded"}}),
+    "OpenAI": Status(400, "Input tokens exceed the context window.", code="context_length_exceeded"),
+    "vLLM": Status(400, "This model's maximum context length is 4096 tokens. Your request exceeds it."),
+    "FastAPI": Status(
+        422, body={"detail": [{"loc": ["body", "questions"], "msg": "at most 100 items", "type": "too_long"}]}
+    ),
+    "a proxy": Status(413, "Request Entity Too Large"),
+}
+
+
+@pytest.mark.parametrize("server", LENGTH_ERRORS)
+def test_what_an_endpoint_finds_too_long_is_an_error_of_its_own(server: str) -> None:
+    with pytest.raises(ModelError, match="judge a shorter response, or give fewer") as raised:
+        asked("systemone:m", [LENGTH_ERRORS[server]])
+    assert raised.value.code == "too_long"
+
+
+# Errors
+
+
+ERRORS: Mapping[str, tuple[Status | Raw, str, str]] = {
+    "a fault in a field": (
+        Status(
+            422, body={"detail": [{"loc": ["body", "state"], "msg": "Field required", "type": "missing"}]}
+        ),
+        "bad_request",
+        "422: body.state: Field required",
+    ),
+    "no key": (
+        Status(403, body={"detail": "Not authenticated"}),
+        "auth",
+        "403: Not authenticated .*TYPESAFE_",
+    ),
+    "a wrong key": (Status(401, body={"detail": "Invalid API key"}), "auth", "401: Invalid API key"),
+    "an unknown model": (
+        Status(404, body={"detail": "Model 'm' not found"}),
+        "not_found",
+        "Model 'm' not found",
+    ),
+    "no credit": (Status(402, body={"detail": "Payment required"}), "quota", "Payment required"),
+    "overloaded": (Status(529, body={"detail": "Overloaded"}), "server", "529: Overloaded"),
+    "a model without probabilities": (Status(501, body={"detail": "Not a pooling model"}), "server", "501"),
+    "a page": (
+        Raw(b"<h1>It works</h1>", "text/html"),
+        "server",
+        "is not the answers of a decision model: <h1>",
+    ),
+    "a chat completion": (Raw(b'{"choices": []}'), "server", "is not the answers of a decision model"),
+    "an error of status 200": (Raw(b'{"error": {"message": "no GPU"}}'), "server", "no GPU"),
+    "answers that are a text": (Raw(b'{"answers": "yes"}'), "server", "not the answers of a decision model"),
+    "JSON that is cut off": (Raw(b'{"answers": {"verd'), "server", "not the answers of a decision model"),
+    "nothing": (Raw(b""), "server", "not the answers of a decision model"),
+}
+
+
+@pytest.mark.parametrize("fault", ERRORS)
+def test_errors_have_the_codes_of_an_endpoint(fault: str) -> None:
+    answer, code, message = ERRORS[fault]
+    with pytest.raises(ModelError, match=message) as raised:
+        asked("systemone:m", [answer], max_retries=0)
+    assert raised.value.code == code
+    assert KEY not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "answer", [Status(429, retry_after=0.01), Status(529, retry_after=0.01), Raw(b"<h1>Gateway</h1>")]
+)
+def test_transient_errors_are_sent_again_and_counted(name: str, answer: Any) -> None:
+    endpoint = Decisions()
+    n_left = 2
+
+    def script(body: dict[str, Any]) -> Any:
+        nonlocal n_left
+        n_left -= 1
+        return answer if n_left >= 0 else endpoint(body)
+
+    reply, requests = asked(name, script)
+    assert (len(requests), reply.retries) == (3, 2)
+
+
+def test_a_cache_key_that_a_server_does_not_know_is_left_out() -> None:
+    endpoint = Decisions()
+
+    def script(body: dict[str, Any]) -> Any:
+        if "prompt_cache_key" in body:
+            return Status(400, "Unknown parameter: 'prompt_cache_key'.", param="prompt_cache_key")
+        return endpoint(body)
+
+    with StandIn(script) as server:
+        model = DecisionModel("decisions:m", base_url=server.url, api_key=KEY)
+        for _ in range(2):
+            assert ask(model).text
+    assert ["prompt_cache_key" in body for body in server.bodies] == [True, False, False]
+
+
+def test_what_openrouter_says_that_a_call_cost_is_its_cost() -> None:
+    body = b'{"answers": {}, "usage": {"input_tokens": 5, "output_tokens": 1, "cost": 0.25}}'
+    reply, _ = asked("systemone:m", [Raw(body)])
+    assert reply.cost == 0.25
+
+
+def test_a_client_of_another_making_is_refused() -> None:
+    with pytest.raises(ModelError, match="needs an OpenAI or AsyncOpenAI as its client, not object"):
+        as_model((object(), "decisions:gpt-6-luna"))
+
+
+def test_a_caller_in_an_event_loop_is_answered_there() -> None:
+    with StandIn(Decisions()) as server:
+        model = DecisionModel("systemone:m", base_url=server.root, api_key=KEY)
+        replies = [asyncio.run(model.acomplete(decision_request())) for _ in range(2)]
+    assert len({reply.text for reply in replies}) == 1
