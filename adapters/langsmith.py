@@ -248,10 +248,11 @@ class Progress:
     logged_codes: set[str] = field(default_factory=set[str])
 
     def limited(self, ask: Ask) -> Ask:
-        """Return what asks models like `ask`, but none after an error that ends a run."""
+        """Return what asks models like `ask` about one row, but none that ended an earlier one."""
+        endings = dict(self.endings)
 
         async def ask_or_raise(model: Model, request: Request) -> Reply:
-            ending = self.endings.get(id(model))
+            ending = endings.get(id(model))
             if ending is not None:
                 raise ModelError(ending.code, f"not asked after this error: {ending.message}", ending.subject)
             try:

@@ -132,9 +132,18 @@ def by_langsmith(by: Any, judge: AnyJudge, rows: Rows, **options: Any) -> list[V
             metadata=dict(row.metadata),
         )
         examples.append(example)
-    results = locally(by, lambda inputs: outputs[inputs["id"]], *examples, evaluators=[evaluator])
-    result_by_id = {result["example"].inputs["id"]: result for result in results}
-    return [in_langsmith(result_by_id[row.id], judge) for row in rows]
+    verdicts: list[Verdict] = []
+    # A row that ends the calls of an experiment is the last that is judged in it.
+    while len(verdicts) < len(rows):
+        remaining = examples[len(verdicts) :]
+        results = locally(by, lambda inputs: outputs[inputs["id"]], *remaining, evaluators=[evaluator])
+        result_by_id = {result["example"].inputs["id"]: result for result in results}
+        for row in rows[len(verdicts) :]:
+            verdict = in_langsmith(result_by_id[row.id], judge)
+            if verdict.error and "not asked after this error" in verdict.error.message:
+                break
+            verdicts.append(verdict)
+    return verdicts
 
 
 def in_langsmith(row: dict[str, Any], judge: AnyJudge) -> Verdict:

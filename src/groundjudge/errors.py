@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import ClassVar
 
 from pydantic import ValidationError
@@ -63,6 +63,10 @@ QUOTED = 120
 
 MOST_QUOTES = 10
 """Quotes that an error shows."""
+
+
+MOST_NAMES = 10
+"""Names that an error lists."""
 
 
 class GroundjudgeError(Exception):
@@ -187,8 +191,8 @@ class CaseError(GroundjudgeError):
         "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
         "Give a string or chat messages; the message names the field and what it holds.",
         "missing_field": "The case lacks an input that the judge needs. "
-        "Add it, name its place with `fields=` (`--fields`), pass `optional=[...]` if it is not needed, or "
-        "leave the judge out of the row's `judges`.",
+        "Add it, name its place with `fields=` (`--fields`), pass `may_be_empty=[...]` if it can be blank or "
+        "`optional=[...]` if it is not needed, or leave the judge out of the row's `judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
         "unknown_encoding": "Python knows no encoding of that name. Pass one such as `--encoding cp1252`.",
@@ -447,6 +451,23 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     if not nearest:
         return ""
     return f", did you mean {nearest[0]!r}?"
+
+
+def name_list(names: Iterable[str], near: str = "") -> str:
+    """Write names in a message: the first ten of them, and how many more there are.
+
+    Args:
+        names: the names.
+        near: a name that is none of them: where not all are listed, those that are most like it come first.
+    """
+    ordered = [str(name) for name in names]
+    if near and len(ordered) > MOST_NAMES:
+        likeness = {name: SequenceMatcher(None, near.casefold(), name.casefold()).ratio() for name in ordered}
+        ordered.sort(key=likeness.__getitem__, reverse=True)
+    text = ", ".join(ordered[:MOST_NAMES])
+    if len(ordered) > MOST_NAMES:
+        text += f" and {len(ordered) - MOST_NAMES} more"
+    return text
 
 
 def first_fault(error: ValidationError) -> str:

@@ -56,9 +56,13 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
         ),
         ({}, "query, which is not given, and context, which is not given. Give query as query or question"),
         ({}, "The case has: nothing"),
-        ({"query": " "}, "query, which is blank, and context, which is not given. Give query as"),
-        ({"query": " "}, "; context as context or contexts or documents or"),
-        ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),
+        (
+            {"query": " "},
+            "query, which is given, but blank, and context, which is not given. Give context as",
+        ),
+        ({}, "; context as context or contexts or documents or"),
+        ({"query": [("user", "")], "context": "c"}, "but blank. If it can be blank, as when a search finds"),
+        ({"query": ""}, 'nothing, pass may_be_empty=["query"]. The case has: query'),
     ],
     ids=[
         "no query",
@@ -67,6 +71,7 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
         "a blank query and no context",
         "both names are listed",
         "a blank message",
+        "what may be blank",
     ],
 )
 def test_missing_field_is_named_with_the_fields_of_the_case(row: dict[str, Any], message: str) -> None:

@@ -264,7 +264,9 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
         if not prompt_input.required or prompt_input.field == "response":
             continue
         changes: list[Mapping[str, str | None]] = [{}, {prompt_input.field: None}]
-        if not prompt_input.may_be_empty:
+        # Sentences that are rated one by one need no context where none of them claims anything.
+        is_asked_about = judge.rubric.format.parts_are_sentences and prompt_input.field == "context"
+        if not prompt_input.may_be_empty and not is_asked_about:
             changes.append({prompt_input.field: " "})
         for change in changes:
             row = {key: value for key, value in CASES[name].items() if key != prompt_input.field}
@@ -273,6 +275,45 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
                 judge.judge(row)
             assert (caught.value.code, caught.value.subject) == ("missing_field", prompt_input.field)
             assert verdict_of(caught.value).attempts == 0
+
+
+GREETING = "Hello! How can I help you?"
+NO_CLAIMS = "\n".join(
+    f"Statement Sentence: {sentence}\nSupporting Evidence: NOTHING FOUND\nScore: NO CLAIM"
+    for sentence in ("Hello!", "How can I help you?")
+)
+A_CLAIM = "Statement Sentence: It sails.\nSupporting Evidence: NOTHING FOUND\nScore: 0"
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        pytest.param("", id="an empty text"),
+        pytest.param(" ", id="a blank text"),
+        pytest.param([], id="no document"),
+        pytest.param([{"content": " "}], id="a blank document"),
+    ],
+)
+def test_a_response_that_claims_nothing_needs_no_context_to_measure_its_sentences_by(context: Any) -> None:
+    judge = load("statement_groundedness", model=ScriptedModel(NO_CLAIMS, A_CLAIM))
+    greeting = judge.judge({"context": context, "response": GREETING})
+    assert (greeting.status, greeting.score, greeting.passed) == ("not_applicable", None, True)
+    with pytest.raises(CaseError, match="context, which is given, but blank") as raised:
+        judge.judge({"context": context, "response": "It sails."})
+    assert 'pass may_be_empty=["context"]' in raised.value.message
+    assert (raised.value.code, verdict_of(raised.value).attempts) == ("missing_field", 1)
+
+
+def test_claims_without_a_source_are_scored_where_the_context_may_be_empty() -> None:
+    judge = load("statement_groundedness", model=ScriptedModel(A_CLAIM), may_be_empty=["context"])
+    assert judge.judge({"context": "", "response": "It sails."}).score == 0
+
+
+def test_a_context_that_was_not_given_is_missing_whatever_the_response_says() -> None:
+    model = ScriptedModel(NO_CLAIMS)
+    with pytest.raises(CaseError, match="needs context, which is not given"):
+        load("statement_groundedness", model=model).judge({"response": GREETING})
+    assert model.asked == []
 
 
 @pytest.mark.parametrize(

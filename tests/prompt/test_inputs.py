@@ -182,7 +182,11 @@ def test_input_of_ones_own_may_have_any_plain_name(name: str) -> None:
 LACKING: dict[str, tuple[dict[str, Any], str, str]] = {
     "not given": ({"response": "r", "topik": "dogs"}, "not given", "response, topik"),
     "null": ({"response": "r", "metadata": {"topic": None, "a": 1}}, "not given", "response, a"),
-    "blank": ({"response": "r", "topic": " "}, "blank", "response, topic"),
+    "blank": (
+        {"response": "r", "topic": " "},
+        'given, but blank. If it can be blank, as when a search finds nothing, pass may_be_empty=["topic"]',
+        "response, topic",
+    ),
 }
 
 
@@ -193,7 +197,8 @@ def test_input_of_ones_own_that_is_missing_is_an_error_that_lists_what_was_there
     with pytest.raises(CaseError) as raised:
         load_rubric(file_of(tmp_path, OWN)).ask(row)
     assert (raised.value.code, raised.value.subject) == ("missing_field", "topic")
-    assert f"on_topic needs topic, which is {how}. Give it as" in raised.value.message
+    assert f"on_topic needs topic, which is {how}." in raised.value.message
+    assert ("Give it as topic, as a key" in raised.value.message) == (how != LACKING["blank"][1])
     assert raised.value.message.endswith(f"The case has: {there}")
 
 

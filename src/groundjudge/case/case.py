@@ -64,6 +64,7 @@ class Case(Frozen):
         id: identifies the case in verdicts; a number is kept as a string.
         metadata: anything else, as JSON data; values that JSON cannot hold are kept as strings.
         unreadable: the errors of the fields that could not be read, by field; those are None.
+        empty_paths: of fields that a path should give, and that are None, what is wrong with the path.
         reference_holds_media: whether the reference was given as documents or messages that hold more than
             their text, such as an image.
         tool_titles: whether a title can make a mapping a tool result (see `without_tool_titles`).
@@ -88,6 +89,7 @@ class Case(Frozen):
     unreadable: SkipJsonSchema[Mapping[str, InstanceOf[CaseError]]] = Field(
         default_factory=dict, exclude=True, repr=False
     )
+    empty_paths: SkipJsonSchema[Mapping[str, str]] = Field(default_factory=dict, exclude=True, repr=False)
     reference_holds_media: SkipJsonSchema[bool] = Field(default=False, exclude=True, repr=False)
     tool_titles: SkipJsonSchema[bool] = Field(default=True, exclude=True, repr=False)
 
@@ -164,7 +166,7 @@ class Case(Frozen):
     def replace(self, **changes: Unpack[CaseFields]) -> Case:
         """Make a case with other values in some of its fields; they are read as the constructor reads them.
 
-        What was noted when the case was read (`unreadable`, `reference_holds_media`, `tool_titles`) holds for
+        What was noted when the case was read (`unreadable`, `tool_titles` and the like) holds for
         the new case too, except for the fields that are replaced: for these the new values count.
 
         Raises:
@@ -242,7 +244,9 @@ class Case(Frozen):
         return tuple(names)
 
     def hint(self, field: str) -> str:
-        """For the message about a missing field: the key that is nearly one of its names; "" if none is."""
+        """For the message about a missing field: the path that gave nothing, or a key like its name."""
+        if field in self.empty_paths:
+            return f" ({self.empty_paths[field]})"
         key = misspelt_key(field, self.metadata)
         if key is None:
             return ""
@@ -298,12 +302,15 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Read the values of fields, in any shape; of those that cannot be read, note the error."""
     fields: dict[str, Any] = {}
     unreadable: dict[str, CaseError] = {}
+    empty_paths: dict[str, str] = {}
     for name, raw_value in values.items():
         if raw_value is None:
             continue
         plain_value = as_plain(raw_value)
         value = try_read_field(name, plain_value)
-        if isinstance(value, CaseError):
+        if isinstance(value, CaseError) and value.code == "missing_field":
+            empty_paths[name] = value.message
+        elif isinstance(value, CaseError):
             unreadable[name] = value
         else:
             fields[name] = value
@@ -312,6 +319,7 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
             documents = try_read_field("documents", plain_value)
             fields["reference_holds_media"] = holds_media(documents)
     fields["unreadable"] = unreadable
+    fields["empty_paths"] = empty_paths
     return fields
 
 

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from groundjudge.case.data import as_plain, declared_fields, is_absent, is_list, is_mapping
-from groundjudge.case.paths import FieldPaths, value_at
+from groundjudge.case.paths import FieldPaths, nothing_at, value_at
 from groundjudge.case.shapes import Document, Message, is_blank, read_chat, shape_of, text_of, try_read_field
-from groundjudge.errors import CaseError, did_you_mean
+from groundjudge.errors import CaseError, did_you_mean, name_list
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("question", "input", "user_input", "customerQuery"),
@@ -170,7 +170,7 @@ class Fields:
             elif inputs is None and not hint and field_name is None:
                 field_name = name  # perhaps an input of a prompt that is not known yet
             if field_name is None:
-                message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(names)}"
+                message = f"unknown field {name!r}{hint or '.'} The fields are: {name_list(names, name)}"
                 raise CaseError("unknown_field", message, name)
             if field_name in paths:
                 message = f"{field_name} is already read from {paths[field_name]}"
@@ -224,6 +224,7 @@ class Fields:
                 raise CaseError("unreadable_row", message)
             row = {}  # all that is needed is at the paths
         values_at_paths: FieldValues = {}
+        all_roots: Mapping[str, object] = {}
         if self.paths:
             all_roots = {**row, **(roots or {})}
             values_at_paths = {name: value_at(all_roots, path) for name, path in self.paths.items()}
@@ -234,6 +235,10 @@ class Fields:
         if is_exchange:
             pairs, outputs_have_context = _read_exchange(row)
         fields = self._merge(values_at_paths, pairs)
+        for name, path in self.paths.items():
+            if name in ALIASES and fields.get(name) is None:
+                # Not an error of its own: the field may not be needed.
+                fields[name] = CaseError("missing_field", nothing_at(all_roots, path), name)
 
         thread = try_read_field("messages", fields.pop("messages", None))
         fields_of_thread = _read_thread(thread, fields)
@@ -270,6 +275,9 @@ class Fields:
     def in_flat_row(self, row: Mapping[str, Any]) -> FieldValues:
         """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
         fields = self.in_row(row)
+        for name, value in fields.items():
+            if isinstance(value, CaseError) and value.code == "missing_field":
+                fields[name] = None  # a path that no row of the file has is an error of the file
         metadata = fields.pop("metadata")
         return {**metadata, **fields}
 

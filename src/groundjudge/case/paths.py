@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping
-from groundjudge.errors import CaseError, did_you_mean
+from groundjudge.errors import CaseError, did_you_mean, name_list
 
 FieldPaths: TypeAlias = Mapping[str, str]
 """Fields, each with the dotted path that leads to it: {"query": "inputs.q"}."""
@@ -15,8 +15,8 @@ FieldPaths: TypeAlias = Mapping[str, str]
 NOTHING = object()
 """What a path leads to that leads nowhere, not even to a null."""
 
-MOST_PATHS = 20
-"""How many paths of a file's first row the message about a wrong path names."""
+MOST_PATHS = 100
+"""How many paths of a row a wrong path is compared with."""
 
 
 def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
@@ -90,6 +90,14 @@ def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
     return getattr(value, name, NOTHING)
 
 
+def nothing_at(roots: Mapping[str, object], path: str) -> str:
+    """Say that a path leads to no value, and which one that exists is the nearest."""
+    hint = ""
+    if not list(_values_at(roots, path)):
+        hint = did_you_mean(path, islice(_paths_in(roots), MOST_PATHS))
+    return f"nothing is at the path {path!r}{hint}"
+
+
 def until_found(
     rows: Iterable[Mapping[str, Any] | CaseError], paths: FieldPaths, source: str
 ) -> Iterator[Mapping[str, Any] | CaseError]:
@@ -118,7 +126,7 @@ def until_found(
         hint = did_you_mean(path, paths_of_first_row)
         message = (
             f"no row of {source} has {path}, where `fields` looks for {name}{hint or '.'} "
-            f"The first row has {', '.join(paths_of_first_row)}"
+            f"The first row has {name_list(paths_of_first_row, path)}"
         )
         raise CaseError("bad_path", message, path)
 

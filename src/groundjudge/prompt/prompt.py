@@ -8,6 +8,7 @@ language: each placeholder is replaced once by its value, between tags that mark
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import Any
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.shapes import is_blank
-from groundjudge.errors import CaseError, PromptError
+from groundjudge.errors import CaseError, PromptError, name_list
 from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
 from groundjudge.prompt.front_matter import FrontMatter, split_front_matter
 from groundjudge.prompt.input import Input
@@ -131,40 +132,60 @@ class Prompt(Frozen):
                 missing.append(prompt_input)
         return missing
 
-    def check(self, case: Case) -> None:
+    def check(self, case: Case, blank_fields: Collection[str] = ()) -> None:
         """Check that a case has every required input.
+
+        Args:
+            case: the case.
+            blank_fields: the fields that must be given, but may be blank.
 
         Raises:
             CaseError: `missing_field`; the message names all fields that are missing, and those that the case
                 has. Its subject is the first that is missing.
         """
-        missing = self.missing(case)
+        missing: list[Input] = []
+        for prompt_input in self.missing(case):
+            if prompt_input.field not in blank_fields or prompt_input.value(case) is None:
+                missing.append(prompt_input)
         if not missing:
             return
         faults: list[str] = []
         places: list[str] = []
+        can_be_empty: list[str] = []
         for prompt_input in missing:
             field = prompt_input.field
-            state = "blank"
-            if prompt_input.value(case) is None:
-                state = f"not given{case.hint(field)}"
-            faults.append(f"{field}, which is {state}")
+            if prompt_input.value(case) is not None:
+                faults.append(f"{field}, which is given, but blank")
+                if field != "response":  # for which there is `empty_response`
+                    can_be_empty.append(field)
+                continue
+            faults.append(f"{field}, which is not given{case.hint(field)}")
+            if field in case.empty_paths:
+                continue  # the path is to be corrected
             subject = "it" if len(missing) == 1 else field
             if prompt_input.is_custom:
                 place = f"{field}, as a key of the case's mapping or of its metadata"
             else:
                 place = " or ".join((field, *ALIASES[field]))
             places.append(f"{subject} as {place}")
-        field_names = ", ".join(case.field_names()) or "nothing"
-        needs = f"{self.name} needs {', and '.join(faults)}. Give {'; '.join(places)}."
-        message = f"{needs} The case has: {field_names}"
+        message = f"{self.name} needs {', and '.join(faults)}."
+        if places:
+            message += f" Give {'; '.join(places)}."
+        if can_be_empty:
+            option = f"may_be_empty={json.dumps(can_be_empty)}"
+            message += f" If it can be blank, as when a search finds nothing, pass {option}."
+        message += f" The case has: {name_list(case.field_names()) or 'nothing'}"
         raise CaseError("missing_field", message, missing[0].field)
 
-    def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
+    def render(self, case: Case, blank_fields: Collection[str] = ()) -> tuple[Mapping[str, str], ...]:
         """Make the chat messages for a case: the file's text, with fenced values for its placeholders.
 
         The tags of a case end in a code that is made from the values that the prompt shows, and is in none
         of them. Equal values give equal messages.
+
+        Args:
+            case: the case.
+            blank_fields: as for `check`.
 
         Returns:
             One mapping with `role` and `content` for each section.
@@ -172,7 +193,7 @@ class Prompt(Frozen):
         Raises:
             CaseError: `missing_field`, as for `check`.
         """
-        self.check(case)
+        self.check(case, blank_fields)
         blocks = [prompt_input.block(case) for prompt_input in self.inputs]
         code = code_for(blocks)
         values = {block.name: fence_block(block, code) for block in blocks}

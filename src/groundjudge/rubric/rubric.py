@@ -208,13 +208,14 @@ class Rubric:
         """
         case = self._case_to_judge(case)
         if kind == "decision":
-            self.prompt.check(case)
+            self.prompt.check(case, self._blank_fields)
             questionnaire = self.questionnaire
             has_sentences = questionnaire.sentence is not None
             state, sentences = make_state(case, self.inputs, questionnaire.rules, has_sentences=has_sentences)
             questions = list_questions(questionnaire, sentences)
             return Request((), {}, self, case, state=state, questions=questions, sentences=sentences)
-        return Request(self.prompt.render(case), self.parameters, self, case)
+        messages = self.prompt.render(case, self._blank_fields)
+        return Request(messages, self.parameters, self, case)
 
     @cached_property
     def questionnaire(self) -> Questionnaire:
@@ -231,6 +232,15 @@ class Rubric:
         """Read a case as this rubric judges it."""
         case = Case.of(case)
         return case if self.tool_titles else case.without_tool_titles()
+
+    @property
+    def _blank_fields(self) -> tuple[str, ...]:
+        """The fields about which a model is asked even where they are given, but blank.
+
+        A greeting after an empty retrieval needs no source. Whether the response claims something, sentences
+        that are rated one by one say.
+        """
+        return ("context",) if self.format.parts_are_sentences else ()
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -266,6 +276,8 @@ class Rubric:
 
         Raises:
             ReplyError: the reply holds no verdict that can be read.
+            CaseError: `missing_field`: sentences of the response claim something, and the context that the
+                prompt requires is blank.
         """
         if isinstance(reply, str):
             reply = Reply(reply)
@@ -366,6 +378,8 @@ class Rubric:
         parts: tuple[Part, ...],
         **fields: Any,  # noqa: ANN401  those of a verdict
     ) -> Verdict:
+        if score is not None and case is not None:
+            self._check_source(case)
         return Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
@@ -390,6 +404,14 @@ class Rubric:
         if is_weighable(self.scale):
             return len(scale_values(self.scale))
         return len(self.levels)
+
+    def _check_source(self, case: Case) -> None:
+        """Check that what a response claims can be measured by a context, if the prompt requires one."""
+        for prompt_input in self.prompt.inputs:
+            is_needed = prompt_input.field in self._blank_fields and prompt_input.required
+            value = case.value(prompt_input.field) if is_needed else None
+            if value is not None and is_blank(value):
+                self.prompt.check(case)
 
     def blank_response_verdict(self, case: Case) -> Verdict | None:
         """The verdict on a response that is missing or blank; None where there is something to judge.
