@@ -67,6 +67,14 @@ JSON_LINES: Table = {
 }
 
 
+def test_words_for_missing_values_can_be_kept(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,query,response\n1,null,None\n2,,#N/A\n", encoding="utf-8")
+    rows = [{"id": "1", "query": "null", "response": "None"}, {"id": "2", "response": "#N/A"}]
+    assert list(read_rows(path, keep_words=True)) == rows
+    assert list(CaseFile(path, keep_words=True)) == rows
+
+
 CSV: Table = {
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
     "tabs": ("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}]),
@@ -76,8 +84,13 @@ CSV: Table = {
         [{"id": "1", "response": "", "context": ""}],
     ),
     "what stands for a missing value": (
-        "id,query,response,context\n1,NULL,nan,NaN\n2,None,null,<NA>\n",
-        [{"id": "1"}, {"id": "2", "query": "None"}],
+        "id,query,response,context\n1,NULL,nan,NaN\n2,None,null,<NA>\n3,undefined,#N/A,NaT\n4,none,N/A,Nan\n",
+        [
+            {"id": "1"},
+            {"id": "2"},
+            {"id": "3"},
+            {"id": "4", "query": "none", "response": "N/A", "context": "Nan"},
+        ],
     ),
     "empty context and response under other names": (
         "id,documents,answer\n1,,\n",

@@ -79,6 +79,7 @@ def agree(
     *,
     labels: options.LabelsFile,
     encoding: options.LabelsEncoding = options.UTF_8,
+    keep_words: options.KeepWords = False,
     judge: options.OnlyJudges = None,
     seed: options.Seed = 0,
     label: options.LabelKey = options.LABEL,
@@ -99,7 +100,7 @@ def agree(
     with report_errors():
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
 
-        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
         file, judged = load_labelled(
             verdicts, judge, labels, label_options, encoding, counts_unscored=count_unscored is not None
         )

@@ -138,6 +138,7 @@ def submit(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     max_requests: MaxRequests = None,
     max_tokens_per_batch: MaxTokensPerBatch = None,
     refused: Refused = None,
@@ -176,7 +177,7 @@ def submit(
             until_by,
             not_applicable_stands,
         )
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         judges, rows = _load_inputs(out, cases, selection, row_options)
         _read_first_row(rows)
         refused_names = _read_names(refused, judges)
@@ -465,6 +466,7 @@ def write(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     answered: AnsweredRequests = None,
     url: LineUrl = URL,
     refused: Refused = None,
@@ -494,7 +496,7 @@ def write(
             until_by,
             not_applicable_stands,
         )
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         result_files = answered or []
         judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
         refused_names = _read_names(refused, judges)
@@ -565,6 +567,7 @@ def read(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     out: ReadOut = STDIO,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
@@ -596,7 +599,7 @@ def read(
             until_by,
             not_applicable_stands,
         )
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         judges, rows = _load_inputs(out, cases, selection, row_options, results)
         output = options.OutputOptions(resume, overwrite)
         with closing(CollectedAnswers()) as answers:

@@ -61,6 +61,7 @@ def calibrate(
     *,
     labels: options.LabelsFile,
     encoding: options.LabelsEncoding = options.UTF_8,
+    keep_words: options.KeepWords = False,
     judge: options.OnlyJudges = None,
     seed: options.Seed = 0,
     label: options.LabelKey = options.LABEL,
@@ -85,7 +86,7 @@ def calibrate(
 
         check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
-        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
         file, judged = load_labelled(verdicts, judge, labels, label_options, encoding)
         ungrouped = without_group(group, judged[0].labels)
         # A judge without labels is left out, unless it is named: then it is an error.

@@ -72,6 +72,7 @@ def compare(
     judge_file: options.JudgeFile = None,
     sample: options.SampleFile = None,
     encoding: options.LabelsEncoding = options.UTF_8,
+    keep_words: options.KeepWords = False,
     threshold: options.Threshold = None,
     count_unscored: options.CountUnscored = None,
     seed: options.Seed = 0,
@@ -84,7 +85,7 @@ def compare(
         from groundjudge.lab import comparison  # noqa: PLC0415
         from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
 
-        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
         options.refuse_without(labels, "--labels", label_options.flags)
         people = load_labels(labels, label_options, encoding) if labels else None
         first_file = load_verdicts(first)

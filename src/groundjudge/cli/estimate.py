@@ -48,6 +48,7 @@ def estimate(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     price_in: options.PriceIn = None,
     price_out: options.PriceOut = None,
     batch: InBatches = False,
@@ -83,7 +84,7 @@ def estimate(
         judges = selection.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
         if batch and prices:
             prices = prices.times(BATCH_SHARE)
-        rows = options.RowOptions(file_format, paths, encoding, limit).case_file(cases, judges)
+        rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(cases, judges)
         estimates = estimate_judges(judges, rows)
     show_estimates(estimates, prices)
     if rows.n_unreadable:

@@ -111,7 +111,7 @@ def load_labels(
         LabelError, OSError: as for `read_labels`, `read_sample` and `weight_labels`.
     """
     if rows is None:
-        rows = read_rows(path, encoding=encoding)
+        rows = read_rows(path, encoding=encoding, keep_words=options.keep_words)
     labels = read_labels(path, options.label, options.group, rows)
     if options.sample:
         labels = weight_labels(labels, read_sample(options.sample))

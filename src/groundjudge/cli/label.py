@@ -109,6 +109,7 @@ def label(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     seed: DrawSeed = 0,
     overwrite: OverwriteDraw = False,
 ) -> None:
@@ -133,7 +134,7 @@ def label(
         if not overwrite:
             for path in pages:
                 check_page(path)
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         read_stored_rows = _stored_rows(cases, row_options)
         file = load_verdicts(verdicts)
         groups = _groups(read_stored_rows(), group) if group else {}
@@ -197,6 +198,7 @@ def rate(
     judge_file: options.JudgeFile = None,
     sample: options.SampleFile = None,
     encoding: options.LabelsEncoding = options.UTF_8,
+    keep_words: options.KeepWords = False,
     judge: RatedJudge = None,
 ) -> None:
     """Estimate how many answers people would call grounded.
@@ -216,7 +218,9 @@ def rate(
 
             people = queue_labels(label_sample, key=feedback)
         else:
-            label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
+            label_options = options.LabelOptions(
+                label, group, label_threshold, judge_file, sample, keep_words
+            )
             people = _read_labels(labels or [], label_options, encoding)
         true_rate = estimate_rate(
             file.verdicts, people, label_sample, judge=judge, label_threshold=label_threshold
@@ -331,7 +335,8 @@ def _check_sources(
 
 def _read_labels(paths: list[str], label_options: options.LabelOptions, encoding: str) -> Labels:
     """Read the labels of several people, as if they were in one file."""
-    rows = chain.from_iterable(read_rows(path, encoding=encoding) for path in paths)
+    keep_words = label_options.keep_words
+    rows = chain.from_iterable(read_rows(path, encoding=encoding, keep_words=keep_words) for path in paths)
     return load_labels(", ".join(paths), label_options, rows=rows)
 
 

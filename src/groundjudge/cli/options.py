@@ -183,6 +183,14 @@ RowLimit = Annotated[
     typer.Option("--limit", metavar="N", min=1, help="Read only the first N rows."),
 ]
 
+KeepWords = Annotated[
+    bool,
+    typer.Option(
+        "--keep-words",
+        help='Read "None", "null", "nan" and the like in the cells of a table as text, not as no value.',
+    ),
+]
+
 
 @dataclass(frozen=True)
 class RowOptions:
@@ -193,12 +201,14 @@ class RowOptions:
         paths: assignments FIELD=PATH, for fields that stand elsewhere in a row.
         encoding: the encoding of the file.
         limit: how many rows are read at most; None: all.
+        keep_words: whether words such as "None" are text in a table.
     """
 
     file_format: FileFormat | None = None
     paths: list[str] | None = None
     encoding: str = UTF_8
     limit: int | None = None
+    keep_words: bool = False
 
     @property
     def flags(self) -> list[str]:
@@ -212,6 +222,8 @@ class RowOptions:
             flags.append("--encoding")
         if self.limit is not None:
             flags.append("--limit")
+        if self.keep_words:
+            flags.append("--keep-words")
         return flags
 
     def field_paths(self, judges: Iterable[AnyJudge | Rubric] | None = None) -> FieldPaths:
@@ -253,11 +265,19 @@ class RowOptions:
             self.field_paths(judges),
             self.encoding,
             self.limit,
+            keep_words=self.keep_words,
         )
 
     def read(self, path: str, judges: Iterable[AnyJudge | Rubric] | None = None) -> Iterator[FileRow]:
         """Read the rows of a file as the options say; `judges` as for `field_paths`."""
-        return read_rows(path, self.file_format, self.field_paths(judges), self.encoding, self.limit)
+        return read_rows(
+            path,
+            self.file_format,
+            self.field_paths(judges),
+            self.encoding,
+            self.limit,
+            keep_words=self.keep_words,
+        )
 
 
 # --- where verdicts go ----------------------------------------------------------------------------
@@ -415,6 +435,7 @@ class LabelOptions:
         label_threshold: the lowest grade that means grounded; None: labels are no grades.
         judge_file: the prompt file with all labels of the judge; None: the verdicts have them.
         sample: the file of the drawn sample; None: all rows count alike.
+        keep_words: whether words such as "None" are text in a table.
     """
 
     label: str = LABEL
@@ -422,6 +443,7 @@ class LabelOptions:
     label_threshold: float | None = None
     judge_file: str | None = None
     sample: str | None = None
+    keep_words: bool = False
 
     @property
     def flags(self) -> list[str]:

@@ -125,6 +125,7 @@ def probe(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     without: WithoutEdits = None,
     out: ProbeOut = None,
     card: CardOut = None,
@@ -157,7 +158,7 @@ def probe(
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         options.refuse_without(cases, "--cases", row_options.flags)
         prices = options.prices_of(price_in, price_out)
         rubric = load_rubric(judge)

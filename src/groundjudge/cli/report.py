@@ -70,6 +70,7 @@ def report(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     labels: options.OptionalLabelsFile = None,
     label: options.LabelKey = options.LABEL,
     group: options.GroupKey = None,
@@ -100,7 +101,7 @@ def report(
         ]
         check_files([("--out", out)], inputs)
         check_page(out)
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
         _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)

@@ -77,6 +77,7 @@ def run(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
     out: VerdictsOut = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
@@ -138,7 +139,9 @@ def run(
         if out != lines:
             # Whether the table may be replaced is decided by its lines.
             until_written.enter_context(hold_file("--out", out, overwrite=True))
-        rows = options.RowOptions(file_format, paths, encoding, limit).case_file(cases, judges, full)
+        rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(
+            cases, judges, full
+        )
         limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:

@@ -74,6 +74,7 @@ def show(
     paths: options.RowFields = None,
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
+    keep_words: options.KeepWords = False,
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
 
@@ -82,7 +83,7 @@ def show(
     with report_errors():
         if case and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
-        row_options = options.RowOptions(file_format, paths, encoding, limit)
+        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         options.refuse_without(cases, "--cases", row_options.flags)
         rubric = load_rubric(name)
         if cases is None:

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -59,16 +59,18 @@ MOST_COLUMNS = 10_000
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
 
-ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "NULL", "null"})
-"""What exports write in place of a value that is missing."""
+ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "#N/A", "NULL", "null", "None", "undefined"})
+"""What exports write in place of a value that is missing; `keep_words` takes them for words."""
 
 
-def read_rows(
+def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     path: str | Path,
     file_format: FileFormat | None = None,
     fields: FieldPaths | None = None,
     encoding: str | None = None,
     limit: int | None = None,
+    *,
+    keep_words: bool = False,
 ) -> Generator[FileRow, None, None]:
     """Read the rows of a file; "-" is stdin.
 
@@ -78,9 +80,10 @@ def read_rows(
 
     "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
     the first line. An empty cell is an empty value for the context and the response, and a missing one
-    for any other column; a row of empty cells is skipped. A cell that holds a JSON list is read as that
-    list where the column allows one: texts or objects for the context, texts for answers and judges,
-    messages (objects) for query, response and conversation. "tsv" is the same with tabs.
+    for any other column; a row of empty cells is skipped. A cell of nothing but None, null, NULL, nan, NaN,
+    NaT, undefined, #N/A or <NA> is missing in any column. A cell that holds a JSON list is read as that list
+    where the column allows one: texts or objects for the context, texts for answers and judges, messages
+    (objects) for query, response and conversation. "tsv" is the same with tabs.
 
     A row has at most LARGEST_ROW characters, and a JSON array LARGEST_ARRAY; what is longer is an error.
 
@@ -96,6 +99,8 @@ def read_rows(
             checked before the first row. None: UTF-8, and a line that is not is an error of that line only,
             as it is in any case where "utf-8" comes from a pipe.
         limit: read no more rows than this; None: all.
+        keep_words: whether "None", "null", "nan" and the like in a cell of a table are text: set it where
+            they are answers.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
@@ -108,7 +113,8 @@ def read_rows(
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    return CaseFile(path, frozenset(), file_format, fields or {}, encoding, limit).rows()
+    file = CaseFile(path, frozenset(), file_format, fields or {}, encoding, limit, keep_words=keep_words)
+    return file.rows()
 
 
 def can_read_again(path: str | Path) -> bool:
@@ -134,6 +140,7 @@ class CaseFile:
         fields: fields that are elsewhere in a row, each with its path.
         encoding: of its text, as for `read_rows`.
         limit: how many rows are read; None: all.
+        keep_words: whether the words of `ABSENT` are text in a table, as for `read_rows`.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
@@ -146,6 +153,7 @@ class CaseFile:
     fields: FieldPaths = field(default_factory=dict[str, str])
     encoding: str | None = None
     limit: int | None = None
+    keep_words: bool = field(default=False, kw_only=True)
     n_read: int = 0
     n_unreadable: int = 0
     keys: set[str] = field(default_factory=set[str])
@@ -238,7 +246,7 @@ class CaseFile:
                 for number, entry in enumerate(entries, 1):
                     yield _object_or_error(entry, f"item {number}")
             else:
-                yield from _table_rows(text, self._format, field_by_column)
+                yield from _table_rows(text, self._format, field_by_column, keep_words=self.keep_words)
 
     def _parquet_rows(self, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
         is_stdin = str(self.path) == STDIO
@@ -391,14 +399,18 @@ def parse_row(line: str, line_name: str) -> FileRow:
     return _object_or_error(row, line_name)
 
 
-def _table_rows(text: TextIO, kind: FileFormat, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
+def _table_rows(
+    text: TextIO, kind: FileFormat, field_by_column: Mapping[str, str], *, keep_words: bool
+) -> Iterator[FileRow]:
     """Yield the rows of a table.
 
     Args:
         text: the table.
         kind: "csv" or "tsv".
         field_by_column: columns that are fields under other names; see `field_of_column`.
+        keep_words: whether the words of `ABSENT` are text.
     """
+    absent_words = frozenset[str]() if keep_words else ABSENT
     records = _records(text, kind)
     # A file without a record has no rows either: the default stands for its header.
     row_name, header = next(records, ("line 1", [""]))
@@ -421,7 +433,7 @@ def _table_rows(text: TextIO, kind: FileFormat, field_by_column: Mapping[str, st
         elif len(record) > len(names):
             yield _unreadable(row_name, f"{len(record)} cells, but the header has {len(names)}")
         elif any(cell.strip() for cell in record):
-            yield _row_of(names, record, field_by_column)
+            yield _row_of(names, record, field_by_column, absent_words)
 
 
 class RecordLines:
@@ -480,9 +492,12 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
 
 
 def _row_of(
-    names: Sequence[str], record: Sequence[str], field_by_column: Mapping[str, str]
+    names: Sequence[str],
+    record: Sequence[str],
+    field_by_column: Mapping[str, str],
+    absent_words: Collection[str],
 ) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands.
+    """Read the cells that have a value, each as its column demands; a word in `absent_words` is no value.
 
     An empty cell of a column in `field_by_column` is None.
     """
@@ -490,7 +505,7 @@ def _row_of(
     for name, cell in zip(names, record, strict=False):  # a record may end early
         field_name = field_of_column(name, field_by_column)
         text = cell.strip()
-        has_value = text not in ABSENT and (text != "" or field_name in EMPTY_IS_GIVEN)
+        has_value = text not in absent_words and (text != "" or field_name in EMPTY_IS_GIVEN)
         if name and has_value:
             row[name] = parse_list(field_name, cell)
         elif name in field_by_column:  # so that the path of the field is not taken for a misspelt one
