@@ -73,7 +73,10 @@ NO_CHILD_RUNS = "; no retriever or tool child runs (evaluate_existing needs load
 
 ONE_KEY = "two evaluators have the feedback key {0!r}: give one another, as in evaluator(..., key='{0}_2')"
 
-UNCERTAINTY = {"votes", "spread", "agreement", "decided_after", "decided_by", "expected", "distribution"}
+UNCERTAINTY = {
+    *("votes", "spread", "agreement", "decided_after", "decided_by"),
+    *("expected", "distribution", "confidence"),
+}
 """The fields of a verdict that show how certain it is."""
 
 

@@ -21,13 +21,26 @@ from many_rows import Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, Reply, Verdict, load, run
+from groundjudge.case.data import as_json
 from groundjudge.runs.arrow import Columns, add_keys, judge_batches, schema_of
 from groundjudge.types import Judge, Request
 
 TEXT = pa.string()
 GOOD = f"<S0>t</S0><S1>fine</S1>{sure(5)}"
 ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
-ADDED = ["key", "judge", "status", "score", "label", "passed", "reason", "signature", "verdict"]
+ADDED = [
+    "key",
+    "judge",
+    "status",
+    "score",
+    "label",
+    "passed",
+    "confidence",
+    "distribution",
+    "reason",
+    "signature",
+    "verdict",
+]
 
 
 def groundedness_judge(*replies: str | Reply | Exception) -> Judge:
@@ -62,7 +75,8 @@ def test_columns_hold_the_verdict(response: str) -> None:
     assert fields_of(Verdict.model_validate_json(row["verdict"])) == fields_of(verdict)
     reason = verdict.explanation if verdict.error else verdict.reason
     plain = {name: getattr(verdict, name, None) for name in ADDED[:-1]}
-    assert {name: row[name] for name in plain} == plain | {"reason": reason}
+    distribution = None if verdict.distribution is None else as_json(verdict.distribution)
+    assert {name: row[name] for name in plain} == plain | {"reason": reason, "distribution": distribution}
 
 
 def test_input_without_an_id_keeps_nothing() -> None:

@@ -23,7 +23,20 @@ ROWS: list[dict[str, Any]] = [
     {"id": str(number), "query": "When?", "context": ["At nine."], "response": f"At nine. {number}"}
     for number in range(5)
 ]
-COLUMNS = ["id", "key", "judge", "status", "score", "label", "passed", "reason", "signature", "verdict"]
+COLUMNS = [
+    "id",
+    "key",
+    "judge",
+    "status",
+    "score",
+    "label",
+    "passed",
+    "confidence",
+    "distribution",
+    "reason",
+    "signature",
+    "verdict",
+]
 
 
 def write(path: Path | str, *rows: Mapping[str, Any], group: int | None = None) -> Path:

@@ -42,6 +42,8 @@ def _verdict_fields(verdict: Verdict) -> dict[str, str]:
     if verdict.distribution:
         shares = [f"{name} {share:.3g}" for name, share in verdict.distribution.items()]
         fields["distribution"] = ", ".join(shares)
+    if verdict.confidence is not None:
+        fields["confidence"] = f"{verdict.confidence:.3f}"
     for number, vote in enumerate(verdict.votes, 1):
         fields[f"vote {number}"] = _vote_text(vote)
     if verdict.spread is not None:

@@ -15,7 +15,7 @@ from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, fail, report_errors, say
 from groundjudge.errors import CaseError
 from groundjudge.prompt.input import Input
-from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 
@@ -42,6 +42,10 @@ ShownCases = Annotated[
 CaseId = Annotated[
     str | None,
     typer.Option("--case", metavar="ID", help="The case's id in that file. Default: the first case."),
+]
+ShownQuestions = Annotated[
+    bool,
+    typer.Option("--questions", help="Print what a decision model is sent: a state and questions."),
 ]
 
 
@@ -75,6 +79,7 @@ def show(
     encoding: options.RowEncoding = options.UTF_8,
     limit: options.RowLimit = None,
     keep_words: options.KeepWords = False,
+    questions: ShownQuestions = False,
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
 
@@ -90,11 +95,30 @@ def show(
             example = _example_case(rubric)
         else:
             example = _find_case(cases, case, row_options.read(cases, [rubric]))
-        request = rubric.ask(example)
+        request = rubric.ask(example, "decision" if questions else "text")
+    if questions:
+        _show_questions(request)
+        return
     for message in request.messages:
         say(f"{message['role']}:\n{message['content']}\n")
     say(f"scale: {rubric.scale}")
     say(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
+
+
+def _show_questions(request: Request) -> None:
+    """Print the state of a case and the questions about it, as a decision model gets them."""
+    state = dict(request.state or {})
+    rules = state.pop("rules", "")
+    if rules:
+        say(f"rules:\n{rules}\n")
+    for name, value in state.items():
+        say(f"{name}: {json.dumps(value, ensure_ascii=False)}\n")
+    for question in request.questions:
+        say(f"{question.id} ({question.type}): {question.instructions}")
+        for option in question.options:
+            say(f"  {option.key}: {option.description}")
+        say("")
+    say(f"scale: {request.rubric.scale}")
 
 
 def _example_case(rubric: Rubric) -> Case:

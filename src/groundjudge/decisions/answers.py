@@ -7,7 +7,7 @@ from the probabilities.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
@@ -25,6 +25,9 @@ NOISE = 1e-9
 
 Probabilities: TypeAlias = tuple[float, ...]
 """How probable each option of a question is, in the order of the options."""
+
+NUMERIC = frozenset([float, int])
+"""The types of numbers in JSON."""
 
 BAD_DISTRIBUTION = "bad_distribution"
 
@@ -152,43 +155,48 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
         stated = _by_key(stated, question, reply)
     if not is_mapping(stated):
         _refuse(reply, f"the answer to {question.id!r} has no probabilities")
-    keys = [option.key for option in question.options]
-    if stated.keys() != set(keys):
+    options = question.options
+    if len(stated) != len(options) or any(option.key not in stated for option in options):
         _refuse(reply, f"the probabilities of {question.id!r} are not those of its options")
-    probabilities = tuple(stated[key] for key in keys)
-    for probability in probabilities:
-        is_number = type(probability) is float or type(probability) is int
-        if not is_number or not 0 <= probability <= 1:
-            _refuse(reply, f"the probabilities of {question.id!r} must be numbers from 0 to 1")
+    probabilities = tuple(stated[option.key] for option in options)
+    # A boolean is an int to Python, and no number here.
+    is_numeric = NUMERIC.issuperset(map(type, probabilities))
+    if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:
+        _refuse(reply, f"the probabilities of {question.id!r} must be numbers from 0 to 1")
     total = sum(probabilities)
     if not total:
         _refuse(reply, f"the probabilities of {question.id!r} are all 0")
     # The sum of many rounded numbers says nothing.
-    if len(keys) > MOST_OPTIONS:
+    if len(options) > MOST_OPTIONS:
         return probabilities
-    if abs(total - 1) > TOLERANCE * len(keys) + NOISE:
+    distance = abs(total - 1)
+    if distance < NOISE:
+        return probabilities
+    if distance > TOLERANCE * len(options) + NOISE:
         _refuse(reply, f"the probabilities of {question.id!r} add up to {total:.4g}")
     return tuple(probability / total for probability in probabilities)
 
 
-def _by_key(entries: Iterable[Any], question: Question, reply: str) -> dict[str, Any]:
+def _by_key(entries: Sequence[Any], question: Question, reply: str) -> dict[str, Any]:
     """Return the probabilities of a list of entries by the keys of their options.
 
     An entry of a score has the index of the level, a whole number, and may repeat the level's label, which is
     the key.
     """
+    try:
+        probabilities = {entry["value"]: entry["probability"] for entry in entries}
+    except (LookupError, TypeError):
+        _refuse(reply, f"a probability of {question.id!r} has no option, or no number")
+    if len(probabilities) < len(entries):
+        _refuse(reply, f"an option of {question.id!r} has two probabilities")
     key_type = int if question.type == "score" else str
-    probabilities: dict[str, Any] = {}
+    if any(type(value) is not key_type for value in probabilities):
+        _refuse(reply, f"a probability of {question.id!r} names no option")
+    if question.type == "choice":
+        return probabilities
     for entry in entries:
-        value = entry.get("value") if is_mapping(entry) else None
-        if type(value) is not key_type:
-            _refuse(reply, f"a probability of {question.id!r} has no option")
-        key = str(value)
-        if entry.get("label", key) != key and question.type == "score":
-            _refuse(
-                reply, f"a probability of {question.id!r} has the index of one level and the label of another"
-            )
-        if key in probabilities:
-            _refuse(reply, f"an option of {question.id!r} has two probabilities")
-        probabilities[key] = entry.get("probability")
-    return probabilities
+        key = str(entry["value"])
+        if entry.get("label", key) != key:
+            fault = "has the index of one level and the label of another"
+            _refuse(reply, f"a probability of {question.id!r} {fault}")
+    return {str(value): probability for value, probability in probabilities.items()}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from groundjudge.decisions.answers import Probabilities
+from groundjudge.decisions.question import Question
 from groundjudge.decisions.state import SourceSentence
 from groundjudge.text.words import Word, words
 from groundjudge.verdict import Evidence
@@ -85,13 +86,13 @@ def _weight_of(word: Word) -> float:
 
 
 def find_evidence(
-    probabilities: Probabilities, numbers: Iterable[int], source: Sequence[SourceSentence]
+    probabilities: Probabilities, question: Question, source: Sequence[SourceSentence]
 ) -> tuple[Evidence, ...]:
     """Return the sentences that support one of the response, the likeliest first.
 
     Args:
         probabilities: that of none, followed by those of the sentences that were offered.
-        numbers: their numbers.
+        question: the question, the keys of whose options are their numbers.
         source: the sentences of the source.
 
     Returns:
@@ -100,13 +101,15 @@ def find_evidence(
     """
     if probabilities[0] > MOST_FOR_NONE:
         return ()
-    ranked = sorted(zip(probabilities[1:], numbers, strict=True), key=lambda pair: (-pair[0], pair[1]))
-    likeliest = ranked[0][0]
+    likeliest = max(probabilities[1:])
+    least = LEAST_OF_LIKELIEST * likeliest
+    candidates: list[tuple[float, int]] = []
+    for index, probability in enumerate(probabilities[1:], 1):
+        if probability and probability >= least:
+            candidates.append((-probability, index))
     evidence: list[Evidence] = []
-    for probability, number in ranked[:MOST_CHOSEN]:
-        if not probability or probability < LEAST_OF_LIKELIEST * likeliest:
-            break
-        sentence = source[number - 1]
+    for _, index in sorted(candidates)[:MOST_CHOSEN]:
+        sentence = source[int(question.options[index].key) - 1]
         evidence.append(
             Evidence(
                 quote=sentence.text,

@@ -80,7 +80,8 @@ class Values:
         return self.scale.score(number)
 
 
-@dataclass(frozen=True)
+# Equal only to itself, which is all that a cache of questions needs, and is quickly compared.
+@dataclass(frozen=True, eq=False)
 class JudgeQuestion:
     """A question of a judge, and what its answer means.
 
@@ -99,10 +100,18 @@ class JudgeQuestion:
     evidence: EvidenceQuestion | None = None
 
     @cached_property
+    def ranking(self) -> Sequence[int]:
+        """The indices of the alternatives with a score, the worst first."""
+        scores: list[tuple[float, int]] = []
+        for index, alternative in enumerate(self.alternatives):
+            if alternative.score is not None:
+                scores.append((alternative.score, index))
+        return [index for _, index in sorted(scores)]
+
+    @property
     def best_value(self) -> float:
         """The value of the alternative with the best score."""
-        best = max(self.alternatives, key=_score_for_order)
-        return 0.0 if best.value is None else best.value
+        return self.alternatives[self.ranking[-1]].value or 0.0
 
 
 @dataclass(frozen=True)
@@ -167,10 +176,6 @@ def questionnaire_of(prompt: Prompt, reply_format: Format, values: Values) -> Qu
             question.id, question.type, question.instructions, tuple(alternatives), question.evidence
         )
     return Questionnaire(questions.rules, tuple(by_id[id_] for id_ in expected_ids))
-
-
-def _score_for_order(alternative: Alternative) -> float:
-    return -1.0 if alternative.score is None else alternative.score
 
 
 def _place(question: AskedQuestion) -> str:
@@ -351,15 +356,10 @@ def make_evidence_question(
         number: the number of the sentence of the response.
         source_numbers: the numbers of the sentences of the source that can be chosen.
     """
-    none, instructions = _evidence_texts(evidence, number)
+    none = Option(NO_SENTENCE, evidence.none.replace(NUMBER, str(number)))
+    instructions = evidence.instructions.replace(NUMBER, str(number))
     options = (none, *map(_source_option, source_numbers))
     return Question(f"e{number}", "choice", instructions, options)
-
-
-@lru_cache(QUESTIONS_KEPT)
-def _evidence_texts(evidence: EvidenceQuestion, number: int) -> tuple[Option, str]:
-    none = Option(NO_SENTENCE, evidence.none.replace(NUMBER, str(number)))
-    return none, evidence.instructions.replace(NUMBER, str(number))
 
 
 @lru_cache(QUESTIONS_KEPT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MOST_OFFERED, find_evidence
@@ -114,15 +115,20 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
         if probabilities is None:
             continue
         value = value_of(question, probabilities, inquiry.scale)
-        part = _make_part(sentence, value, inquiry.scale, value.shares)
+        evidence: tuple[Evidence, ...] = ()
+        warning = ""
+        score = None if value.expected is None else inquiry.scale.score(value.expected)
         # A score of 0 needs no evidence.
-        if part.score and question.evidence is not None:
+        if score and question.evidence is not None:
             evidence, warning = _evidence_for(number, evidence_questions, sentences, answers)
-            part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
-            part = part.model_copy(update={"evidence": evidence, "warnings": part_warnings})
             warnings.append(warning)
+        part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
         values.append(value)
-        parts.append(part)
+        parts.append(
+            _make_part(
+                sentence, value, inquiry.scale, value.shares, evidence=evidence, warnings=part_warnings
+            )
+        )
     _refuse_missing(questions[:n_sentences], answers, parts, reply)
     warnings = [warning for warning in dict.fromkeys(warnings) if warning]
     expected_values = [value.expected for value in values if value.expected is not None]
@@ -140,12 +146,17 @@ def _evidence_for(
     probabilities = answers.probabilities.get(question.id)
     if probabilities is None:
         return (), EVIDENCE_UNANSWERED
-    source_numbers = [int(option.key) for option in question.options[1:]]
-    evidence = find_evidence(probabilities, source_numbers, sentences.source)
+    evidence = find_evidence(probabilities, question, sentences.source)
     return evidence, "" if evidence else EVIDENCE_NOT_FOUND
 
 
-def _make_part(name: str, value: AnswerValue, scale: Scale, reason: str) -> Part:
+def _make_part(
+    name: str,
+    value: AnswerValue,
+    scale: Scale,
+    reason: str,
+    **fields: Any,  # noqa: ANN401  those of a part
+) -> Part:
     score: float | None = None
     if value.expected is not None:
         score = scale.score(value.expected)
@@ -161,6 +172,7 @@ def _make_part(name: str, value: AnswerValue, scale: Scale, reason: str) -> Part
         reason=reason,
         distribution=value.distribution,
         confidence=value.confidence,
+        **fields,
     )
 
 

@@ -96,8 +96,10 @@ def make_state(
         elif prompt_input.is_custom and prompt_input.type == "documents":
             state[name] = _documents(value, [])
         elif name == "response" and has_sentences:
-            response = [span.text for span in cut_text(case.response_text)]
-            state[name] = _number(response, 1)
+            spans = cut_text(case.response_text)
+            response = [span.text for span in spans]
+            shown_response = without_control_tokens(case.response_text)
+            state[name] = _number([shown_response[span.start : span.end] for span in spans], 1)
         else:
             state[name] = _plain_value(value, prompt_input)
     return state, Sentences(source, response)
@@ -111,7 +113,9 @@ def _documents(documents: Sequence[Document], source: list[SourceSentence]) -> l
             continue
         is_tool_result = document.kind == "tool"
         spans = cut_text(document.content, is_tool_result=is_tool_result)
-        texts = [span.text for span in spans]
+        # No sign is added or removed: places are the same.
+        content = without_control_tokens(document.content)
+        texts = [content[span.start : span.end] for span in spans]
         entry: dict[str, Any] = {}
         if document.title.strip():
             entry["title"] = without_control_tokens(document.title)
@@ -125,7 +129,7 @@ def _documents(documents: Sequence[Document], source: list[SourceSentence]) -> l
 
 def _number(texts: Iterable[str], first: int) -> dict[str, str]:
     """Return sentences by their numbers."""
-    return {str(number): without_control_tokens(text) for number, text in enumerate(texts, first)}
+    return {str(number): text for number, text in enumerate(texts, first)}
 
 
 def _plain_value(value: Any, prompt_input: Input) -> Any:  # noqa: ANN401  any field's value; JSON data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from groundjudge.decisions.answers import Probabilities
@@ -44,38 +44,45 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     Otherwise such answers are left out. The label is the lower median in the order of score; so is the value
     where only whole numbers or labels are values, and elsewhere it is the expected value.
     """
-    pairs = list(zip(question.alternatives, probabilities, strict=True))
-    unscored = [pair for pair in pairs if pair[0].score is None]
-    scored = [pair for pair in pairs if pair[0].score is not None]
-    distribution = {alternative.name: round(share, DIGITS) for alternative, share in pairs if share}
+    distribution: dict[str, float] = {}
+    n_scored = 0.0
+    for alternative, share in zip(question.alternatives, probabilities, strict=True):
+        if share:
+            distribution[alternative.name] = share
+        if alternative.score is not None:
+            n_scored += share
     confidence = confidence_of(probabilities)
-    shares = describe_shares(pairs)
-    if round(sum(share for _, share in unscored), DIGITS) > 1 / 2:
-        likeliest = max(unscored, key=lambda pair: pair[1])[0]
+    shares = describe_shares(question, probabilities)
+    if round(n_scored, DIGITS) < 1 / 2:
+        likeliest = _likeliest_unscored(question, probabilities)
         return AnswerValue(likeliest.value, likeliest.label, None, distribution, confidence, shares)
-    total = sum(share for _, share in scored)
     expected = 0.0
-    for alternative, share in scored:
-        expected += (alternative.value or 0.0) * share / total
-    # The noise of floating point may not leave the scale.
-    values = [alternative.value or 0.0 for alternative, _ in scored]
-    expected = min(max(round(expected, DIGITS), min(values)), max(values))
-    median = _lower_median(scored, total)
+    below = 0.0
+    median: Alternative | None = None
+    for index in question.ranking:
+        alternative = question.alternatives[index]
+        share = probabilities[index] / n_scored
+        expected += (alternative.value or 0.0) * share
+        below += share
+        if median is None and round(below, DIGITS) >= 1 / 2:
+            median = alternative
+    lowest = question.alternatives[question.ranking[0]]
+    best = question.alternatives[question.ranking[-1]]
+    # The noise of floating point may not leave the scale, whichever end of it is the best one.
+    ends = sorted([lowest.value or 0.0, best.value or 0.0])
+    expected = min(max(round(expected, DIGITS), ends[0]), ends[1])
+    median = median or best
     value: float | None = expected
     if scale.choices or scale.integer:
         value = median.value
     return AnswerValue(value, median.label, expected, distribution, confidence, shares)
 
 
-def _lower_median(scored: Sequence[tuple[Alternative, float]], total: float) -> Alternative:
-    """Return the first alternative, from the worst score up, with half of the probability at or below it."""
-    ranked = sorted(scored, key=lambda pair: pair[0].score or 0.0)
-    below = 0.0
-    for alternative, share in ranked:
-        below += share / total
-        if round(below, DIGITS) >= 1 / 2:
-            return alternative
-    return ranked[-1][0]
+def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -> Alternative:
+    """Return the likeliest of the alternatives without a score."""
+    pairs = zip(probabilities, question.alternatives, strict=True)
+    unscored = [(share, alternative) for share, alternative in pairs if alternative.score is None]
+    return max(unscored, key=lambda pair: pair[0])[1]
 
 
 def confidence_of(probabilities: Iterable[float], n_options: int = 0) -> float:
@@ -93,14 +100,23 @@ def confidence_of(probabilities: Iterable[float], n_options: int = 0) -> float:
     return min(max(round(confidence, DIGITS), 0.0), 1.0)
 
 
-def describe_shares(pairs: Iterable[tuple[Alternative, float]]) -> str:
+def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> str:
     """Say how probable the labels are, or the numbers that have none, the likeliest first."""
     shares: dict[str, float] = {}
-    for alternative, share in pairs:
-        name = alternative.label or f"{alternative.name}:"
-        shares[name] = shares.get(name, 0.0) + share
-    ranked = sorted(shares.items(), key=lambda pair: -pair[1])
-    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in ranked if share >= LEAST_SHOWN)
+    for alternative, share in zip(question.alternatives, probabilities, strict=True):
+        # Several values can have one label.
+        if share:
+            name = alternative.label or f"{alternative.name}:"
+            shares[name] = shares.get(name, 0.0) + share
+    entries: list[str] = []
+    for name, share in sorted(shares.items(), key=_share_for_order):
+        if share >= LEAST_SHOWN:
+            entries.append(f"{name} {100 * share:.0f} %")
+    return ", ".join(entries)
+
+
+def _share_for_order(entry: tuple[str, float]) -> float:
+    return -entry[1]
 
 
 def reason_of(shares: str) -> str:

@@ -647,6 +647,7 @@ function outcome(row) {
   if (row.value !== undefined) entries.push(["Value on the judge’s scale", short(row.value, 4), ""]);
   if (row.label) entries.push(["Label", readable(row.label), ""]);
   if (row.expected !== undefined) entries.push(["Expected value, weighted", short(row.expected, 4), ""]);
+  if (row.confidence !== undefined) entries.push(["Confidence of the probabilities", decimals(row.confidence), ""]);
   if (row.agreement !== undefined) entries.push(["Agreement of the votes", percent(row.agreement), row.agreement < 1 ? "is-fair" : ""]);
   if (row.decided_by) entries.push(["Decided by", row.decided_by, ""]);
   if (row.spread !== undefined) entries.push(["Spread of their scores", short(row.spread, 3), ""]);

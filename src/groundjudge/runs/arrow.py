@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case
+from groundjudge.case.data import as_json
 from groundjudge.case.fields import ALIASES, RESERVED
 from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replace_file
@@ -65,6 +66,8 @@ VERDICT_SCHEMA = pa.schema(
         "score": pa.float64(),
         "label": TEXT,
         "passed": pa.bool_(),
+        "confidence": pa.float64(),
+        "distribution": TEXT,
         "reason": TEXT,
         "signature": TEXT,
         "verdict": TEXT,
@@ -114,9 +117,9 @@ def judge_batches(
     structs mappings. A text that holds a JSON list is that list where a column of a CSV file would be.
 
     The output has the input's `columns`, unchanged, and after them `key`, `judge`, `status`, `score`,
-    `label`, `passed`, `reason` (for an error its code and message), `signature`, and `verdict`, the whole
-    verdict as JSON. A row that cannot be judged is a verdict with status "error"; a row to which no judge
-    applies has none.
+    `label`, `passed`, `confidence`, `distribution` (as JSON), `reason` (for an error its code and message),
+    `signature`, and `verdict`, the whole verdict as JSON. A row that cannot be judged is a verdict with
+    status "error"; a row to which no judge applies has none.
 
     All batches share one event loop in a separate thread, and one pool of connections. A batch is read when
     its rows are needed, in further threads, one at a time.
@@ -335,6 +338,9 @@ def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
     reason = verdict.reason
     if verdict.error or not reason:
         reason = verdict.explanation
+    distribution: str | None = None
+    if verdict.distribution is not None:
+        distribution = as_json(verdict.distribution)
     return {
         "key": verdict.key,
         "judge": verdict.judge,
@@ -342,6 +348,8 @@ def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
         "score": verdict.score,
         "label": verdict.label,
         "passed": verdict.passed,
+        "confidence": verdict.confidence,
+        "distribution": distribution,
         "reason": reason,
         "signature": verdict.signature,
         "verdict": verdict.model_dump_json(),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
+from groundjudge.rubric.model import kind_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
@@ -75,7 +78,7 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
         for job in jobs_of(row, number, judges, ids):
             if not isinstance(job, Verdict):
                 judge, case = job
-                counts[judge.name].update(_count_case(judge.rubrics, case))
+                counts[judge.name].update(_count_case(judge, case))
             elif job.judge in counts:  # a line that holds no row belongs to no judge
                 counts[job.judge]["n_error"] += 1
     return [_estimate_of(judge, counts[judge.name]) for judge in judges]
@@ -85,19 +88,30 @@ def prompt_tokens(request: Request) -> int:
     """Estimate the number of tokens in a request's prompt: one for 4 bytes of UTF-8, and 4 per message.
 
     Tokenisers differ. English prose has fewer by a tenth to a fifth, text in other alphabets, numbers and
-    markup may have more.
+    markup may have more. Of a decision model, the state and the questions are sent as JSON.
     """
+    if request.state is not None:
+        questions = [asdict(question) for question in request.questions]
+        content = json.dumps([request.state, questions], ensure_ascii=False)
+        return len(content.encode()) // BYTES_PER_TOKEN
     n_bytes = sum(len(message["content"].encode()) for message in request.messages)
     return n_bytes // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
 
 
-def _count_case(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
+def _kinds_of(judge: AnyJudge | Rubric) -> Sequence[Literal["text", "decision"]]:
+    """Return how the models of a judge answer, one for each of its rubrics; a rubric alone is for text."""
+    if isinstance(judge, Rubric):
+        return ["text"]
+    return [kind_of(model) for model in judge.models]
+
+
+def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
     """Count what a case adds to the counts of a judge: each rubric asks once."""
     requests: list[Request] = []
     try:
-        for rubric in rubrics:
+        for rubric, kind in zip(judge.rubrics, _kinds_of(judge), strict=True):
             if not rubric.blank_response_verdict(case):
-                requests.append(rubric.ask(case))
+                requests.append(rubric.ask(case, kind))
     except GroundjudgeError:  # such as a missing input or, by default, response: no vote can do without
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
@@ -106,7 +120,10 @@ def _count_case(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
 
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     limits: list[int | None] = []
-    for rubric in judge.rubrics:
+    for rubric, kind in zip(judge.rubrics, _kinds_of(judge), strict=True):
+        if kind == "decision":  # it writes nothing
+            limits.append(0)
+            continue
         parameters = rubric.prompt.parameters
         limits.append(parameters.get("max_completion_tokens", parameters.get("max_tokens")))
     n_votes = len(limits)
