@@ -83,17 +83,15 @@ class Decisions:
             if name in self.refused:
                 answers.append({"type": "refusal", "name": name})
                 continue
+            probabilities = self.probabilities(name, keys)
             shares: list[dict[str, Any]] = []
-            for index, (key, probability) in enumerate(
-                zip(keys, self.probabilities(name, keys), strict=True)
-            ):
+            for index, (key, probability) in enumerate(zip(keys, probabilities, strict=True)):
                 if question["type"] == "choice":
                     shares.append({"value": key, "probability": probability})
                 else:
                     shares.append({"value": index, "label": key, "probability": probability})
-            answers.append(
-                {"type": question["type"], "name": name, "confidence": 0.5, "probabilities": shares}
-            )
+            answer = answer_by(question["type"], keys, probabilities)
+            answers.append({**answer, "name": name, "probabilities": shares})
         n_in, n_out = self.usage
         usage = {
             "input_tokens": n_in,
@@ -126,14 +124,26 @@ class Decisions:
                 )
             if name in self.refused:
                 continue
-            probabilities = dict(zip(keys, self.probabilities(name, keys), strict=True))
-            answers[name] = {"type": question["type"], "confidence": 0.5, "probabilities": probabilities}
+            probabilities = self.probabilities(name, keys)
+            answers[name] = answer_by(question["type"], keys, probabilities)
+            answers[name]["probabilities"] = dict(zip(keys, probabilities, strict=True))
+            if question["type"] == "score":
+                answers[name]["legend"] = dict(zip(keys, criteria, strict=True))
         n_in, n_out = self.usage
         return {
             "model": "jev-1.13.0",
             "answers": answers,
             "usage": {"input_tokens": n_in, "output_tokens": n_out},
         }
+
+
+def answer_by(question_type: str, keys: Sequence[str], probabilities: Sequence[float]) -> dict[str, Any]:
+    """What an answer has beside its probabilities, in either form: clients of other libraries look at it."""
+    if question_type == "choice":
+        choice = keys[probabilities.index(max(probabilities))]
+        return {"type": "choice", "choice": choice, "confidence": 0.5}
+    score = sum(index * probability for index, probability in enumerate(probabilities))
+    return {"type": "score", "score": score, "confidence": 0.5}
 
 
 def refuse(message: str) -> NoReturn:
@@ -152,23 +162,36 @@ def check_keys(value: object, needed: set[str], optional: Collection[str] = ()) 
 
 
 def check_input(messages: Any) -> None:
-    """Refuse what OpenAI's `input` cannot be; only what the library sends is known."""
+    """Refuse what OpenAI's `input` cannot be; texts are what other libraries make of a state."""
+    if isinstance(messages, str) and messages:
+        return
     if not is_list(messages) or not messages:
-        refuse("input: expected a non-empty array")
+        refuse("input: expected a text or a non-empty array")
     for message in messages:
-        check_keys(message, {"role", "content"})
-        if message["role"] == "developer" and isinstance(message["content"], str) and message["content"]:
+        check_keys(message, {"role", "content"}, {"type"})
+        content = message["content"]
+        if message["role"] not in {"developer", "user"} or message.get("type", "message") != "message":
+            refuse("input: expected messages of a developer or a user")
+        if isinstance(content, str) and content:
             continue
-        if message["role"] != "user" or not is_list(message["content"]) or not message["content"]:
-            refuse("input: a developer's text, or parts of a user")
-        for part in message["content"]:
-            check_keys(part, {"type", "data"})
-            if part["type"] != "input_json" or not is_mapping(part["data"]):
-                refuse("input: expected parts of JSON")
-            n_bytes = len(json.dumps(part["data"], ensure_ascii=False, separators=(",", ":")).encode())
-            n_values, depth = measure(part["data"])
-            if n_bytes > MOST_PART_BYTES or n_values > MOST_PART_VALUES or depth > MOST_PART_DEPTH:
-                refuse("input: at most 256 KiB, 10000 values and 32 levels")
+        if not is_list(content) or not content:
+            refuse("input: expected a text or parts")
+        for part in content:
+            check_part(part, message["role"])
+
+
+def check_part(part: Any, role: str) -> None:
+    """Refuse what a part of a message cannot be."""
+    if is_mapping(part) and part.get("type") == "input_text":
+        check_keys(part, {"type", "text"})
+        return
+    check_keys(part, {"type", "data"})
+    if part["type"] != "input_json" or role != "user" or not is_mapping(part["data"]):
+        refuse("input: expected texts, or JSON of a user")
+    n_bytes = len(json.dumps(part["data"], ensure_ascii=False, separators=(",", ":")).encode())
+    n_values, depth = measure(part["data"])
+    if n_bytes > MOST_PART_BYTES or n_values > MOST_PART_VALUES or depth > MOST_PART_DEPTH:
+        refuse("input: at most 256 KiB, 10000 values and 32 levels")
 
 
 def measure(data: Any, depth: int = 0) -> tuple[int, int]:

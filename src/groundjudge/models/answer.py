@@ -251,7 +251,8 @@ def code_of(error: BaseException) -> str:
         if any(kind.__name__ in UNPARSED for kind in type(cause).__mro__):
             return "server"
     code = getattr(error, "code", None)
-    status = getattr(error, "status_code", code)
+    # TypeSafe's client calls it `status`.
+    status = getattr(error, "status_code", getattr(error, "status", code))
     if redirect_target(error):
         return "redirected"
     if code in QUOTA or getattr(error, "type", None) in QUOTA:

@@ -78,7 +78,13 @@ async def _ask_deepeval(model: Any, package: Any, request: Request) -> Reply:  #
             questions[question_id] = package.ChoiceQuestion(instructions=instructions, options=criteria)
         else:
             questions[question_id] = package.ScoreQuestion(instructions=instructions, levels=criteria)
-    answers, cost = await _call(model.a_decide, model.decide, request.state, questions)
+    try:
+        answers, cost = await _call(model.a_decide, model.decide, request.state, questions)
+    except Exception as error:
+        # DeepEval's retries end in an error of tenacity, which hides the status.
+        if type(error).__name__ == "RetryError" and error.__cause__ is not None:
+            raise error.__cause__ from None
+        raise
     answers_by_id: dict[str, Any] = {}
     for question_type, answers_of_type in (("choice", answers.choices), ("score", answers.scores)):
         for question_id, answer in answers_of_type.items():
