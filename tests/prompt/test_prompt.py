@@ -174,7 +174,12 @@ def test_inputs_may_be_names_or_a_mapping(inputs: str) -> None:
 NO_INPUT: dict[str, tuple[str, str, str, str]] = {
     # mistake: (declared, text, error code, part of the message)
     "undeclared": ("[response]", "{{topic}} {{response}}", "unknown_placeholder", "'topic'"),
-    "none declared": ("null", "{{topic}} {{response}}", "unknown_input", "declare it: inputs"),
+    "none declared": (
+        "null",
+        "{{topic}} {{response}}",
+        "unknown_input",
+        "inputs: [{name: topic}, {name: response}]",
+    ),
     "not in the text": ("[topic, response]", "{{response}}", "unknown_input", "'topic'"),
     "id": ("[id, response]", "{{id}} {{response}}", "unknown_input", "'id' is reserved"),
     "an underscore first": ("[_a, response]", "{{_a}} {{response}}", "unknown_input", "'_a'"),

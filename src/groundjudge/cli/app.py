@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -21,7 +22,7 @@ from groundjudge.cli.label import label, rate
 from groundjudge.cli.probe import probe
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
-from groundjudge.cli.screen import say
+from groundjudge.cli.screen import note, say
 from groundjudge.cli.show import examples, judges, show
 from groundjudge.text.printable import printable
 from groundjudge.verdict import __version__
@@ -78,6 +79,11 @@ app.command()(report)
 app.add_typer(batch)
 
 
+def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning, such as one about a prompt file, as a line, without the code that gave it."""
+    note(str(message))
+
+
 def _show_version(is_asked_for: bool) -> None:  # noqa: FBT001  how the option calls it
     if is_asked_for:
         say(f"groundjudge {__version__}")
@@ -94,6 +100,7 @@ def main(
 ) -> None:
     """LLM judges of grounding and hallucination."""
     csv.field_size_limit(2**31 - 1)  # contexts are longer than the default limit of 128 KiB a cell
+    warnings.showwarning = _note_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # escape what the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")

@@ -168,7 +168,11 @@ def report_errors() -> Generator[None, None, None]:
     try:
         yield
     except GroundjudgeError as error:
-        fail(in_options(error.message, error.subject))
+        message = in_options(error.message, error.subject)
+        if error.code in {"no_reply_format", "no_scale"}:
+            note(message)  # front matter to paste, line by line
+            raise typer.Exit(NO_RESULT) from error
+        fail(message)
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
             raise

@@ -67,6 +67,7 @@ class FrontMatter(BaseModel):
         description: one sentence that says what the judge rates.
         version: the version of the prompt.
         authors, tags, sample: Prompty's keys, which nothing reads.
+        ignored_keys: the keys of the file that nothing reads because other tools write them.
         model: only its `parameters` are read, the sampling parameters: the model is chosen in code.
         inputs: what the prompt shows of a case; None: what its placeholders name.
         reply: the reply format and its options; None: it is passed in code.
@@ -93,6 +94,7 @@ class FrontMatter(BaseModel):
     authors: Any = None
     tags: Any = None
     sample: Any = None
+    ignored_keys: tuple[str, ...] = ()
     model: Mapping[str, Any] = Field(default_factory=dict)
     inputs: tuple[Input, ...] | None = None
     reply: Mapping[str, Any] | None = None
@@ -126,6 +128,15 @@ KNOWN_KEYS: Mapping[str, Collection[str]] = {
 """The keys that may stand in the mappings inside the front matter."""
 
 
+OTHER_TOOLS_KEYS = frozenset(
+    {
+        *("author", "category", "created", "date", "id", "keywords", "language", "license", "modified"),
+        *("outputs", "template", "title", "updated", "url"),
+    }
+)
+"""The keys that other tools write into front matter, none of which can be meant as one of these."""
+
+
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     """Split a file into its front matter, which may be missing, and the text after it.
 
@@ -144,10 +155,14 @@ def _read_front_matter(head: str) -> FrontMatter:
     settings = _read_yaml(head)
     if "inputs" in settings:
         settings["inputs"] = _input_list(settings["inputs"])
+    ignored_keys = [key for key in settings if key not in FrontMatter.model_fields]
     if "reply" in settings:
-        _refuse_unknown_keys(settings)
+        ignored_keys = [key for key in ignored_keys if key in OTHER_TOOLS_KEYS]
+        _refuse_unknown_keys({key: value for key, value in settings.items() if key not in ignored_keys})
     elif isinstance(settings.get("model"), str):
         del settings["model"]  # other tools put the model's name here
+    if ignored_keys:
+        settings["ignored_keys"] = [str(key) for key in ignored_keys]
     try:
         front_matter = FrontMatter.model_validate(settings)
     except ValidationError as error:

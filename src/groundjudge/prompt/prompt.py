@@ -117,6 +117,13 @@ class Prompt(Frozen):
         """The name, version and hash that identify the prompt in a verdict."""
         return PromptId(name=self.name, version=self.front_matter.version, sha256=self.sha256)
 
+    def text_around(self, placeholder: str) -> str:
+        """The text of all messages, with the same text for each placeholder."""
+        pieces: list[str] = []
+        for _, section in self.sections:
+            pieces.append(placeholder.join(section[::2]))
+        return "\n".join(pieces)
+
     def missing(self, case: Case) -> list[Input]:
         """The required inputs that a case does not have.
 
@@ -335,7 +342,9 @@ def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared:
     elif not CUSTOM_NAME.fullmatch(name):
         fault = "an input of your own must have a name of ASCII letters, digits, _ and -"
     elif not is_declared:
-        fault = f"if it is an input of your own, declare it: inputs: [{{name: {name}, type: text}}, …]"
+        # Declared inputs take the place of those that placeholders name: all of them are listed.
+        inputs = ", ".join(f"{{name: {placeholder}}}" for placeholder in placeholders)
+        fault = f"if it is an input of your own, put this into the front matter: inputs: [{inputs}]"
     elif name not in placeholders:
         fault = "the text has no placeholder for it"
     else:

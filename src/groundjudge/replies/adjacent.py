@@ -56,6 +56,11 @@ class Adjacent(Format):
         """The same as `names`."""
         return self.names
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the sums."""
+        return tuple(f"{name}_{SUM}" for name in self.names)
+
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply.
 

@@ -100,6 +100,11 @@ class Format(Protocol):
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
         return False
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What marks the verdict in a reply. A prompt that asks for none of these gets no readable reply."""
+        return ()
+
     @abstractmethod
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read the reply that a model gave.

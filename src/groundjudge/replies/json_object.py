@@ -98,6 +98,11 @@ class Json(Format):
     reason: str = "reasoning"
     shares: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The key of the verdict."""
+        return (self.value,)
+
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose and fences may stand around the object.
 

@@ -196,6 +196,11 @@ class Labelled(Format):
     level: str = ""
     shares: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of the verdict, or all of which any may be used."""
+        return (self.verdict,) if isinstance(self.verdict, str) else self.verdict
+
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose without a digit or, on a scale of labels, another label may follow the verdict.
 

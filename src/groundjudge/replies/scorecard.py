@@ -47,6 +47,11 @@ class Scorecard(Format):
         """True: each part is a sentence of the response."""
         return True
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of the evidence; that of the score can be a word of any text."""
+        return (EVIDENCE,)
+
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. A sentence that claims nothing has no score.
 

@@ -36,6 +36,11 @@ class Tags(Format):
     reason: str = "S1"
     shares: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The name of the verdict's tag."""
+        return (self.value,)
+
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
 

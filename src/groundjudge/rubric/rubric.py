@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
@@ -30,7 +31,8 @@ from groundjudge.evidence import Sources, find
 from groundjudge.prompt.front_matter import ExampleReply
 from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
+from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Expectation, Format, PartReading, Reading
+from groundjudge.replies.draft import PLACEHOLDER, draft_front_matter
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.shares import (
@@ -515,7 +517,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     replaced = _replaced_fields(options)
     settings.update(replaced)
     if settings["scale"] is None:
-        fault = "scale is missing: put it into the file, or pass a Scale in code"
+        fault = f"scale is missing: put it into the file, or pass a Scale in code. {_draft_of(prompt)}"
         raise _prompt_error("no_scale", prompt, fault)
     example = front_matter.example_reply
     # The example is written in the file's own format and scale.
@@ -530,7 +532,30 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         "not_applicable",
     }:
         _ = rubric.questionnaire
+    for problem in _find_problems(rubric):
+        warnings.warn(f"{prompt.path}: {problem}", UserWarning, stacklevel=2)
     return rubric
+
+
+def _find_problems(rubric: Rubric) -> list[str]:
+    """Say what is most likely a mistake in a prompt file, although a judge can be made of it."""
+    problems: list[str] = []
+    ignored_keys = rubric.prompt.front_matter.ignored_keys
+    if ignored_keys:
+        problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
+    # A schema that is sent along names the keys.
+    labels = () if rubric.structured == "always" else rubric.format.labels
+    text = fold_label(rubric.prompt.text_around(" "))
+    if labels and not any(_is_mentioned(label, text) for label in labels):
+        problems.append(
+            f"its text never mentions {' or '.join(labels)}, where the verdict is looked for in replies: ask "
+            "for it there, or correct `reply:`"
+        )
+    return problems
+
+
+def _is_mentioned(label: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(fold_label(label.strip('[]')))}(?!\w)", text) is not None
 
 
 def _find_prompt_file(name: str | Path) -> Path:
@@ -547,7 +572,7 @@ def _find_prompt_file(name: str | Path) -> Path:
 def _read_format(prompt: Prompt) -> Format:
     """Make the reply format that a prompt file names."""
     if prompt.front_matter.reply is None:
-        fault = "reply is missing: add it, or in Python pass a format"
+        fault = f"reply is missing: add it, or in Python pass a format. {_draft_of(prompt)}"
         raise _prompt_error("no_reply_format", prompt, fault)
     options = dict(prompt.front_matter.reply)
     format_name = str(options.pop("format", None))
@@ -565,6 +590,26 @@ def _read_format(prompt: Prompt) -> Format:
     known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
     fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
     raise _prompt_error("bad_reply_option", prompt, fault)
+
+
+def _draft_of(prompt: Prompt) -> str:
+    """Write the front matter that a prompt lacks, as its text suggests it, and the formats that there are."""
+    lines = draft_front_matter(prompt.text_around(PLACEHOLDER))
+    if prompt.front_matter.reply is not None:
+        del lines["reply"]
+    if prompt.front_matter.scale is not None:
+        del lines["scale"]
+    how = "By its text, add this to its front matter, the part between two lines of ---, and check it"
+    draft = "\n".join(lines.values())
+    if not prompt.front_matter.model_fields_set:
+        how = "By its text, put this at its top, and check it"
+        draft = f"---\n{draft}\n---"
+    message = f"{how}:\n\n{draft}\n"
+    if "reply" in lines:
+        message += "\nThe formats are:\n"
+        for name, example in FORMAT_EXAMPLES.items():
+            message += f"  {name}: {example}\n"
+    return message
 
 
 def _prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
