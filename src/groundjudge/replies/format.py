@@ -137,10 +137,10 @@ class Format(Protocol):
 
 
 def missing_members(candidate: object) -> list[str]:
-    """Return the names of the members of `Format` that an object lacks."""
+    """Return the names of the members of `Format` that an object lacks, and without which it is no format."""
     missing: list[str] = []
     for name in vars(Format):
         # What begins with an underscore is Python's own: `__doc__`, and the machinery of protocols.
-        if not name.startswith("_") and not hasattr(candidate, name):
+        if not name.startswith("_") and name != "labels" and not hasattr(candidate, name):
             missing.append(name)
     return missing

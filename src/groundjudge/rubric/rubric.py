@@ -543,8 +543,9 @@ def _find_problems(rubric: Rubric) -> list[str]:
     ignored_keys = rubric.prompt.front_matter.ignored_keys
     if ignored_keys:
         problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
-    # A schema that is sent along names the keys.
-    labels = () if rubric.structured == "always" else rubric.format.labels
+    labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
+    if rubric.structured == "always":
+        labels = ()  # the schema that is sent along names the keys
     text = fold_label(rubric.prompt.text_around(" "))
     if labels and not any(_is_mentioned(label, text) for label in labels):
         problems.append(
