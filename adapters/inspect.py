@@ -144,8 +144,8 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
         is_model_of_inspect = "/" in model.partition(":")[0]
     by_role = model is None and not isinstance(judge, BaseJudge)
     needs_inspect = is_model_of_inspect or by_role
-    # "offline" stands in until the sample is scored: options and fields are checked before the evaluation.
-    loaded = as_judge(judge, "offline" if needs_inspect else model, **judge_options)
+    # A model stands in until the sample is scored: options and fields are checked before the evaluation.
+    loaded = as_judge(judge, _not_asked if needs_inspect else model, **judge_options)
     case_of = loaded.cases(fields, ROOTS, _case_of_sample)
     models_down: set[str] = set()
 
@@ -159,6 +159,10 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
         return _score_of(verdict, sample_judge, state, by_name=by_name)
 
     return score
+
+
+def _not_asked(_: object) -> str:
+    return ""
 
 
 def _score_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:

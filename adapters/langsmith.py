@@ -118,6 +118,10 @@ def evaluator(
     return JudgeEvaluator(loaded, key or loaded.name, loaded.cases(fields, ROOTS, _case_of_run))
 
 
+def _not_asked(_: object) -> str:
+    return ""
+
+
 def summary(
     judge: JudgeLike, *, metrics: Sequence[Metric] = METRICS
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
@@ -146,7 +150,8 @@ def summary(
     if isinstance(judge, str) and not Path(judge).is_file():
         key = judge
     else:
-        key = as_judge(judge, "offline").name
+        # No model is asked, and any judge may be named.
+        key = as_judge(judge, _not_asked).name
     for metric in metrics:
         if metric not in METRICS:
             message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"

@@ -221,7 +221,7 @@ class ModelError(GroundjudgeError):
         "Check that the key in `OPENAI_API_KEY` or `api_key=` belongs to `OPENAI_BASE_URL` or `base_url=`.",
         "bad_cache": "The file of `--cache` or `CachedModel` cannot be opened, or is no cache. Name another.",
         "bad_request": "The endpoint rejects the request: its parameters, its length or its content. "
-        "Read the endpoint's words in the message; the offline baseline needs something to compare with.",
+        "Read the endpoint's words in the message.",
         "budget": "The run has used the calls or tokens that it may use. "
         "Continue with `--resume` and a higher limit: `--max-calls`, `--max-tokens`.",
         "cancelled": "The batch was cancelled before it reached the request. "
@@ -237,6 +237,9 @@ class ModelError(GroundjudgeError):
         "no_model": "No model was given, and none is the default. Pass `model=`, see [Models](models.md).",
         "not_found": "The endpoint knows no model, or no address, of that name (status 404). "
         "Check the model's name, and that the base URL ends as the provider says, mostly in `/v1`.",
+        "offline_cannot_judge": "The prompt is none of the library's judges, and does not say that it judges "
+        "grounding, or it shows no source: the offline baseline only compares words. If it judges grounding, "
+        "write `offline: groundedness`, or another judge's name, into its front matter; else pass a model.",
         "quota": "The account has no credit left (status 402, or 429 with `insufficient_quota`). "
         "Check the plan, then use `--resume`.",
         "rate_limited": "The endpoint rejected the request as too many (status 429), after all retries too. "

@@ -15,7 +15,7 @@ from bundled_judges import judges_with_a_source, shown_fields
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from groundjudge import Case, Choices, Scale, Verdict, load, names
+from groundjudge import Case, Choices, ModelError, PromptError, Scale, Verdict, as_judge, load, names
 from groundjudge.case.shapes import is_blank
 from groundjudge.offline.claims import states_nothing
 from groundjudge.offline.support import index, support
@@ -257,7 +257,7 @@ OWN = {
 
 def own_judge(tmp_path: Any, reply: Format, scale: Scale, **more: Any) -> Judge:
     file = tmp_path / "own.md"
-    file.write_text("Is {response} backed by {context}?", encoding="utf-8")
+    file.write_text("---\noffline: groundedness\n---\nIs {response} backed by {context}?", encoding="utf-8")
     return load_one(file, model="offline", reply=reply, scale=scale, **more)
 
 
@@ -268,6 +268,45 @@ def test_own_judge_gets_its_own_format_and_scale(tmp_path: Any, reply: Format, s
     bad = judge.judge({"context": MUSEUM, "response": "Penguins live on fish."})
     assert (good.score or 0) > 0.8
     assert (bad.score or 0) < 0.2
+
+
+UNFIT: Mapping[str, tuple[str, str]] = {
+    # a prompt file; what its error names
+    "politeness": ("How polite is {response}, given {context}?", "`offline: groundedness`"),
+    "front matter without the key": ("---\nname: polite\n---\nRate {response} by {context}.", "polite"),
+    "no source": ("---\noffline: groundedness\n---\nRate {response}.", "shows none of"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), UNFIT.values(), ids=UNFIT)
+def test_prompt_that_does_not_judge_grounding_is_refused_at_load(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    file = tmp_path / "own.md"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ModelError) as raised:
+        load(file, model="offline", reply=Tags(), scale=Scale(worst=1, best=5))
+    assert (raised.value.code, raised.value.subject) == ("offline_cannot_judge", str(file))
+    assert words in raised.value.message
+    assert "language model" in raised.value.message
+    judge = load(file, model=lambda _: "", reply=Tags(), scale=Scale(worst=1, best=5))
+    with pytest.raises(ModelError, match="offline_cannot_judge"):
+        as_judge(judge, "offline")
+
+
+def test_unknown_judge_that_a_prompt_resembles_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "own.md"
+    file.write_text("---\noffline: groundednes\n---\nIs {response} backed by {context}?", encoding="utf-8")
+    with pytest.raises(PromptError, match=r"bad_front_matter.*'groundednes'.*groundedness"):
+        load(file, model="offline", reply=Tags(), scale=Scale(worst=1, best=5))
+
+
+@pytest.mark.parametrize("name", ["final_verdict", "pass_fail", "risk", "yes_no"])
+def test_example_that_judges_grounding_says_so(name: str) -> None:
+    judge = load(Path(__file__).parents[2] / "examples" / f"{name}.prompty", model="offline")
+    case = {"query": "When does it open?", "context": [OPENING]}
+    assert judge.judge({**case, "response": OPENING}).score == 1
+    assert judge.judge({**case, "response": "Penguins eat fish."}).score == 0
 
 
 def test_value_that_means_nothing_to_judge_is_kept_for_that(tmp_path: Any) -> None:

@@ -222,7 +222,7 @@ def test_optional_input_of_ones_own_is_shown_empty(tmp_path: Path) -> None:
 
 
 def test_key_of_a_verdict_depends_on_the_inputs_of_ones_own_only(tmp_path: Path) -> None:
-    judge = load(file_of(tmp_path, OWN), model="offline")
+    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("-"))
     case = {"response": "r", "topic": "dogs"}
     keys = {judge.key(case), judge.key({**case, "topic": "cats"}), judge.key({**case, "rules": ["a"]})}
     assert len(keys) == 3

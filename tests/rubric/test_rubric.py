@@ -63,7 +63,10 @@ class Stars:
 def stars(tmp_path: Path) -> Path:
     """A prompt file that leaves format and scale to the code."""
     path = tmp_path / "stars.prompty"
-    path.write_text("---\nname: stars\n---\nGive stars to {{response}} for {{context}}", encoding="utf-8")
+    path.write_text(
+        "---\nname: stars\noffline: groundedness\n---\nGive stars to {{response}} for {{context}}",
+        encoding="utf-8",
+    )
     return path
 
 

@@ -85,8 +85,9 @@ def test_options_are_kept(options: dict[str, Any]) -> None:
 def test_prompt_file_need_not_exist_any_more(tmp_path: Path) -> None:
     path = tmp_path / "own.prompty"
     path.write_text(
-        "---\nname: own\ninputs: [{name: response, type: messages}]\nreply: {format: tags}\n"
-        "scale: {worst: 1, best: 5}\n---\nuser:\nRate {{response}}"
+        "---\nname: own\noffline: groundedness\nreply: {format: tags}\n"
+        "inputs: [{name: response, type: messages}, {name: context, type: documents}]\n"
+        "scale: {worst: 1, best: 5}\n---\nuser:\nRate {{response}} by {{context}}"
     )
     judge = load(path, model="offline")
     dumped = pickle.dumps(judge)

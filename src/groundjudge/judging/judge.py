@@ -32,7 +32,7 @@ from groundjudge.judging.decision import check_for_decisions, decide
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, kind_of
+from groundjudge.rubric.model import Model, check_rubric, kind_of
 from groundjudge.rubric.rubric import Request, Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
@@ -259,6 +259,7 @@ class Judge(BaseJudge):
     repeat: int = 0
 
     def __post_init__(self) -> None:
+        check_rubric(self.model, self.rubric)
         if kind_of(self.model) == "decision":
             check_for_decisions(self.rubric)
             if self.repeat:

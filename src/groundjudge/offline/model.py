@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import fmean
 
 from groundjudge.case.case import Case
@@ -23,7 +24,7 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
-from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
 from groundjudge.verdict import __version__
 
 NOTICE = "(Offline baseline: words were compared, no language model was called.)"
@@ -50,28 +51,50 @@ class OfflineModel:
         """The name and the version of the library, which decide on its replies."""
         return f"{self.name} {__version__}"
 
-    async def acomplete(self, request: Request) -> Reply:
-        """Reply in the judge's format.
+    def check_rubric(self, rubric: Rubric) -> None:
+        """Make sure that a rubric judges whether a response is grounded, and shows in what.
 
         Raises:
-            ModelError: `bad_request`: the judge shows nothing that could back a response.
+            ModelError: `offline_cannot_judge`.
         """
+        path = rubric.prompt.path
+        if not rubric.is_bundled and rubric.prompt.front_matter.offline is None:
+            message = (
+                f"{path}: the offline baseline compares words, and does not know what {rubric.name} judges: "
+                "if that is whether a response is grounded, write `offline: groundedness` into the front "
+                f"matter (or another of {', '.join(names())}); else give it a language model"
+            )
+            raise ModelError("offline_cannot_judge", message, path)
+        if SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
+            message = (
+                f"{path}: the offline baseline compares a response with a source, and {rubric.name} shows "
+                f"none of {', '.join(sorted(SOURCES))}: give it a language model"
+            )
+            raise ModelError("offline_cannot_judge", message, path)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Reply in the judge's format."""
         rubric = request.rubric
         # In the prompt's order: texts are numbered in the reason, and the same in every process.
         shown_fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
-        if SOURCES.isdisjoint(shown_fields):
-            message = (
-                f"the offline baseline compares a response with a source, and {rubric.name} shows "
-                f"none of {', '.join(sorted(SOURCES))}: give it a language model"
-            )
-            raise ModelError("bad_request", message, self.name)
         return Reply(rubric.write(_reading(rubric, request.case, shown_fields)))
+
+
+@cache
+def _treatment(name: str) -> tuple[bool, bool]:
+    """How a judge of the library is treated: whether it needs a context, and is played in a role."""
+    rubric = load_rubric(name)
+    needs_context = not set(LEVELS) <= set(rubric.levels.values())
+    in_role = any(prompt_input.field == "profile" for prompt_input in rubric.inputs)
+    return needs_context, in_role
 
 
 def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Reading:
     """What the reply says: the format writes of it what it has a place for."""
     is_graded = set(LEVELS) <= set(rubric.levels.values())
-    sources = index(source_texts(case, shown_fields, needs_context=not is_graded))
+    offline = rubric.prompt.front_matter.offline
+    needs_context, in_role = _treatment(rubric.name if offline is None else offline)
+    sources = index(source_texts(case, shown_fields, needs_context=needs_context))
     tools = index(tool_texts(case)) if "context" in shown_fields else None
     query = query_text(case, shown_fields)
     all_claims = claims(case.response_text, sources, tools, query)
@@ -79,7 +102,7 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
     if is_graded:
         value = next((value for value, label in rubric.levels.items() if label == _level(real_claims)), None)
     else:
-        value = _value(rubric, real_claims, in_role="profile" in shown_fields)
+        value = _value(rubric, real_claims, in_role=in_role)
     parts = [_named_part(name, rubric, case, sources, query) for name in rubric.format.part_names]
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)

@@ -81,6 +81,8 @@ class FrontMatter(BaseModel):
         passes_without_claims: whether the prompt passes a response that claims nothing, such as a greeting.
             The probe then leaves out the attacks that put such a response in the place of a wrong one.
         example_reply: an example that the reply format must read correctly.
+        offline: the name of the library's judge that this one resembles, so that the lexical baseline knows
+            that it judges grounding, and judges with it; None: only if the file is one of the library's.
         questions: what a decision model is asked in place of the prompt; None: it is made from the prompt,
             where that can be done.
     """
@@ -106,6 +108,7 @@ class FrontMatter(BaseModel):
     weighted: Weighted = False
     passes_without_claims: bool = False
     example_reply: ExampleReply | None = None
+    offline: str | None = None
     questions: Questions | None = None
 
     @property

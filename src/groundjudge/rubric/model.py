@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from groundjudge.decisions.question import Kind
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.rubric import Request
+from groundjudge.rubric.rubric import Request, Rubric
 
 
 @runtime_checkable
@@ -19,6 +19,9 @@ class Model(Protocol):
     A model whose `kind` is "decision" answers requests with a state and questions, and the text of its
     reply is the JSON of the answers as an endpoint sends it. If it has `most_questions` above 0, no request
     has more. A model without a kind answers messages.
+
+    A model may also have `check_rubric`, which is called with the rubric of each judge that it is to answer
+    for, and raises a ModelError if it cannot.
     """
 
     @property
@@ -52,3 +55,14 @@ def kind_of(model: Model) -> Kind:
 def most_questions_of(model: Model) -> int:
     """Return the most questions that a decision model answers in one request; 0 for any number."""
     return int(getattr(model, "most_questions", 0))
+
+
+def check_rubric(model: Model, rubric: Rubric) -> None:
+    """Make sure that a model can answer what a rubric asks.
+
+    Raises:
+        ModelError: it says that it cannot.
+    """
+    check = getattr(model, "check_rubric", None)
+    if check is not None:
+        check(rubric)

@@ -156,6 +156,11 @@ class Rubric:
         return self.prompt.name
 
     @property
+    def is_bundled(self) -> bool:
+        """Whether the prompt is one of the library's own."""
+        return Path(self.prompt.path).resolve().parent == PROMPTS.resolve()
+
+    @property
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that the prompt shows."""
         return self.prompt.inputs
@@ -504,6 +509,11 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     check_options(options, RubricOptions)
     prompt = Prompt.from_file(_find_prompt_file(name))
     front_matter = prompt.front_matter
+    if front_matter.offline is not None and front_matter.offline not in names():
+        fault = (
+            f"offline: {front_matter.offline!r} is no judge of the library, which are {', '.join(names())}"
+        )
+        raise _prompt_error("bad_front_matter", prompt, fault)
     settings: dict[str, Any] = {
         "scale": front_matter.scale,
         "levels": front_matter.levels,
