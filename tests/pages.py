@@ -218,15 +218,25 @@ def check(page: Path, chosen: Sequence[Block]) -> None:
 @contextmanager
 def stand_ins() -> Generator[tuple[Any, Any, Mapping[str, str]]]:
     """The endpoints of OpenAI and LangSmith that a page meets, and the environment that names them."""
-    import standin_langsmith  # noqa: PLC0415  only the tests and `refresh` need them
+    import standin_decisions  # noqa: PLC0415  only the tests and `refresh` need them
+    import standin_langsmith  # noqa: PLC0415
     import standin_openai  # noqa: PLC0415
 
+    decisions = standin_decisions.Decisions()
+
+    def answer(body: dict[str, Any]) -> Any:
+        return decisions(body) if "questions" in body else REPLY
+
     with (
-        standin_openai.StandIn([REPLY]) as endpoint,
+        standin_openai.StandIn(answer) as endpoint,
         standin_langsmith.StandIn([({"question": "When do you open?"}, None)]) as langsmith,
     ):
         langsmith.dataset = "my dataset"
-        urls = {"OPENAI_BASE_URL": endpoint.url, "LANGSMITH_ENDPOINT": langsmith.url}
+        urls = {
+            "OPENAI_BASE_URL": endpoint.url,
+            "TYPESAFE_BASE_URL": endpoint.root,
+            "LANGSMITH_ENDPOINT": langsmith.url,
+        }
         yield endpoint, langsmith, {**os.environ, **ENVIRONMENT, **urls}
 
 

@@ -9,9 +9,11 @@ from typing import Any, assert_type
 from agents import Agent as OpenAIAgent
 from agents import RunResult
 from deepeval.models import DeepEvalBaseLLM
+from deepeval.models.base_model import DeepEvalBaseSystemOneModel
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Scorer, Target
 from inspect_ai.solver import TaskState
+from langchain_core.decisions import BaseDecisionModel
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langfuse import Langfuse
@@ -19,6 +21,7 @@ from langfuse.experiment import ExperimentItem, LocalExperimentItem
 from mlflow.entities import Trace
 from opentelemetry.trace import SpanContext
 from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.models.system_one import SystemOneModel
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
 from pydantic_evals.evaluators import EvaluatorContext
@@ -68,6 +71,7 @@ from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import add_keys, judge_dataframe
 from groundjudge.judging.guard import Outcome, as_guard, note_on
 from groundjudge.lab.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
+from groundjudge.models.decisions import DecisionModel
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
 from groundjudge.runs.arrow import add_keys as keyed_batches
 from groundjudge.runs.arrow import judge_batches, schema_of
@@ -419,3 +423,21 @@ async def misspelt_options_of_guards_are_found(judge: Judge, agent: OpenAIAgent[
 
 def models_of_other_libraries(chat_model: BaseChatModel, llm: DeepEvalBaseLLM) -> list[Judge]:
     return [load(name, model=model) for name in names() for model in (chat_model, llm)]
+
+
+def answer_questions(state: dict[str, Any], questions: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {"type": "choice", "probabilities": state} for name in questions}
+
+
+def decision_models(
+    of_langchain: BaseDecisionModel, of_deepeval: DeepEvalBaseSystemOneModel, of_pydantic_ai: SystemOneModel
+) -> list[Judge]:
+    return [
+        load("groundedness", model="decisions:gpt-6-luna"),
+        load("groundedness", model=(object(), "systemone:jev-latest")),
+        load("groundedness", model=DecisionModel("systemone:jev-latest", base_url="http://127.0.0.1:1")),
+        load("groundedness", model=answer_questions),
+        load("groundedness", model=of_langchain),
+        load("groundedness", model=of_deepeval),
+        load("groundedness", model=of_pydantic_ai),
+    ]

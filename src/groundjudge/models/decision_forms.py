@@ -56,12 +56,19 @@ class Form:
     is_openai: bool
 
 
+def state_of(request: Request) -> dict[str, Any]:
+    """Return the state of a request; a request without one has an empty state."""
+    if request.state is None:
+        return {}
+    return dict(request.state)
+
+
 def _openai_body(model: str, request: Request) -> dict[str, Any]:
     """Return a request in OpenAI's form: the rules as the developer's message, each document as a part."""
     rest: dict[str, Any] = {}
     parts: list[dict[str, Any]] = []
     rules = ""
-    for name, value in (request.state or {}).items():
+    for name, value in state_of(request).items():
         if name == RULES:
             rules = value
         elif _is_documents(value):
@@ -102,7 +109,7 @@ def _is_documents(value: object) -> bool:
 
 def _system_one_body(model: str, request: Request) -> dict[str, Any]:
     """Return a request in the form of System One."""
-    return {"model": model, "state": request.state, "questions": system_one_questions(request)}
+    return {"model": model, "state": state_of(request), "questions": system_one_questions(request)}
 
 
 def system_one_questions(request: Request) -> dict[str, dict[str, Any]]:
@@ -192,7 +199,7 @@ def _measure(data: object) -> tuple[int, int]:
 
 
 def _excess_for_jev(request: Request) -> str:
-    n_bytes = _n_bytes(request.state) + max(_question_sizes(request), default=0)
+    n_bytes = _n_bytes(state_of(request)) + max(_question_sizes(request), default=0)
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
         return ""
     return (

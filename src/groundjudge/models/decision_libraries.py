@@ -13,7 +13,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
-from groundjudge.models.decision_forms import system_one_questions
+from groundjudge.models.decision_forms import state_of, system_one_questions
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import text_of
 from groundjudge.replies.reply import Reply, usage_of
@@ -47,7 +47,7 @@ async def _ask_langchain(model: Any, package: Any, request: Request) -> Reply:  
         questions[question_id] = make_question(
             instructions=question["instructions"], criteria=question["criteria"]
         )
-    response = await _invoke(model, {"state": request.state, "questions": questions})
+    response = await _invoke(model, {"state": state_of(request), "questions": questions})
     return decision_reply(response)
 
 
@@ -62,7 +62,7 @@ async def _ask_openai_decisions(model: Any, package: Any, request: Request) -> R
             for option in question.options:
                 levels.append(package.Level(label=option.key, description=option.description))
             questions[question.id] = package.Score(instructions=question.instructions, levels=levels)
-    response = await _invoke(model, {"input": request.state, "questions": questions})
+    response = await _invoke(model, {"input": state_of(request), "questions": questions})
     return decision_reply(response)
 
 
@@ -79,7 +79,7 @@ async def _ask_deepeval(model: Any, package: Any, request: Request) -> Reply:  #
         else:
             questions[question_id] = package.ScoreQuestion(instructions=instructions, levels=criteria)
     try:
-        answers, cost = await _call(model.a_decide, model.decide, request.state, questions)
+        answers, cost = await _call(model.a_decide, model.decide, state_of(request), questions)
     except Exception as error:
         # DeepEval's retries end in an error of tenacity, which hides the status.
         if type(error).__name__ == "RetryError" and error.__cause__ is not None:
@@ -100,7 +100,7 @@ async def _ask_pydantic_ai(model: Any, package: Any, request: Request) -> Reply:
         questions[question_id] = make_question(
             instructions=question["instructions"], criteria=question["criteria"]
         )
-    response = await model.decide(package.DecisionRequest(state=request.state, questions=questions), {})
+    response = await model.decide(package.DecisionRequest(state=state_of(request), questions=questions), {})
     return decision_reply(response)
 
 
@@ -158,7 +158,8 @@ async def ask_function(function: Callable[..., Any], request: Request) -> Reply:
     Raises:
         Exception: whatever it raises.
     """
-    return decision_reply(await call_function(function, request.state, system_one_questions(request)))
+    answer = await call_function(function, state_of(request), system_one_questions(request))
+    return decision_reply(answer)
 
 
 def decision_reply(answer: object, cost: float | None = None) -> Reply:

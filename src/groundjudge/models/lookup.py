@@ -9,7 +9,7 @@ import asyncio
 import os
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -68,7 +68,7 @@ None is the name of a model at Ollama, as in "mistral:7b".
 ModelFunction: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
 """A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
 
-DecisionFunction: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+DecisionFunction: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], Any]
 """A function from the state and the questions, in the form of System One, to the answers in that form."""
 
 
