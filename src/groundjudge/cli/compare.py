@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -11,6 +12,7 @@ from groundjudge.cli import options
 from groundjudge.cli.figures import bounds_text, interval_note, judge_notices, rows_in_sections
 from groundjudge.cli.inputs import (
     exit_after,
+    judge_pairs,
     load_labels,
     load_verdicts,
     thresholds_for,
@@ -21,7 +23,9 @@ from groundjudge.lab.labels import Unscored
 from groundjudge.runs.latest_verdicts import LatestVerdicts
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
+    from groundjudge.lab.calibration import Calibration
     from groundjudge.lab.comparison import Comparison
+    from groundjudge.lab.model_change import Flip, ModelChange
 
 VerdictPair: TypeAlias = tuple[LatestVerdicts, LatestVerdicts]
 """The verdicts of one judge in the first file and of one in the second."""
@@ -39,6 +43,9 @@ RANGES = "worst..best: the difference if the cases without a score are the worst
 
 COUNTED_AS: Mapping[Unscored, str] = {"wrong": "as wrong", "right": "as right", "as-run": "as in the run"}
 """How cases without a score count, in words."""
+
+MAX_REASON = 300
+"""Characters of a reason that are shown."""
 
 MAX_JUDGES = 2
 """How often --judge can be given: once for each file."""
@@ -59,6 +66,13 @@ ComparedJudges = Annotated[
     ),
 ]
 
+ListedFlips = Annotated[
+    int,
+    typer.Option(
+        "--flips", metavar="N", min=0, help="How many verdicts that flip to show, with both reasons."
+    ),
+]
+
 
 def compare(
     first: FirstVerdicts,
@@ -75,15 +89,18 @@ def compare(
     keep_words: options.KeepWords = False,
     threshold: options.Threshold = None,
     count_unscored: options.CountUnscored = None,
+    flips: ListedFlips = 3,
     seed: options.Seed = 0,
 ) -> None:
     """Compare two judges, prompts or models, case by case.
 
+    What flips, how the scores shift, and with labels where the second judge's threshold belongs.
+
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        from groundjudge.lab import comparison  # noqa: PLC0415
         from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
+        from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
         label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
         options.refuse_without(labels, "--labels", label_options.flags)
@@ -97,46 +114,41 @@ def compare(
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
         warnings += without_group(group, people)
-        comparisons: list[Comparison] = []
+        changes: list[ModelChange] = []
         for first_verdicts, second_verdicts in pairs:
             first_threshold = threshold_of(thresholds, *first_verdicts.judges)
             second_threshold = threshold_of(thresholds, *second_verdicts.judges)
-            compared = comparison.compare(
+            change = measure_change(
                 first_verdicts,
                 second_verdicts,
                 people,
                 thresholds=(first_threshold, second_threshold),
                 label_threshold=label_threshold,
                 count_unscored=count_unscored,
+                most_flips=flips,
                 seed=seed,
             )
-            comparisons.append(compared)
-        if not any(compared.n for compared in comparisons):
+            changes.append(change)
+        if not any(change.comparison.n for change in changes):
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     screen = Screen()
     notes: list[str] = []
-    for compared, pair in zip(comparisons, pairs, strict=True):
+    for change, pair in zip(changes, pairs, strict=True):
+        compared = change.comparison
         _show_comparison(screen, compared, pair)
+        _show_change(screen, change, files=(first, second), has_labels=people is not None)
         notes += judge_notices(f"{compared.first} and {compared.second}", compared.notices)
     screen.text(interval_note(group), CLEAR)
     exit_after(screen, [*notes, *warnings], first_file, second_file)
 
 
 def _judge_pairs(first: Sequence[str], second: Sequence[str], chosen: Sequence[str]) -> list[tuple[str, str]]:
-    """Say which judge of the first file is compared with which of the second: by default those of one name.
-
-    Exit if that is not clear.
-    """
+    """Say which judge of the first file is compared with which of the second; exit if that is not clear."""
     if len(chosen) > MAX_JUDGES:
         fail("--judge can be given at most twice: once for each file")
     if chosen:
         return [(chosen[0], chosen[-1])]  # one name stands for the same judge in both files
-    if len(first) == len(second) == 1:
-        return [(first[0], second[0])]
-    common = sorted(set(first) & set(second))
-    if not common:
-        fail("the files have no judge in common: give --judge twice, once for each file")
-    return [(name, name) for name in common]
+    return judge_pairs(first, second)
 
 
 def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) -> None:
@@ -185,6 +197,79 @@ def _show_ranges(screen: Screen, comparison: Comparison) -> None:
     screen.text(heading=WITH_UNSCORED)
     screen.table(["", "first", "second", "second - first", "worst..best"], rows_in_sections(cells_by_name))
     screen.text(RANGES, "")
+
+
+def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str], has_labels: bool) -> None:
+    """Print which verdicts flip, how the scores shift, and what people's labels say of the threshold."""
+    if not change.n:
+        return
+    test = ""
+    if change.p is not None:
+        test = f" (McNemar test, mid-p: p = {change.p:.2g})"
+    screen.text(
+        f"flips: {change.n_flips} of {change.n} verdicts, {with_interval(change.share)}: "
+        f"{change.n_lost} passed only with the first, {change.n_gained} pass only with the second{test}",
+        f"shift of the scores: {with_interval(change.comparison.differences['mean_score'], signed=True)}",
+        _power_line(change),
+    )
+    if change.refit:
+        screen.text(*_refit_lines(change.refit))
+    elif has_labels:
+        screen.text(f"no threshold was fitted: {change.why_no_refit}")
+    else:
+        old, new = files
+        n = change.labels_needed
+        screen.text(
+            f"which of the two is right, and where the threshold belongs, {n} labels tell: "
+            f"groundjudge label CASES {new} --against {old} --n {n}"
+        )
+    if change.flips:
+        screen.text(heading="\nflips, the largest change of the score first")
+        screen.table(["", "first", "second", "people"], [_flip_cells(flip) for flip in change.flips])
+        for flip in change.flips:
+            screen.text(f"  {flip.case_id}", *_reason_lines(flip))
+    screen.text("")
+
+
+def _power_line(change: ModelChange) -> str:
+    """Say how large a change of the pass rate the test would have found."""
+    if change.p is None:
+        return "the test of flips takes cases as independent, and these come in groups"
+    if change.detectable is None:
+        return f"{change.n} rows with so few flips cannot show that the pass rate changed (power 80 %)"
+    return f"{change.n} rows show a change of the pass rate of {change.detectable:.3f} or more (power 80 %)"
+
+
+def _refit_lines(refit: Calibration) -> list[str]:
+    """Say where the second judge agrees best with people, and what it costs to keep its threshold."""
+    interval = ""
+    if refit.interval.low is not None and refit.interval.high is not None:
+        interval = f", 95 % interval {refit.interval.low:g} to {refit.interval.high:g}"
+    kept = with_interval(refit.as_run[refit.by])
+    gain = with_interval(refit.gain[refit.by], signed=True)
+    rows = f"{refit.n_fitted} labelled rows, balanced accuracy"
+    return [
+        f"threshold at which the second agrees best with people: {refit.threshold:g}{interval} ({rows})",
+        f"keeping the old one gives {kept}; the new one, on rows that it was not fitted on, {gain}",
+    ]
+
+
+def _flip_cells(flip: Flip) -> list[str]:
+    first, second = "failed", "passed"
+    if flip.first_passed:
+        first, second = "passed", "failed"
+    people = ""
+    if flip.grounded is not None:
+        people = "grounded" if flip.grounded else "not grounded"
+    return [flip.case_id, f"{flip.first_score:.3f} {first}", f"{flip.second_score:.3f} {second}", people]
+
+
+def _reason_lines(flip: Flip) -> list[str]:
+    """Write both reasons, one below the other; a reason may be as long as a reply."""
+    lines: list[str] = []
+    for name, reason in (("first", flip.first_reason), ("second", flip.second_reason)):
+        lines.append(f"    {name}: {shorten(reason, MAX_REASON, placeholder=' ...')}")
+    return lines
 
 
 def _difference_cells(comparison: Comparison, figure: str) -> list[str]:

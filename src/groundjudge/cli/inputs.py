@@ -86,6 +86,19 @@ def _check_judge(path: str, verdicts: LatestVerdicts, name: str) -> None:
         fail(f"{path} has no verdict by the judge {name!r}: --judge can be {', '.join(verdicts.judges)}")
 
 
+def judge_pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
+    """Say which judge of a file is compared with which of another: those of one name, or the only ones.
+
+    Exit if the files have no judge in common.
+    """
+    if len(first) == len(second) == 1:
+        return [(first[0], second[0])]
+    common = sorted(set(first) & set(second))
+    if not common:
+        fail("the files have no judge in common: give --judge twice, once for each file")
+    return [(name, name) for name in common]
+
+
 def _copy_pipe(path: str) -> _StoredVerdicts:
     """Copy what comes through a pipe to a temporary file, which is removed once nobody needs it."""
     with NamedTemporaryFile(prefix="groundjudge-", suffix=".jsonl", delete=False) as copy:

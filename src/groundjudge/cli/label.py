@@ -66,6 +66,15 @@ DrawnGroup = Annotated[
         "whole.",
     ),
 ]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="OLD",
+        help="Verdicts of the judge before, such as with another model: rows whose verdict flips are drawn "
+        "more often.",
+    ),
+]
 OwnLabels = Annotated[
     bool,
     typer.Option("--own-labels", help="Choose among the judge's own labels."),
@@ -102,6 +111,7 @@ def label(
     judge: DrawnBy = None,
     double: DoubleLabels = 0,
     group: DrawnGroup = None,
+    against: Against = None,
     own_labels: OwnLabels = False,
     judge_file: OwnJudgeFile = None,
     queue: QueueName = None,
@@ -127,7 +137,7 @@ def label(
             pages.append(second_page)
         check_files(
             [("--out", path) for path in (*pages, sample_file)],
-            [("the file of cases", cases), ("the file of verdicts", verdicts)],
+            [("the file of cases", cases), ("the file of verdicts", verdicts), ("--against", against)],
         )
         # The sample is data, which labels refer to; the pages can be made again of it.
         until_written.enter_context(hold_file("--out", sample_file, overwrite=overwrite))
@@ -138,7 +148,8 @@ def label(
         read_stored_rows = _stored_rows(cases, row_options)
         file = load_verdicts(verdicts)
         groups = _groups(read_stored_rows(), group) if group else {}
-        sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups)
+        earlier = load_verdicts(against).verdicts if against else None
+        sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups, against=earlier)
         rubric = _load_own_rubric(sample.judge, judge_file)
         drawn_cases = _drawn_cases(sample, read_stored_rows(), rubric, file)
         htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
@@ -153,7 +164,10 @@ def label(
     screen = Screen()
     screen.table(["stratum", "rows", "drawn"], _strata_rows(sample))
     screen.text(f"{' and '.join(pages)}: open in a browser, label, and download the labels.")
-    screen.text(f"Then: groundjudge rate {verdicts} --labels labels.jsonl --sample {sample_file}")
+    then = f"groundjudge rate {verdicts}"
+    if against:
+        then = f"groundjudge compare {against} {verdicts}"
+    screen.text(f"Then: {then} --labels labels.jsonl --sample {sample_file}")
     exit_after(screen, mixed_signatures(file.verdicts), file)
 
 

@@ -17,6 +17,7 @@ from groundjudge.cli.inputs import (
     VerdictFile,
     check_contents,
     exit_after,
+    judge_pairs,
     load_labels,
     load_verdicts,
     thresholds_for,
@@ -34,7 +35,11 @@ from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
     from groundjudge.lab.agreement import Agreement
+    from groundjudge.lab.model_change import ModelChange
     from groundjudge.lab.rate import TrueRate
+
+MOST_FLIPS = 200
+"""How many verdicts that flip the page shows, those with the largest change of the score."""
 
 ReportPage = Annotated[
     str,
@@ -49,6 +54,15 @@ ProbeCard = Annotated[
     typer.Option("--probe", metavar="CARD", help="Show the figures of a card written by `probe --card`."),
 ]
 
+EarlierVerdicts = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="OLD",
+        help="Verdicts of the judges before, such as with another model: show which verdicts flip, with both "
+        "reasons.",
+    ),
+]
 MostRows = Annotated[
     int,
     typer.Option(
@@ -79,6 +93,7 @@ def report(
     sample: options.SampleFile = None,
     threshold: options.Threshold = None,
     probe: ProbeCard = None,
+    against: EarlierVerdicts = None,
     most_rows: MostRows = 1000,
 ) -> None:
     """Make a page of what was judged and why.
@@ -98,6 +113,7 @@ def report(
             ("the file of labels", labels),
             ("the file of thresholds", threshold),
             ("the file of a card", probe),
+            ("--against", against),
         ]
         check_files([("--out", out)], inputs)
         check_page(out)
@@ -113,6 +129,7 @@ def report(
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
         _check_judged(shown_cases, collected.shown)
         card = read_card(probe) if probe else None
+        changes = _measure_changes(file, against, people, threshold, label_threshold) if against else []
         html = fill_report(
             collected,
             title=Path(verdicts).name,
@@ -121,6 +138,7 @@ def report(
             agreements=agreements,
             rate=_estimate_rate(file, people, label_options),
             probe=card,
+            changes=changes,
         )
         n_bytes = write_page(out, html)
     screen = Screen()
@@ -201,6 +219,33 @@ def _measure_agreements(
             measure_agreement(rows, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)
         )
     return agreements, warnings
+
+
+def _measure_changes(
+    file: VerdictFile,
+    earlier_path: str,
+    labels: Labels | None,
+    threshold: str | None,
+    label_threshold: float | None,
+) -> list[ModelChange]:
+    """Compare each judge with the one of its name before, or a single judge with a single one."""
+    from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
+    from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
+
+    earlier = load_verdicts(earlier_path)
+    thresholds, _ = thresholds_for(threshold, earlier.verdicts, file.verdicts)
+    changes: list[ModelChange] = []
+    for first_judge, second_judge in judge_pairs(earlier.verdicts.judges, file.verdicts.judges):
+        change = measure_change(
+            earlier.by_judge(first_judge),
+            file.by_judge(second_judge),
+            labels,
+            thresholds=(threshold_of(thresholds, first_judge), threshold_of(thresholds, second_judge)),
+            label_threshold=label_threshold,
+            most_flips=MOST_FLIPS,
+        )
+        changes.append(change)
+    return changes
 
 
 def _estimate_rate(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from groundjudge.lab import figures
 from groundjudge.lab.agreement import Bounds, notices_on, sample_of
-from groundjudge.lab.brief import BriefVerdict, brief_verdict
+from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.figures import (
     RESAMPLES,
     Bools,
@@ -25,16 +25,14 @@ from groundjudge.lab.labels import (
     JudgedRows,
     LabelError,
     LabelledVerdict,
-    LabelMeanings,
     Labels,
     LabelVocabulary,
     Unscored,
     join_judge,
-    vocabulary_of,
 )
 from groundjudge.lab.libraries import np
+from groundjudge.lab.matched import MatchedCases, Side
 from groundjudge.lab.proportions import mcnemar
-from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 
@@ -127,15 +125,30 @@ def compare(  # noqa: PLR0913  each option changes the figures
         LabelError: `bad_option` if either side does not come from exactly one judge;
             `unreadable_label`.
     """
-    bootstrap = Bootstrap(resamples, seed)
-    first_side = _Side.of(first)
-    second_side = _Side.of(second)
-    if labels is None:
-        labels = Labels({})
+    matched = MatchedCases.of(Side.of(first), Side.of(second))
+    return compare_matched(
+        matched,
+        labels or Labels({}),
+        thresholds=thresholds,
+        label_threshold=label_threshold,
+        count_unscored=count_unscored,
+        bootstrap=Bootstrap(resamples, seed),
+    )
+
+
+def compare_matched(  # noqa: PLR0913  each option changes the figures
+    matched: MatchedCases,
+    labels: Labels,
+    *,
+    thresholds: tuple[float | None, float | None],
+    label_threshold: float | None,
+    count_unscored: Unscored | None,
+    bootstrap: Bootstrap,
+) -> Comparison:
+    """Compare two judges whose verdicts were matched; for the arguments see `compare`."""
     if labels.vocabulary is None:
-        labels = replace(labels, vocabulary=_common_vocabulary(first_side, second_side))
-    matched = _MatchedCases.of(first_side, second_side)
-    labelled_cases = _labelled_cases(matched, labels, thresholds, label_threshold)
+        labels = replace(labels, vocabulary=matched.vocabulary)
+    labelled_cases = label_cases(matched, labels, thresholds, label_threshold)
     all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
     cases = _SamplePair.of(*all_cases, count_unscored).without_labels()
     scored_by_both = _SamplePair.of(*all_cases, None).without_labels()
@@ -152,8 +165,8 @@ def compare(  # noqa: PLR0913  each option changes the figures
     counts_of_right = labelled.count_right()
     n_groups = cases.counted[0].n_groups
     return Comparison(
-        first=first_side.judge,
-        second=second_side.judge,
+        first=matched.judges[0],
+        second=matched.judges[1],
         n=cases.n,
         n_labelled=0 if labelled_cases is None else labelled.n,
         n_unscored=cases.n - scored_by_both.n,
@@ -175,101 +188,6 @@ def compare(  # noqa: PLR0913  each option changes the figures
         p=mcnemar(counts_of_right.elements()) if n_groups == cases.n else None,
         notices=notices_on(labelled.counted[0], {}, labels),
     )
-
-
-@dataclass(frozen=True)
-class _Side:
-    """The verdicts of one of the judges that are compared.
-
-    Attributes:
-        judge: the judge's name.
-        verdict_by_case: those on cases with an id.
-        meanings: what all of them show of labels in words.
-    """
-
-    judge: str
-    verdict_by_case: Mapping[str, BriefVerdict]
-    meanings: LabelMeanings
-
-    @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> _Side:
-        """Read the verdicts of exactly one judge.
-
-        Raises:
-            LabelError: `bad_option`: there are verdicts of another number of judges.
-        """
-        latest = latest_verdicts(verdicts)
-        judges = sorted({origin.judge for origin in latest.origins})
-        if latest.selected_judges is not None:
-            judges = list(latest.judges)
-        if len(judges) != 1:
-            names = ", ".join(judges) or "none"
-            message = f"compare takes the verdicts of one judge on each side, not of {names}"
-            raise LabelError("bad_option", message)
-        verdict_by_case: dict[str, BriefVerdict] = {}
-        meanings = LabelMeanings()
-        for verdict in latest:
-            meanings.add(verdict)
-            if verdict.case_id:
-                verdict_by_case[verdict.case_id] = brief_verdict(verdict, with_explanation=False)
-        return cls(judges[0], verdict_by_case, meanings)
-
-
-def _common_vocabulary(first: _Side, second: _Side) -> LabelVocabulary:
-    """What labels in words mean by the verdicts of both sides."""
-    meanings = LabelMeanings()
-    meanings.merge(first.meanings)
-    meanings.merge(second.meanings)
-    return vocabulary_of(meanings, LabelMeanings())
-
-
-@dataclass(frozen=True)
-class _MatchedCases:
-    """The verdicts of two judges, matched by the ids of their cases.
-
-    Attributes:
-        judges: the name of either.
-        sides: the verdicts of either on the cases that both judged, in one order.
-        changed_ids: the cases whose content differs between the two; they are not in `sides`.
-        first_scored: the cases that the first gave a score, without the changed ones.
-        second_scored: those that the second did.
-        n_neither_scored: how many cases neither did.
-    """
-
-    judges: tuple[str, str]
-    sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]]
-    changed_ids: frozenset[str]
-    first_scored: frozenset[str]
-    second_scored: frozenset[str]
-    n_neither_scored: int
-
-    @classmethod
-    def of(cls, first_judge: _Side, second_judge: _Side) -> _MatchedCases:
-        """Match the verdicts of two judges."""
-        first_by_case = first_judge.verdict_by_case
-        second_by_case = second_judge.verdict_by_case
-        first_side: list[BriefVerdict] = []
-        second_side: list[BriefVerdict] = []
-        changed_ids: set[str] = set()
-        for case_id in sorted(first_by_case.keys() & second_by_case.keys()):
-            first, second = first_by_case[case_id], second_by_case[case_id]
-            # A verdict without a key, such as that of an unreadable row, does not know its case's content.
-            if first.case_hash and second.case_hash and first.case_hash != second.case_hash:
-                changed_ids.add(case_id)
-            else:
-                first_side.append(first)
-                second_side.append(second)
-        first_scored = {case_id for case_id, verdict in first_by_case.items() if verdict.score is not None}
-        second_scored = {case_id for case_id, verdict in second_by_case.items() if verdict.score is not None}
-        all_ids = first_by_case.keys() | second_by_case.keys()
-        return cls(
-            judges=(first_judge.judge, second_judge.judge),
-            sides=(first_side, second_side),
-            changed_ids=frozenset(changed_ids),
-            first_scored=frozenset(first_scored - changed_ids),
-            second_scored=frozenset(second_scored - changed_ids),
-            n_neither_scored=len(all_ids - changed_ids - first_scored - second_scored),
-        )
 
 
 @dataclass(frozen=True)
@@ -388,24 +306,26 @@ def _resample(
 
 
 @dataclass(frozen=True)
-class _LabelledCases:
+class LabelledCases:
     """The cases with a label for both judges.
 
     Attributes:
         ids: of the cases.
-        samples: the sample of either judge.
+        judged: the rows of either judge.
+        samples: the same as columns.
     """
 
     ids: Sequence[str]
+    judged: tuple[JudgedRows, JudgedRows]
     samples: tuple[Sample, Sample]
 
 
-def _labelled_cases(
-    matched: _MatchedCases,
+def label_cases(
+    matched: MatchedCases,
     labels: Labels,
     thresholds: tuple[float | None, float | None],
     label_threshold: float | None,
-) -> _LabelledCases | None:
+) -> LabelledCases | None:
     """Find the cases with a label for both judges; None without such cases.
 
     Where each judge has labels of its own, one may lack some.
@@ -435,7 +355,7 @@ def _labelled_cases(
     second_judged = _select_cases(second_joined, second_rows, ids)
     first_sample = sample_of(first_judged, threshold=thresholds[0], label_threshold=label_threshold)
     second_sample = sample_of(second_judged, threshold=thresholds[1], label_threshold=label_threshold)
-    return _LabelledCases(ids, (first_sample, second_sample))
+    return LabelledCases(ids, (first_judged, second_judged), (first_sample, second_sample))
 
 
 def _rows_by_case(judged_rows: JudgedRows) -> dict[str, LabelledVerdict]:
@@ -454,7 +374,7 @@ def _all_cases(
     sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]],
     labels: Labels,
     thresholds: tuple[float | None, float | None],
-    labelled_cases: _LabelledCases | None,
+    labelled_cases: LabelledCases | None,
 ) -> tuple[Sample, Sample]:
     """The samples of either judge on the cases of both, labelled or not."""
     case_ids = [verdict.case_id or "" for verdict in sides[0]]

@@ -35,12 +35,13 @@ ENOUGH_LABELS = 100
 
 PASSED, FAILED, NOT_APPLICABLE, ERROR = "passed", "failed", "not applicable", "error"
 LOWER, HIGHER = f"{FAILED}, lower scores", f"{FAILED}, higher scores"
+FAILED_NOW, PASSED_NOW = f"{FAILED}, {PASSED} before", f"{PASSED}, {FAILED} before"
 
 # The strata that share one half of the labels equally.
-JUDGED = frozenset({PASSED, FAILED, LOWER, HIGHER})
+JUDGED = frozenset({PASSED, FAILED, LOWER, HIGHER, FAILED_NOW, PASSED_NOW})
 
-# The stratum of a group is the first of these that one of its rows is in: the worst.
-FROM_WORST = (FAILED, ERROR, PASSED, NOT_APPLICABLE)
+# The stratum of a group is the first of these that one of its rows is in: a flip, or else the worst.
+FROM_WORST = (FAILED_NOW, PASSED_NOW, FAILED, ERROR, PASSED, NOT_APPLICABLE)
 
 # Digits of the hashes that stand for a draw and for the contents of its cases.
 HASH_DIGITS = 16
@@ -58,6 +59,13 @@ class JudgedRow(NamedTuple):
     case_id: str
     outcome: str
     score: float | None
+
+
+class EarlierOutcome(NamedTuple):
+    """What a judge said of a case before, and a hash of the case; "" if that is not known."""
+
+    case_hash: str
+    passed: bool
 
 
 # What is drawn: one row, or the rows of one group.
@@ -154,6 +162,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     double: int = 0,
     seed: int = 0,
     groups: Mapping[str, str] | None = None,
+    against: Iterable[Verdict] | None = None,
 ) -> LabelSample:
     """Draw rows for people to label.
 
@@ -168,6 +177,8 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         double: how many of the drawn rows a second person labels too, which shows how well people agree.
         seed: of the draw.
         groups: the group of each case, such as the conversation that it is from. Groups are drawn whole.
+        against: verdicts of the judge before, such as with another model. Rows that passed then and do not
+            now, or the other way round, are strata of their own, and so are drawn more often than others.
 
     Raises:
         LabelError: `bad_option`: several judges and none named, an unknown judge, a case without an id, or
@@ -176,7 +187,10 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     latest = latest_verdicts(verdicts)
     name = judge_in(latest.judges, judge)
     verdicts_of_judge = latest.select([name])
-    units = _units(name, verdicts_of_judge, groups or {})
+    earlier_outcomes: Mapping[str, EarlierOutcome] = {}
+    if against is not None:
+        earlier_outcomes = _read_outcomes(against, name)
+    units = _units(name, verdicts_of_judge, groups or {}, earlier_outcomes)
     strata = _strata(units, n)
     sizes = {stratum: len(members) for stratum, members in strata.items()}
     least = sum(min(LEAST, size) for size in sizes.values())
@@ -316,7 +330,23 @@ def read_sample(path: str | Path) -> LabelSample:
         raise LabelError("unreadable_sample", message, str(path)) from error
 
 
-def _units(judge: str, verdicts: Iterable[Verdict], groups: Mapping[str, str]) -> list[Unit]:
+def _read_outcomes(verdicts: Iterable[Verdict], judge: str) -> dict[str, EarlierOutcome]:
+    """What a judge said before of each case that it gave a score: that of this name, or the only one."""
+    latest = latest_verdicts(verdicts)
+    name = judge if judge in latest.judges else judge_in(latest.judges, None)
+    outcomes: dict[str, EarlierOutcome] = {}
+    for verdict in latest.select([name]):
+        if verdict.case_id and verdict.score is not None:
+            outcomes[verdict.case_id] = EarlierOutcome(verdict.case_hash, passed=bool(verdict.passed))
+    return outcomes
+
+
+def _units(
+    judge: str,
+    verdicts: Iterable[Verdict],
+    groups: Mapping[str, str],
+    earlier_outcomes: Mapping[str, EarlierOutcome],
+) -> list[Unit]:
     """The units that are drawn, in an order that does not depend on that of the verdicts."""
     single_rows: list[JudgedRow] = []
     rows_by_group: dict[str, list[JudgedRow]] = {}
@@ -324,7 +354,8 @@ def _units(judge: str, verdicts: Iterable[Verdict], groups: Mapping[str, str]) -
         if not verdict.case_id:
             message = f"{judge}: a verdict has no case id: label rows need ids"
             raise LabelError("bad_option", message, judge)
-        row = JudgedRow(verdict.case_id, _outcome(verdict), deciding_score(verdict))
+        outcome = _outcome(verdict, earlier_outcomes.get(verdict.case_id))
+        row = JudgedRow(verdict.case_id, outcome, deciding_score(verdict))
         group = groups.get(verdict.case_id)
         if group is None:
             single_rows.append(row)
@@ -367,12 +398,16 @@ def _stratum(unit: Unit) -> str:
     return min(outcomes, key=FROM_WORST.index)
 
 
-def _outcome(verdict: Verdict) -> str:
+def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
     if verdict.status == "error":
         return ERROR
     if verdict.status == "not_applicable":
         return NOT_APPLICABLE
-    return PASSED if verdict.passed else FAILED
+    # A case whose content was changed in between does not flip.
+    is_same_case = earlier is not None and earlier.case_hash in {verdict.case_hash, ""}
+    if earlier is None or not is_same_case or earlier.passed == verdict.passed:
+        return PASSED if verdict.passed else FAILED
+    return PASSED_NOW if verdict.passed else FAILED_NOW
 
 
 def _lowest_score(unit: Unit) -> float:

@@ -229,6 +229,51 @@ function figures(agreement) {
     h("tbody", null, rows));
 }
 
+// --- what changed from an earlier judge ---------------------------------------------------------
+
+const signed = (number) => `${number < 0 ? "−" : "+"}${decimals(Math.abs(number))}`;
+const signedBetween = ({ value, low, high }) => (value === null ? "undefined" : `${signed(value)}${low === null ? "" : ` [${signed(low)}, ${signed(high)}]`}`);
+
+function changes() {
+  const section = document.getElementById("change");
+  section.hidden = data.changes.length === 0;
+  for (const change of data.changes) {
+    const name = change.first === change.second ? change.second : `${change.first} → ${change.second}`;
+    section.append(h("article", { class: "change" }, h("h3", null, breakable(name)), h("p", { class: "lede" }, flipCounts(change)),
+      change.refit ? h("p", null, newThreshold(change.refit)) : null, flipTable(change)));
+  }
+}
+
+function flipCounts(change) {
+  const flips = change.n_lost + change.n_gained;
+  if (!change.n) return "No case has a score of both.";
+  const test = change.p === null ? "" : ` (McNemar test, mid-p: p = ${Number(change.p.toPrecision(2))})`;
+  const power = change.detectable === null ? "" : ` So many rows show a change of the pass rate of ${decimals(change.detectable)} or more in 80 % of samples.`;
+  return `${whole(flips)} of ${plural(change.n, "verdict")} flip (${percent(change.share.value)}, ${between(change.share)}): `
+    + `${whole(change.n_lost)} passed only before, ${whole(change.n_gained)} pass only now${test}. `
+    + `The scores shift by ${signedBetween(change.shift)}.${power}`;
+}
+
+function newThreshold({ threshold, interval, n, kept, gain }) {
+  const range = interval.low === null ? "" : `, 95 % interval ${short(interval.low, 4)} to ${short(interval.high, 4)}`;
+  return `The judge agrees best with people at the threshold ${threshold}${range} (${plural(n, "labelled row")}, balanced accuracy). `
+    + `Keeping the old one gives ${decimals(kept.value)}; the new one, on rows that it was not fitted on, ${signedBetween(gain)}.`;
+}
+
+function flipTable({ flips, n_lost, n_gained }) {
+  if (!flips.length) return null;
+  const outcome = (score, passed) => [h("b", null, decimals(score)), passed ? " passed" : " not passed"];
+  const people = (flip) => (flip.grounded === null ? "–" : flip.grounded ? "grounded" : "not grounded");
+  const rows = flips.map((flip) => h("tr", null, h("th", { scope: "row" }, flip.case_id), h("td", null, people(flip)),
+    h("td", null, outcome(flip.first_score, flip.first_passed), h("p", { class: "why", dir: "auto" }, flip.first_reason)),
+    h("td", null, outcome(flip.second_score, !flip.first_passed), h("p", { class: "why", dir: "auto" }, flip.second_reason))));
+  const listed = flips.length < n_lost + n_gained ? `The ${whole(flips.length)} of them with the largest change of the score:` : "All of them, the largest change of the score first:";
+  return [h("p", { class: "small" }, listed), h("div", { class: "wide" }, h("table", { class: "figures flips" },
+    h("caption", { class: "unseen" }, "Verdicts that flip, with both reasons"),
+    h("thead", null, h("tr", null, ["Case", "People", "Before", "Now"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", null, rows)))];
+}
+
 // --- probe --------------------------------------------------------------------------------------
 
 const FAMILIES = {
@@ -804,6 +849,7 @@ document.addEventListener("keydown", (event) => {
 header();
 judges();
 agreements();
+changes();
 probe();
 table();
 contents();

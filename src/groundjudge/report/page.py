@@ -17,6 +17,7 @@ from groundjudge.verdict import Failure, Part, Usage, Verdict, Vote, __version__
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.lab.agreement import Agreement
+    from groundjudge.lab.model_change import ModelChange
     from groundjudge.lab.rate import TrueRate
 
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -31,6 +32,7 @@ def report(  # noqa: PLR0913  independent options
     agreements: Sequence[Agreement] = (),
     rate: TrueRate | None = None,
     probe: Card | None = None,
+    changes: Sequence[ModelChange] = (),
     most_of_a_kind: int = MOST_OF_A_KIND,
 ) -> str:
     """Make a report of verdicts.
@@ -51,6 +53,8 @@ def report(  # noqa: PLR0913  independent options
             in `worst`, because rows are marked by them.
         rate: the true rate of grounded answers, to show beside the pass rate of its judge.
         probe: the card of a probe, to show its figures.
+        changes: what `lab.model_change.measure_change` returns for these verdicts as the second ones, to show
+            what flips, with both reasons.
         most_of_a_kind: how many verdicts of each kind the table has at most.
 
     Returns:
@@ -61,7 +65,14 @@ def report(  # noqa: PLR0913  independent options
     """
     collected = collect(verdicts, disagreements_of(agreements), most_of_a_kind)
     return fill_report(
-        collected, title=title, cases=cases, labels=labels, agreements=agreements, rate=rate, probe=probe
+        collected,
+        title=title,
+        cases=cases,
+        labels=labels,
+        agreements=agreements,
+        rate=rate,
+        probe=probe,
+        changes=changes,
     )
 
 
@@ -83,6 +94,7 @@ def fill_report(  # noqa: PLR0913  independent options
     agreements: Sequence[Agreement],
     rate: TrueRate | None,
     probe: Card | None,
+    changes: Sequence[ModelChange],
 ) -> str:
     """Make the page of verdicts that were collected; for the arguments see `report`."""
     shown_ids = collected.shown_ids
@@ -107,6 +119,7 @@ def fill_report(  # noqa: PLR0913  independent options
         "warnings": warnings,
         "cases": [case_data(case) for case in shown_cases.values()],
         "probe": probe.model_dump(mode="json") if probe else None,
+        "changes": [_change_data(change) for change in changes],
         "verdicts": _verdicts_data(collected, shown_cases, signatures, labels),
     }
     return fill_page("page", title, data)
@@ -188,6 +201,25 @@ def _judge_data(summary: Summary, counts: JudgeCounts, agreement: Agreement | No
         "prompts": sorted(counts.prompts),
         "agreement": agreement.model_dump(exclude={"worst"}) if agreement else None,
     }
+
+
+def _change_data(change: ModelChange) -> dict[str, Any]:
+    """What the page shows of the change from one judge to another."""
+    refit: dict[str, Any] | None = None
+    if change.refit is not None:
+        refit = {
+            "threshold": change.refit.threshold,
+            "interval": change.refit.interval.model_dump(),
+            "n": change.refit.n_fitted,
+            "kept": change.refit.as_run[change.refit.by].model_dump(),
+            "gain": change.refit.gain[change.refit.by].model_dump(),
+        }
+    fields = change.model_dump(include={"n", "n_lost", "n_gained", "share", "p", "detectable", "flips"})
+    fields["first"] = change.comparison.first
+    fields["second"] = change.comparison.second
+    fields["shift"] = change.comparison.differences["mean_score"].model_dump()
+    fields["refit"] = refit
+    return fields
 
 
 def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:

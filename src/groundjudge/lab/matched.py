@@ -1,0 +1,104 @@
+"""Two judges' verdicts on the same cases, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from groundjudge.lab.brief import BriefVerdict, brief_verdict
+from groundjudge.lab.labels import LabelError, LabelMeanings, LabelVocabulary, vocabulary_of
+from groundjudge.runs.latest_verdicts import latest_verdicts
+from groundjudge.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Side:
+    """The verdicts of one of the judges that are compared.
+
+    Attributes:
+        judge: the judge's name.
+        verdict_by_case: those on cases with an id.
+        meanings: what all of them show of labels in words.
+    """
+
+    judge: str
+    verdict_by_case: Mapping[str, BriefVerdict]
+    meanings: LabelMeanings
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Side:
+        """Read the verdicts of exactly one judge.
+
+        Raises:
+            LabelError: `bad_option`: there are verdicts of another number of judges.
+        """
+        latest = latest_verdicts(verdicts)
+        judges = sorted({origin.judge for origin in latest.origins})
+        if latest.selected_judges is not None:
+            judges = list(latest.judges)
+        if len(judges) != 1:
+            names = ", ".join(judges) or "none"
+            message = f"compare takes the verdicts of one judge on each side, not of {names}"
+            raise LabelError("bad_option", message)
+        verdict_by_case: dict[str, BriefVerdict] = {}
+        meanings = LabelMeanings()
+        for verdict in latest:
+            meanings.add(verdict)
+            if verdict.case_id:
+                verdict_by_case[verdict.case_id] = brief_verdict(verdict, with_explanation=False)
+        return cls(judges[0], verdict_by_case, meanings)
+
+
+@dataclass(frozen=True)
+class MatchedCases:
+    """The verdicts of two judges, matched by the ids of their cases.
+
+    Attributes:
+        judges: the name of either.
+        sides: the verdicts of either on the cases that both judged, in one order.
+        changed_ids: the cases whose content differs between the two; they are not in `sides`.
+        first_scored: the cases that the first gave a score, without the changed ones.
+        second_scored: those that the second did.
+        n_neither_scored: how many cases neither did.
+        vocabulary: what labels in words mean by the verdicts of both.
+    """
+
+    judges: tuple[str, str]
+    sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]]
+    changed_ids: frozenset[str]
+    first_scored: frozenset[str]
+    second_scored: frozenset[str]
+    n_neither_scored: int
+    vocabulary: LabelVocabulary
+
+    @classmethod
+    def of(cls, first_judge: Side, second_judge: Side) -> MatchedCases:
+        """Match the verdicts of two judges."""
+        first_by_case = first_judge.verdict_by_case
+        second_by_case = second_judge.verdict_by_case
+        first_side: list[BriefVerdict] = []
+        second_side: list[BriefVerdict] = []
+        changed_ids: set[str] = set()
+        for case_id in sorted(first_by_case.keys() & second_by_case.keys()):
+            first, second = first_by_case[case_id], second_by_case[case_id]
+            # A verdict without a key, such as that of an unreadable row, does not know its case's content.
+            if first.case_hash and second.case_hash and first.case_hash != second.case_hash:
+                changed_ids.add(case_id)
+            else:
+                first_side.append(first)
+                second_side.append(second)
+        first_scored = {case_id for case_id, verdict in first_by_case.items() if verdict.score is not None}
+        second_scored = {case_id for case_id, verdict in second_by_case.items() if verdict.score is not None}
+        all_ids = first_by_case.keys() | second_by_case.keys()
+        meanings = LabelMeanings()
+        meanings.merge(first_judge.meanings)
+        meanings.merge(second_judge.meanings)
+        return cls(
+            judges=(first_judge.judge, second_judge.judge),
+            sides=(first_side, second_side),
+            changed_ids=frozenset(changed_ids),
+            first_scored=frozenset(first_scored - changed_ids),
+            second_scored=frozenset(second_scored - changed_ids),
+            n_neither_scored=len(all_ids - changed_ids - first_scored - second_scored),
+            vocabulary=vocabulary_of(meanings, LabelMeanings()),
+        )

@@ -1,0 +1,316 @@
+"""What a change of a judge's model changes: which verdicts flip, and where the threshold belongs now.
+
+change = measure_change(old_verdicts, new_verdicts, labels)
+print(change.n_lost, change.n_gained, change.p)  # passed only before, passes only now
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import ceil, sqrt
+
+from groundjudge.lab.calibration import Calibration, calibrate
+from groundjudge.lab.comparison import Comparison, LabelledCases, compare_matched, label_cases
+from groundjudge.lab.figures import FEW_WITH_SCORES, RESAMPLES, Bootstrap, passes_at
+from groundjudge.lab.labels import LabelError, Labels, Unscored
+from groundjudge.lab.matched import MatchedCases, Side
+from groundjudge.lab.proportions import Rate, Z, mcnemar_mid_p, wilson
+from groundjudge.runs.latest_verdicts import latest_verdicts
+from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
+
+# How many flips are listed by default.
+MOST_FLIPS = 10
+
+# The normal deviate of a power of 80 %.
+Z_POWER = 0.8416212335729143
+
+# Half the width of the interval of the difference in accuracy that `ModelChange.labels_needed` is about.
+HALF_WIDTH = 0.05
+
+# The folds in which a threshold is tested, unless a class has fewer rows.
+FOLDS = 5
+
+
+class Flip(Frozen):
+    """A case that passes with one of two judges and not with the other.
+
+    Attributes:
+        case_id: the id of the case.
+        first_passed: whether it passed with the first; with the second it is the other way round.
+        first_score: the score that decided.
+        second_score: likewise.
+        first_reason: the first verdict's explanation.
+        second_reason: the second's.
+        grounded: whether people call it grounded; None without a label that says so.
+    """
+
+    case_id: str
+    first_passed: bool
+    first_score: Score
+    second_score: Score
+    first_reason: str
+    second_reason: str
+    grounded: bool | None
+
+
+class ModelChange(Frozen):
+    """What changes from one judge to another, as when a model is replaced.
+
+    All counts are of the cases that both gave a score.
+
+    Attributes:
+        comparison: the figures of both and their differences, the shift of the scores among them
+            (`comparison.differences["mean_score"]`).
+        n: how many cases there are.
+        n_lost: cases that passed with the first only.
+        n_gained: cases that pass with the second only.
+        share: the share of the cases that flip.
+        p: of the test that as many are lost as gained (see `proportions.mcnemar_mid_p`);
+            None for groups of cases, because the test takes cases as independent, and without cases.
+        detectable: the change of the pass rate that the test finds in 80 % of samples of so many cases and
+            flips; None if they are too few for any.
+        flips: those with the largest change of the score, which are listed.
+        labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) tell which
+            of the two judges is right more often, to ±0.05 in accuracy, and where the threshold belongs.
+        refit: the threshold at which the second judge agrees best with people, with its figures on rows that
+            it was not fitted on; `refit.gain` is what it costs to keep the one that it has.
+        why_no_refit: why there is none; "" if there is one.
+    """
+
+    comparison: Comparison
+    n: int
+    n_lost: int
+    n_gained: int
+    share: Rate
+    p: Score | None
+    detectable: Score | None
+    flips: tuple[Flip, ...]
+    labels_needed: int
+    refit: Calibration | None
+    why_no_refit: str
+
+    @property
+    def n_flips(self) -> int:
+        """How many verdicts flip."""
+        return self.n_lost + self.n_gained
+
+
+def measure_change(  # noqa: PLR0913  each option changes the figures
+    first: Iterable[Verdict],
+    second: Iterable[Verdict],
+    labels: Labels | None = None,
+    *,
+    thresholds: tuple[float | None, float | None] = (None, None),
+    label_threshold: float | None = None,
+    count_unscored: Unscored | None = None,
+    most_flips: int = MOST_FLIPS,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> ModelChange:
+    """Measure what changes from the verdicts of one judge to those of another on the same cases.
+
+    Args:
+        first: the verdicts of the judge before.
+        second: those of the judge now.
+        labels: human labels, if there are any; without them there is no `refit`.
+        thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed in its run
+            counts.
+        label_threshold: the lowest label that means grounded, for graded labels.
+        count_unscored: how cases without a score count in `comparison`; see `comparison.compare`.
+        most_flips: how many flips to list at most.
+        resamples: how many bootstrap resamples to draw for the intervals.
+        seed: of the bootstrap and of the folds.
+
+    Raises:
+        LabelError: `bad_option` if either side does not come from exactly one judge; `unreadable_label`.
+    """
+    first_verdicts = latest_verdicts(first)
+    second_verdicts = latest_verdicts(second)
+    matched = MatchedCases.of(Side.of(first_verdicts), Side.of(second_verdicts))
+    if labels is None:
+        labels = Labels({})
+    if labels.vocabulary is None:
+        labels = replace(labels, vocabulary=matched.vocabulary)
+    comparison = compare_matched(
+        matched,
+        labels,
+        thresholds=thresholds,
+        label_threshold=label_threshold,
+        count_unscored=count_unscored,
+        bootstrap=Bootstrap(resamples, seed),
+    )
+    outcomes = _outcomes(matched, thresholds)
+    n_lost = list(outcomes.values()).count((True, False))
+    n_gained = list(outcomes.values()).count((False, True))
+    n = len(outcomes)
+    n_flips = n_lost + n_gained
+    labelled = label_cases(matched, labels, thresholds, label_threshold)
+    refit: Calibration | None = None
+    why_no_refit = "no case with a label has a score of both"
+    if labelled is not None:
+        try:
+            refit = _refit(labelled, thresholds[1], label_threshold, resamples, seed)
+            why_no_refit = ""
+        except LabelError as error:
+            why_no_refit = error.message
+    # The test takes cases as independent.
+    has_groups = comparison.n_groups < comparison.n
+    return ModelChange(
+        comparison=comparison,
+        n=n,
+        n_lost=n_lost,
+        n_gained=n_gained,
+        share=wilson(n_flips / n, n) if n else Rate(n=0),
+        p=None if has_groups else mcnemar_mid_p(n_lost, n_gained, n),
+        detectable=None if has_groups else detectable_change(n_flips, n),
+        flips=_list_flips(
+            matched, outcomes, _grounded(labelled), most_flips, first_verdicts, second_verdicts
+        ),
+        labels_needed=_labels_needed(n_flips, n),
+        refit=refit,
+        why_no_refit=why_no_refit,
+    )
+
+
+def detectable_change(n_flips: int, n: int) -> float | None:
+    """The change of the pass rate that McNemar's test finds with a power of 80 % (Connor, 1987).
+
+    Args:
+        n_flips: how many of the cases flip, in either direction.
+        n: how many cases there are.
+
+    Returns:
+        None if the test finds nothing even if all flips are in one direction, or none is there.
+    """
+    share = n_flips / n if n else 0.0
+    if not n_flips or _cases_for(share, share) > n:
+        return None
+    too_small, large_enough = 0.0, share
+    for _ in range(40):  # bisection, to far below three decimals
+        middle = (too_small + large_enough) / 2
+        if _cases_for(middle, share) > n:
+            too_small = middle
+        else:
+            large_enough = middle
+    return large_enough
+
+
+def _cases_for(change: float, share: float) -> float:
+    """How many cases McNemar's test needs to find a change of the pass rate in 80 % of samples.
+
+    Args:
+        change: of the pass rate, above 0.
+        share: of the cases that flip.
+    """
+    return (Z * sqrt(share) + Z_POWER * sqrt(share - change * change)) ** 2 / (change * change)
+
+
+def _labels_needed(n_flips: int, n: int) -> int:
+    """How many labels are needed, drawn as `sample.draw` does with `against`; see `ModelChange`.
+
+    Only flips make the accuracy of two judges differ. So m of them that are labelled give the interval of the
+    difference a half-width of at most 1.96 times the share of flips, by the square root of m.
+    """
+    share = n_flips / n if n else 0.0
+    flips_needed = min(n_flips, ceil((Z * share / HALF_WIDTH) ** 2))
+    # Half of a sample is drawn by size, and a quarter is of flips: two of four strata share the other half.
+    share_in_sample = share / 2 + 1 / 4
+    return min(n, max(FEW_WITH_SCORES, ceil(flips_needed / share_in_sample)))
+
+
+def _outcomes(
+    matched: MatchedCases, thresholds: tuple[float | None, float | None]
+) -> dict[str, tuple[bool, bool]]:
+    """Whether each case that both gave a score passes with the first and with the second, by id."""
+    outcomes: dict[str, tuple[bool, bool]] = {}
+    for first, second in zip(*matched.sides, strict=True):
+        if first.score is not None and second.score is not None:
+            first_passed = passes_at(thresholds[0], first)
+            outcomes[first.case_id or ""] = (first_passed, passes_at(thresholds[1], second))
+    return outcomes
+
+
+def _grounded(labelled: LabelledCases | None) -> dict[str, bool]:
+    """Whether people call each labelled case grounded; none for grades that no threshold divides."""
+    if labelled is None or labelled.samples[0].positive is None:
+        return {}
+    return dict(zip(labelled.ids, labelled.samples[0].positive.tolist(), strict=True))
+
+
+def _list_flips(  # noqa: PLR0913, PLR0917  both sides of one list
+    matched: MatchedCases,
+    outcomes: Mapping[str, tuple[bool, bool]],
+    grounded: Mapping[str, bool],
+    most_flips: int,
+    first_verdicts: Iterable[Verdict],
+    second_verdicts: Iterable[Verdict],
+) -> tuple[Flip, ...]:
+    """The flips with the largest change of the score, then by case id. Their reasons are read once more."""
+    changes: dict[str, float] = {}
+    for first, second in zip(*matched.sides, strict=True):
+        case_id = first.case_id or ""
+        if case_id in outcomes and outcomes[case_id][0] != outcomes[case_id][1]:
+            change = (deciding_score(second) or 0.0) - (deciding_score(first) or 0.0)
+            changes[case_id] = abs(change)
+    order = sorted(changes, key=lambda case_id: (-changes[case_id], case_id))
+    listed_ids = order[:most_flips]
+    first_by_id = _select(first_verdicts, listed_ids)
+    second_by_id = _select(second_verdicts, listed_ids)
+    flips: list[Flip] = []
+    for case_id in listed_ids:
+        first_verdict, second_verdict = first_by_id[case_id], second_by_id[case_id]
+        flip = Flip(
+            case_id=case_id,
+            first_passed=outcomes[case_id][0],
+            first_score=deciding_score(first_verdict) or 0.0,
+            second_score=deciding_score(second_verdict) or 0.0,
+            first_reason=first_verdict.explanation,
+            second_reason=second_verdict.explanation,
+            grounded=grounded.get(case_id),
+        )
+        flips.append(flip)
+    return tuple(flips)
+
+
+def _select(verdicts: Iterable[Verdict], case_ids: Iterable[str]) -> dict[str, Verdict]:
+    """The verdicts on some cases, by their ids."""
+    wanted_ids = frozenset(case_ids)
+    verdict_by_id: dict[str, Verdict] = {}
+    if not wanted_ids:
+        return verdict_by_id
+    for verdict in verdicts:
+        if verdict.case_id in wanted_ids:
+            verdict_by_id[verdict.case_id] = verdict
+    return verdict_by_id
+
+
+def _refit(
+    labelled: LabelledCases,
+    threshold: float | None,
+    label_threshold: float | None,
+    resamples: int,
+    seed: int,
+) -> Calibration:
+    """Fit the threshold of the second judge to the labels, and compare it with the one that it has.
+
+    Raises:
+        LabelError: as for `calibration.calibrate`.
+    """
+    sample = labelled.samples[1].count_unscored(None)
+    folds = FOLDS
+    if sample.positive is not None:
+        n_groups_of_class: list[int] = []
+        for rows in (sample.positive, ~sample.positive):
+            n_groups_of_class.append(len(set(sample.groups[rows].tolist())))
+        folds = max(2, min(FOLDS, *n_groups_of_class))
+    judged_rows = labelled.judged[1]
+    scored_rows = tuple(row for row in judged_rows.labelled_rows if row.verdict.score is not None)
+    return calibrate(
+        replace(judged_rows, labelled_rows=scored_rows),
+        folds=folds,
+        threshold=threshold,
+        label_threshold=label_threshold,
+        resamples=resamples,
+        seed=seed,
+    )
