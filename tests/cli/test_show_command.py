@@ -46,3 +46,26 @@ CASES = Path(__file__).parents[2] / "examples" / "cases.jsonl"
 
 def test_examples_prints_the_file_of_cases_unchanged(invoke: Invoke) -> None:
     assert invoke("examples").stdout_bytes == CASES.read_bytes()
+
+
+@pytest.mark.parametrize("name", names())
+def test_show_prints_what_a_decision_model_would_be_sent(invoke: Invoke, name: str) -> None:
+    output = invoke("show", name, "--questions").stdout
+    assert output.startswith("rules:\n`response`")
+    assert "\nresponse: " in output
+    assert "verdict (" in output or "recall (" in output or "s1 (" in output
+    assert "{{" not in output
+    assert "temperature" not in output
+
+
+def test_show_questions_takes_a_case_of_a_file(invoke: Invoke, file_of: FileOf) -> None:
+    output = invoke("show", "groundedness", "--questions", "--cases", file_of(ROW)).stdout
+    assert '\nresponse: "The ferry sails at nine."\n' in output
+
+
+def test_show_questions_names_what_is_missing(invoke: Invoke, tmp_path: Path) -> None:
+    file = tmp_path / "cards.prompty"
+    file.write_text("---\nreply: {format: scorecard}\nscale: {worst: 0, best: 10}\n---\nRate {{response}}")
+    result = invoke("show", str(file), "--questions")
+    assert result.exit_code != 0
+    assert "add `questions:`" in result.stderr

@@ -21,17 +21,23 @@ from decision_models import (
 from scripted_model import ScriptedModel
 
 from groundjudge import (
+    Case,
     GroundjudgeError,
     ModelError,
     PromptError,
     Verdict,
+    estimate,
     load,
     load_rubric,
     names,
     panel,
+    run,
 )
 from groundjudge.decisions.question import Question
+from groundjudge.judging.guard import as_guard
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.shared import share_calls
+from groundjudge.runs.cost import prompt_tokens
 from groundjudge.types import Judge, Model, Request
 
 ONE_HALF_MORE = 0.51
@@ -78,7 +84,7 @@ DECISION_MODELS: Mapping[str, Callable[[], RuleModel]] = {
     "refused": lambda: RuleModel(refusing),
     "missing answer": lambda: RuleModel(without_answers),
     "bad distribution": lambda: RuleModel(with_a_bad_sum),
-    "too long": lambda: RuleModel(ModelError("bad_request", "the state is longer than the model's context")),
+    "too long": lambda: RuleModel(ModelError("too_long", "the state is longer than the model's context")),
     "endpoint down": lambda: RuleModel(ModelError("connection", "nobody is there")),
 }
 
@@ -91,7 +97,7 @@ EXPECTED: Mapping[str, tuple[str, bool | None, str | None, int]] = {
     "refused": ("error", None, "refused", 2),
     "missing answer": ("error", None, "missing_answer", 2),
     "bad distribution": ("error", None, "bad_distribution", 1),
-    "too long": ("error", None, "bad_request", 1),
+    "too long": ("error", None, "too_long", 1),
     "endpoint down": ("error", None, "connection", 1),
 }
 """Status, whether it passes, the error's code, and the requests of a decision judge."""
@@ -135,7 +141,7 @@ def test_text_and_decision_models_agree_on_what_a_verdict_says(name: str, state:
     for field in ("judge", "status", "passed", "prompt", "case_id", "attempts"):
         assert getattr(text, field) == getattr(decided, field), field
     assert (text.error is None) == (decided.error is None)
-    if text.error and decided.error:
+    if state == "endpoint down" and text.error and decided.error:
         assert text.error.code == decided.error.code
     assert [part.name for part in text.parts] == [part.name for part in decided.parts]
     assert text.label == decided.label
@@ -312,6 +318,39 @@ async def test_models_that_share_calls_tell_decision_requests_apart() -> None:
     await second.acomplete(other)
     await second.acomplete(rubric.ask(EVERY_FIELD, "decision"))
     assert len(model.requests) == 2
+
+
+def test_a_run_goes_on_where_it_ended_and_text_verdicts_are_other_ones() -> None:
+    cases = [{**EVERY_FIELD, "id": str(number)} for number in range(3)]
+    model = DECISION_MODELS["passes"]()
+    judge = Judge(load_rubric("groundedness"), model)
+    verdicts = [*run(judge, cases)]
+    by_key = {verdict.key: verdict for verdict in verdicts}
+
+    def previous(judge: AnyJudge, case: Case) -> Verdict | None:
+        return by_key.get(judge.key(case))
+
+    assert [verdict.score for verdict in verdicts] == [1, 1, 1]
+    assert [*run(judge, cases, previous=previous)] == verdicts
+    assert len(model.requests) == 3
+    text_model = ScriptedModel(reply_of(judge.rubric, EVERY_FIELD["response"], 1.0))
+    text_model.name = model.name
+    text_verdicts = [*run(Judge(judge.rubric, text_model), cases)]
+    assert by_key.keys().isdisjoint(verdict.key for verdict in text_verdicts)
+
+
+@pytest.mark.parametrize(("state", "is_passed_on"), [("passes", True), ("fails", False), ("refused", False)])
+def test_a_guard_asks_a_decision_judge(state: str, *, is_passed_on: bool) -> None:
+    judge = Judge(load_rubric("groundedness"), DECISION_MODELS[state]())
+    outcome = as_guard(judge, fallback="I do not know.").run(EVERY_FIELD)
+    assert (outcome.response == EVERY_FIELD["response"]) is is_passed_on
+
+
+def test_an_estimate_counts_state_and_questions_and_no_completion() -> None:
+    judge = Judge(load_rubric("groundedness"), DECISION_MODELS["passes"]())
+    (counts,) = estimate(judge, [EVERY_FIELD])
+    assert counts.prompt_tokens == prompt_tokens(judge.rubric.ask(EVERY_FIELD, "decision")) > 500
+    assert counts.completion_tokens == 0
 
 
 def test_errors_are_raised_with_their_verdict() -> None:

@@ -69,6 +69,8 @@ from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_ai import grounding_validator
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import add_keys, judge_dataframe
+from groundjudge.decisions.answers import AnswerError
+from groundjudge.decisions.question import Question
 from groundjudge.judging.guard import Outcome, as_guard, note_on
 from groundjudge.lab.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 from groundjudge.models.decisions import DecisionModel
@@ -164,9 +166,15 @@ CASES = [
 
 def judge_one_case(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
     assert_type(judge.rubric.ask(case), Request)
+    assert_type(judge.rubric.ask(case, "decision").questions, tuple[Question, ...])
     assert_type(judge.rubric.read("<S2>4</S2><S3>1:0,2:0,3:0,4:1,5:0</S3>", case), Verdict)
     try:
         return judge.judge(case)
+    except AnswerError as error:
+        assert_type(error.parts, tuple[Part, ...])
+        raise LookupError(
+            *(option.key for question in error.questions for option in question.options)
+        ) from error
     except (CaseError, ModelError, ReplyError) as error:
         assert_type(error.verdict, Verdict | None)
         raise LookupError(error.code, error.message, error.subject) from error
@@ -177,6 +185,8 @@ async def many(judge: Judge) -> list[Summary]:
     verdicts.append(await judge.ajudge(CASES[0]))
     verdicts.extend(run([judge], CASES))
     there = {verdict.key: verdict for verdict in verdicts}
+    assert_type(verdicts[0].confidence, float | None)
+    assert_type(verdicts[0].parts[0].distribution, Mapping[str, float] | None)
     verdicts.extend(
         run(
             judge,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,7 +10,9 @@ import typer
 from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, note, report_errors
 from groundjudge.cli.selection import JudgeSelection
+from groundjudge.models.decision_names import is_decision_name
 from groundjudge.models.lookup import FunctionModel
+from groundjudge.rubric.model import Model
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimate_judges
 from groundjudge.verdict import Usage
@@ -81,7 +82,7 @@ def estimate(
             not_applicable_stands,
         )
         # A model that is never called needs no key and no endpoint.
-        judges = selection.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
+        judges = selection.judges(stop, in_batches=batch, model_of=_uncalled_model)
         if batch and prices:
             prices = prices.times(BATCH_SHARE)
         rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(cases, judges)
@@ -89,6 +90,17 @@ def estimate(
     show_estimates(estimates, prices)
     if rows.n_unreadable:
         note(f"{rows.n_unreadable:,} rows could not be read and are not counted")
+
+
+def _uncalled_model(name: str) -> Model:
+    """Make a model of a name and its kind that is never called."""
+    if is_decision_name(name):
+        return FunctionModel(_answer_nothing, name)
+    return FunctionModel(str, name)
+
+
+def _answer_nothing(state: object, questions: object) -> object:  # noqa: ARG001  what decision models get
+    return {}
 
 
 def show_estimates(estimates: Sequence[Estimate], prices: Prices | None) -> None:

@@ -156,9 +156,12 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
     if not is_mapping(stated):
         _refuse(reply, f"the answer to {question.id!r} has no probabilities")
     options = question.options
-    if len(stated) != len(options) or any(option.key not in stated for option in options):
+    try:
+        probabilities = tuple([stated[option.key] for option in options])
+    except KeyError:
+        probabilities = ()
+    if len(probabilities) != len(stated) or not probabilities:
         _refuse(reply, f"the probabilities of {question.id!r} are not those of its options")
-    probabilities = tuple(stated[option.key] for option in options)
     # A boolean is an int to Python, and no number here.
     is_numeric = NUMERIC.issuperset(map(type, probabilities))
     if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:
@@ -190,7 +193,7 @@ def _by_key(entries: Sequence[Any], question: Question, reply: str) -> dict[str,
     if len(probabilities) < len(entries):
         _refuse(reply, f"an option of {question.id!r} has two probabilities")
     key_type = int if question.type == "score" else str
-    if any(type(value) is not key_type for value in probabilities):
+    if not {key_type}.issuperset(map(type, probabilities)):
         _refuse(reply, f"a probability of {question.id!r} names no option")
     if question.type == "choice":
         return probabilities

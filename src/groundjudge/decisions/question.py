@@ -16,7 +16,7 @@ class Option:
     Attributes:
         key: what is sent and comes back: a letter; of a score the index of the level, from "0"; of a question
             of evidence the number of a sentence of the source, and "0" for none.
-        description: the situation in which it is the right answer.
+        description: the situation in which it is the right answer; "" where the key says it.
     """
 
     key: str

@@ -364,7 +364,8 @@ def make_evidence_question(
 
 @lru_cache(QUESTIONS_KEPT)
 def _source_option(number: int) -> Option:
-    return Option(str(number), f"sentence {number} of the source")
+    # The number says all: a description of each would be most of what is sent.
+    return Option(str(number), "")
 
 
 def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[Question, ...]:

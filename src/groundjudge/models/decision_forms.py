@@ -88,7 +88,10 @@ def _openai_body(model: str, request: Request) -> dict[str, Any]:
         options: list[dict[str, str]] = []
         name_of_key = "value" if question.type == "choice" else "label"
         for option in question.options:
-            options.append({name_of_key: option.key, "description": option.description})
+            entry = {name_of_key: option.key}
+            if option.description:
+                entry["description"] = option.description
+            options.append(entry)
         questions.append(
             {
                 "type": question.type,
@@ -118,7 +121,7 @@ def system_one_questions(request: Request) -> dict[str, dict[str, Any]]:
     for question in request.questions:
         criteria: object
         if question.type == "choice":
-            criteria = {option.key: option.description for option in question.options}
+            criteria = {option.key: option.description or None for option in question.options}
         else:
             criteria = [option.description for option in question.options]
         questions[question.id] = {
