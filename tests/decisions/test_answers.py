@@ -46,7 +46,7 @@ GOOD_CHANGES: Mapping[str, Callable[[dict[str, Any]], object]] = {
     "a choice that is not the likeliest": lambda answers: answers["verdict"].update(choice="A"),
     "a confidence of the server's": lambda answers: answers["verdict"].update(confidence=9),
     "a score of the server's": lambda answers: answers["recall"].update(score=-7),
-    "a legend": lambda answers: answers["recall"].update(legend={"0": "none"}),
+    "a legend": lambda answers: answers["recall"].update(legend={"0": "none: at all", "1": "some"}),
 }
 
 
@@ -194,6 +194,12 @@ FAULTY_TEXTS: Mapping[str, str] = {
     "an index below 0": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0', '"value": -1')),
     "an index from 1": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0', '"value": 3')),
     "an index twice": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0', '"value": 1')),
+    "a probability twice": '{"answers": [%s]}'
+    % (LISTED % THIRDS.replace('"probability": 0.4', '"probability": 0.4, "probability": 0.4')),
+    "a probability twice, with blanks": '{"answers": [%s]}'
+    % (LISTED % THIRDS.replace('"probability": 0.4', '"probability" : 0.4, "probability" : 0.4')),
+    "a level twice beside a text with a colon": '{"model": "a:b", "answers": {"recall": %s}}'
+    % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "2": 0.4}'),
     "an index without a number": '{"answers": [%s]}'
     % (LISTED % THIRDS.replace(', "probability": 0.3}', "}", 1)),
     "a number without an index": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0, ', "")),

@@ -358,8 +358,17 @@ def make_evidence_question(
     """
     none = Option(NO_SENTENCE, evidence.none.replace(NUMBER, str(number)))
     instructions = evidence.instructions.replace(NUMBER, str(number))
-    options = (none, *map(_source_option, source_numbers))
-    return Question(f"e{number}", "choice", instructions, options)
+    if isinstance(source_numbers, range):
+        source_options = _source_options(source_numbers)
+    else:
+        source_options = tuple(map(_source_option, source_numbers))
+    return Question(f"e{number}", "choice", instructions, (none, *source_options))
+
+
+@lru_cache(QUESTIONS_KEPT)
+def _source_options(numbers: range) -> tuple[Option, ...]:
+    """Return the options for all sentences of a source, which are the same for each of the response."""
+    return tuple(map(_source_option, numbers))
 
 
 @lru_cache(QUESTIONS_KEPT)
