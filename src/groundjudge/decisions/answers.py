@@ -110,16 +110,16 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
     if unknown_ids:
         _refuse(reply, f"nobody asked {min(unknown_ids)!r}")
     probabilities: dict[str, Probabilities] = {}
-    refused: set[str] = set()
+    refused_ids: set[str] = set()
     for question in questions:
         answer = by_id.get(question.id)
         if answer is None:
             continue
         if is_mapping(answer) and answer.get("type") == "refusal":
-            refused.add(question.id)
+            refused_ids.add(question.id)
         else:
             probabilities[question.id] = _read_answer(answer, question, reply)
-    return Answers(probabilities, frozenset(refused))
+    return Answers(probabilities, frozenset(refused_ids))
 
 
 def _refuse(reply: str, fault: str) -> NoReturn:

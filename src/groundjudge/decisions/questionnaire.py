@@ -252,14 +252,14 @@ def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], valu
     if len(set(names)) < len(names):
         return f"{place}: two options are the same value of the scale"
     scale = values.scale
-    needed: list[str] = list(dict.fromkeys(values.levels.values()))
+    required_names: list[str] = list(dict.fromkeys(values.levels.values()))
     offered = {alternative.label for alternative in alternatives}
     if scale.choices:
-        needed = [*scale.choices]
+        required_names = [*scale.choices]
     elif not values.levels and len(scale.whole_numbers) <= MOST_OPTIONS:
-        needed = [str(number) for number in scale.whole_numbers]
+        required_names = [str(number) for number in scale.whole_numbers]
         offered = set(names)
-    missing = [name for name in needed if name not in offered]
+    missing = [name for name in required_names if name not in offered]
     if missing:
         return f"{place}: there is no option for {', '.join(missing)}"
     scores = [alternative.score for alternative in alternatives if alternative.score is not None]

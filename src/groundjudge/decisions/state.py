@@ -107,7 +107,7 @@ def make_state(
 
 def _documents(documents: Sequence[Document], source: list[SourceSentence]) -> list[dict[str, Any]]:
     """Return documents that are not blank, with their sentences, which are added to the source."""
-    shown: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for index, document in enumerate(documents):
         if is_blank(document):
             continue
@@ -121,10 +121,10 @@ def _documents(documents: Sequence[Document], source: list[SourceSentence]) -> l
             entry["title"] = without_control_tokens(document.title)
         entry["kind"] = TOOL_RESULT if is_tool_result else document.kind
         entry["sentences"] = _number(texts, len(source) + 1)
-        shown.append(entry)
+        entries.append(entry)
         for span in spans:
             source.append(SourceSentence(span.text, index, span.start, span.end))
-    return shown
+    return entries
 
 
 def _number(texts: Iterable[str], first: int) -> dict[str, str]:

@@ -109,14 +109,10 @@ def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> st
             name = alternative.label or f"{alternative.name}:"
             shares[name] = shares.get(name, 0.0) + share
     entries: list[str] = []
-    for name, share in sorted(shares.items(), key=_share_for_order):
+    for name, share in sorted(shares.items(), key=lambda entry: -entry[1]):
         if share >= LEAST_SHOWN:
             entries.append(f"{name} {100 * share:.0f} %")
     return ", ".join(entries)
-
-
-def _share_for_order(entry: tuple[str, float]) -> float:
-    return -entry[1]
 
 
 def reason_of(shares: str) -> str:
