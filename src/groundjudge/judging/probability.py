@@ -28,7 +28,7 @@ def passing_probability(rubric: Rubric, verdict: Verdict, *, count_not_applicabl
     else:
         for part in verdict.parts:
             if part.score is not None:  # what claims nothing cannot fail
-                distributions.append(getattr(part, "distribution", None))
+                distributions.append(part.distribution)
     for_passing = count_not_applicable or not verdict.passed
     probabilities: list[float] = []
     for distribution in distributions:

@@ -275,14 +275,19 @@ def _bound(sample: Sample) -> float:
     return lower_bound(_share_grounded(sample) * effective, effective)
 
 
-def lower_bound(events: float, n: float) -> float:
-    """The one-sided exact 95 % lower bound of a share; 0 without observations.
+def lower_bound(events: float, n: float, error: float = ONE_SIDED) -> float:
+    """The one-sided exact lower bound of a share, by default at 95 %; 0 without observations.
 
     It is Clopper and Pearson's (1934), as a quantile of the beta distribution.
+
+    Args:
+        events: how many observations it is the share of; need not be whole where observations are weighted.
+        n: all observations.
+        error: the share of the samples in which the bound may be above the true share.
     """
     if not events:
         return 0.0
-    return float(import_library("scipy.stats").beta.ppf(ONE_SIDED, events, n - events + 1))
+    return float(import_library("scipy.stats").beta.ppf(error, events, n - events + 1))
 
 
 def fit_threshold(

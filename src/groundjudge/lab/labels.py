@@ -53,8 +53,8 @@ class LabelError(GroundjudgeError):
         "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
         "no_sample": "The labelled rows were drawn with known probabilities, without which figures lie. "
         "Give the file of the draw with `--sample`.",
-        "no_threshold": "No threshold reaches the precision of `--at-least` with these labels. "
-        "Take another judge or prompt, label more rows, or ask for less.",
+        "no_threshold": "No threshold reaches the precision of `--at-least`, or the `--accuracy` of a "
+        "cascade, with these labels. Take another judge or prompt, label more rows, or ask for less.",
         "outside_sample": "A labelled row was not drawn, or is of another draw, or has no verdict. "
         "Leave it out.",
         "too_few_labels": "The split lacks positive or negative rows, or a stratum of a drawn sample has no "

@@ -1,0 +1,272 @@
+"""`groundjudge calibrate --cascade`: what it reads, and what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from groundjudge.cli.inputs import (
+    VerdictFile,
+    exit_after,
+    load_labels,
+    load_verdicts,
+    mixed_signatures,
+    without_group,
+)
+from groundjudge.cli.options import LabelOptions
+from groundjudge.cli.screen import Screen, fail, report_errors, with_interval
+from groundjudge.judging.cascade import By
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.runs.cost import Prices
+from groundjudge.verdict import Usage
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
+    from groundjudge.lab.cascade import CascadeCalibration
+
+FOLDS = 5
+"""How many folds there are if nothing is said."""
+
+PER_ROWS = 1000
+"""Costs are those of so many rows."""
+
+
+@dataclass(frozen=True)
+class CascadeOptions:
+    """The options of `calibrate` that are about a cascade only.
+
+    Attributes:
+        accuracy: the share of right verdicts that is wanted.
+        until_by: what bounds are compared with; None: the score.
+        price_in: the prices of prompt tokens, of the cheap and of the strong judge.
+        price_out: those of completion tokens.
+    """
+
+    accuracy: float | None = None
+    until_by: By | None = None
+    price_in: list[float] | None = None
+    price_out: list[float] | None = None
+
+    @property
+    def flags(self) -> Mapping[str, object]:
+        """The options by their names, with their values."""
+        return {
+            "--accuracy": self.accuracy,
+            "--until-by": self.until_by,
+            "--price-in": self.price_in,
+            "--price-out": self.price_out,
+        }
+
+    @property
+    def prices(self) -> tuple[Prices, Prices] | None:
+        """The prices of the cheap and of the strong judge; None without any. Exit if one is missing."""
+        if not self.price_in and not self.price_out:
+            return None
+        n_judges = 2
+        if len(self.price_in or ()) != n_judges or len(self.price_out or ()) != n_judges:
+            fail("--price-in and --price-out: give both twice, of the cheap judge first")
+        cheap, strong = map(Prices, self.price_in or (), self.price_out or ())
+        return cheap, strong
+
+
+@dataclass(frozen=True)
+class CascadeFiles:
+    """The files that bounds are found from.
+
+    Attributes:
+        cheap: the path of the cheap judge's verdicts.
+        strong: that of the strong judge's.
+        labels: that of the labels.
+        encoding: of the file of labels.
+    """
+
+    cheap: str
+    strong: str
+    labels: str
+    encoding: str
+
+
+def refuse_options(values: Mapping[str, object], why: str) -> None:
+    """Exit if one of the options, whose values are given by name, was used."""
+    for option, value in values.items():
+        if value is not None and value != []:
+            fail(f"{option} {why}")
+
+
+def calibrate_cascade_files(
+    files: CascadeFiles,
+    label_options: LabelOptions,
+    cascade_options: CascadeOptions,
+    *,
+    judges: Sequence[str] | None,
+    folds: int | None,
+    seed: int,
+) -> NoReturn:
+    """Find the bounds of a cascade, print what they save, and exit.
+
+    Args:
+        files: the files.
+        label_options: where in a row the labels are.
+        cascade_options: what is wanted.
+        judges: whose verdicts count: one name for both files, or one for each.
+        folds: in how many folds savings are measured; None: five.
+        seed: of the folds.
+    """
+    with report_errors():
+        from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
+
+        accuracy = cascade_options.accuracy
+        if accuracy is None:
+            fail("--cascade: add --accuracy, the share of right verdicts that is wanted, such as 0.9")
+        if not 0 < accuracy < 1:
+            fail(f"--accuracy must lie between 0 and 1, not {accuracy:g}: no labels prove that all are right")
+        prices = cascade_options.prices
+        chosen = list(judges or ())
+        if len(chosen) > 2:  # noqa: PLR2004  one for each file
+            fail("--judge can be given at most twice: once for each file")
+        cheap = _load_single_judge(files.cheap, chosen[:1])
+        strong = _load_single_judge(files.strong, chosen[-1:])
+        by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
+        rubric: Rubric | None = None
+        if by == "probability":
+            rubric = _rubric_of(cheap.verdicts.judges[0], label_options.judge_file)
+            # The file is named for its probabilities: of numbers there are no labels in words.
+            if not rubric.scale.choices:
+                label_options = replace(label_options, judge_file=None)
+        labels = load_labels(files.labels, label_options, files.encoding)
+        calibration = calibrate_cascade(
+            cheap.verdicts,
+            strong.verdicts,
+            labels,
+            accuracy=accuracy,
+            by=by,
+            rubric=rubric,
+            folds=FOLDS if folds is None else folds,
+            label_threshold=label_options.label_threshold,
+            seed=seed,
+        )
+    screen = Screen()
+    _show(screen, calibration, prices)
+    notes = [
+        *_count_notes(calibration),
+        *without_group(label_options.group, labels),
+        *mixed_signatures(cheap.verdicts),
+        *mixed_signatures(strong.verdicts),
+    ]
+    exit_after(screen, notes, cheap, strong)
+
+
+def _load_single_judge(path: str, chosen: Sequence[str]) -> VerdictFile:
+    """Read the verdicts of one judge. Exit if there are several, and none was chosen."""
+    file = load_verdicts(path, chosen)
+    judges = file.verdicts.judges
+    if len(judges) != 1:
+        names_text = ", ".join(judges) if judges else "no judge"
+        fail(f"{path} has verdicts of {names_text}: a cascade is of one judge, name it with --judge")
+    return file
+
+
+def _rubric_of(judge: str, judge_file: str | None) -> Rubric:
+    """Load the rubric of a judge. Exit if it is not known."""
+    if judge_file is not None:
+        return load_rubric(judge_file)
+    if judge not in names():
+        fail(f"--until-by probability: {judge} is no built-in judge: name its prompt file with --judge-file")
+    return load_rubric(judge)
+
+
+def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices, Prices] | None) -> None:
+    """Print the bounds, what is proven, what it saves, and the code that sets it."""
+    cheap, strong = calibration.models
+    screen.text(
+        f"proven on {calibration.n} labelled rows: {calibration.n_standing} verdicts stand, "
+        f"{calibration.n_right} of them rightly; of such verdicts {calibration.accuracy:g} or more are right "
+        "(95 % confidence)",
+        heading=f"{calibration.judge}: {_bounds_in_words(calibration)}; {strong} judges the others",
+    )
+    rows = [
+        ["strong calls saved", with_interval(calibration.saved)],
+        ["right where the cheap judge decides", with_interval(calibration.standing_right)],
+        ["right, cascade", with_interval(calibration.cascade_right)],
+        ["right, strong judge alone", with_interval(calibration.strong_right)],
+        ["right, cheap judge alone", with_interval(calibration.cheap_right)],
+    ]
+    screen.table([f"rows that took no part, {calibration.folds} folds", "share"], rows)
+    screen.text(*_cost_lines(calibration, prices))
+    low, high = (_bound_text(bound) for bound in calibration.until)
+    settings = f"until=({_as_code(low)}, {_as_code(high)})"
+    flags = f"--until {low},{high}"
+    if calibration.by == "probability":
+        settings += ', by="probability"'
+        flags += " --until-by probability"
+    if calibration.not_applicable_stands:
+        settings += ", not_applicable_stands=True"
+        flags += " --not-applicable-stands"
+    screen.text(
+        f"cascade([cheap, strong], {settings})",
+        f"groundjudge run ... --judge {calibration.judge} --cascade {cheap} --model {strong} {flags}\n",
+    )
+
+
+def _bounds_in_words(calibration: CascadeCalibration) -> str:
+    """Say whose verdicts stand where."""
+    low, high = calibration.until
+    number = "its score" if calibration.by == "score" else "the probability to pass"
+    ends: list[str] = []
+    if low is not None:
+        ends.append(f"at most {_bound_text(low)}")
+    if high is not None:
+        ends.append(f"at least {_bound_text(high)}")
+    return f"{calibration.models[0]} decides where {number} is {' or '.join(ends)}"
+
+
+def _bound_text(bound: float | None) -> str:
+    """Write a bound as --until takes it, with all of its decimals."""
+    return "none" if bound is None else f"{bound:.9g}"
+
+
+def _as_code(bound: str) -> str:
+    return "None" if bound == "none" else bound
+
+
+def _cost_lines(calibration: CascadeCalibration, prices: tuple[Prices, Prices] | None) -> list[str]:
+    """Say what rows cost with the cascade, and with the strong judge alone."""
+    cheap, strong = calibration.cheap_usage, calibration.strong_usage
+    if cheap is None or strong is None:
+        return ["cost: the verdicts do not say how many tokens they took"]
+    handed_on = Usage() if calibration.handed_on_usage is None else calibration.handed_on_usage
+    times = PER_ROWS / calibration.n_priced
+    if prices is None:
+        alone = strong.total_tokens * times
+        small, large = cheap.total_tokens * times, handed_on.total_tokens * times
+        tokens = f"{alone:,.0f} with the strong judge alone; {small:,.0f} cheap and {large:,.0f} strong ones"
+        remedy = "--price-in and --price-out give the cost"
+        return [f"tokens per {PER_ROWS:,} rows: {tokens} in the cascade; {remedy}"]
+    cheap_price, strong_price = prices
+    alone = strong_price.of(strong) * times
+    cost = (cheap_price.of(cheap) + strong_price.of(handed_on)) * times
+    line = f"cost per {PER_ROWS:,} rows: {alone:.4f} with the strong judge alone, {cost:.4f} in the cascade"
+    if alone:
+        saved = 1 - cost / alone
+        line += f", {abs(saved):.1%} {'less' if saved >= 0 else 'more'}"
+    return [line]
+
+
+def _count_notes(calibration: CascadeCalibration) -> list[str]:
+    """Make notes on the rows that are asked on, or are missing from figures."""
+    counts = calibration.counts
+    notes: list[str] = []
+    if counts["n_error"]:
+        notes.append(f"{counts['n_error']} rows with an error of the cheap judge ask the strong one")
+    if counts["n_not_applicable"]:
+        fate = "ask the strong judge, because nothing is proven of them"
+        if calibration.not_applicable_stands:
+            fate = "may stand"
+        notes.append(f'{counts["n_not_applicable"]} rows that are "not applicable" {fate}')
+    if counts["n_unjudged"]:
+        notes.append(f"{counts['n_unjudged']} labelled rows have no verdict of the cheap judge")
+    if counts["n_unmatched"]:
+        notes.append(
+            f"{counts['n_unmatched']} rows have no verdict of the strong judge: they are not in its figures"
+        )
+    return notes

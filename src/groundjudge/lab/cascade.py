@@ -1,0 +1,607 @@
+"""Bounds of a cascade, proven on labelled rows: where may a cheap judge's verdict stand?
+
+Rows are sorted by how sure the cheap judge is, at both ends together. Sets that grow from the surest rows on
+are tested one after the other: is the share of right verdicts in the set the wanted one or more? The first
+set that fails ends the search, so that at most 5 % of the searches find one that should have failed: a fixed
+sequence of tests (Maurer, Hothorn and Lehmacher, 1995), which depends on scores only and never on labels.
+
+A small part of the 5 % is spent on all rows at once: chance ends a search through many sets now and then even
+if a judge is right everywhere, and the more often the less its scores tell right from wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import ceil, floor, log, log10
+from statistics import NormalDist
+from typing import NamedTuple
+
+from groundjudge.judging.cascade import Bounds, By
+from groundjudge.judging.probability import passing_probability
+from groundjudge.lab.calibration import ONE_SIDED, lower_bound
+from groundjudge.lab.labels import LabelError, Labels, find_grounded, learn_vocabulary
+from groundjudge.lab.libraries import np
+from groundjudge.lab.proportions import Rate, wilson_interval
+from groundjudge.rubric.rubric import Rubric
+from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
+from groundjudge.verdict import Frozen, Score, Usage, Verdict, deciding_score, passes, round_score
+
+STEPS_OF_BOUNDS = 10_000
+"""Bounds have four decimals: rows whose numbers share these are as sure as each other."""
+
+SETS = 20
+"""About how many sets are tested: fewer end a search by chance less often, more make the bounds finer."""
+
+ERROR_OF_ALL = 0.01
+"""The share of the searches that may find all rows by mistake; the growing sets have the rest of the 5 %."""
+
+MISTAKES_AT_START = 2
+"""How many mistakes the first set may have. If there may be none (29 rows for 0.9, at 5 %), chance ends every
+tenth search with a good judge at once; with two (61 rows) every hundredth. Simulated with 400 labels, and a
+judge that is right on 95 % of the rows, and a little more often where it is surer."""
+
+FEWEST_TO_EXTRAPOLATE = 10
+"""A smaller set says too little to estimate from it how many labels are needed."""
+
+MOST_LABELS = 1_000_000
+"""Nobody labels more rows: a proof that needs more is out of reach."""
+
+NOT_APPLICABLE = -1.0
+"""How sure a judge is of "not applicable" where it has no number for that: less than of any score."""
+
+
+@dataclass(frozen=True)
+class CascadeRow:
+    """A labelled row with the verdicts of both judges.
+
+    Attributes:
+        cheap: the verdict of the cheap judge.
+        strong: that of the strong one; None if there is none.
+        is_grounded: whether people call the response grounded.
+        group: rows of one group are not independent.
+        weight: how much the row counts; 1 except in a drawn sample.
+        number: what bounds are compared with, on their side the nearest number with four decimals; None if
+            there is none.
+        certainty: how sure the cheap judge is; None: it ended in an error, or has no number.
+    """
+
+    cheap: Verdict
+    strong: Verdict | None
+    is_grounded: bool
+    group: str
+    weight: float = 1.0
+    number: float | None = None
+    certainty: float | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the cheap judge says what people say; an error says nothing."""
+        return self.cheap.passed is self.is_grounded
+
+    @property
+    def is_applicable(self) -> bool:
+        """Whether the cheap judge found something to judge."""
+        return self.cheap.status != "not_applicable"
+
+
+class CascadeCalibration(Frozen):
+    """Where the verdict of a cheap judge may stand, and what that saves.
+
+    The bounds are proven on all labelled rows, and so is their `accuracy`. What is measured beside that is
+    cross-fitted: the rows of each fold are decided with the bounds that the other folds prove.
+
+    Attributes:
+        judge: the name of the cheap judge.
+        models: the models of the cheap and of the strong judge.
+        accuracy: the proven share of right verdicts among those of the cheap judge that stand: at most 5 %
+            of such searches find bounds by mistake.
+        by: what bounds are compared with.
+        until: the bounds, low and high, as `cascade` takes them.
+        not_applicable_stands: whether "not applicable" of the cheap judge may stand.
+        n: the labelled rows with a verdict of the cheap judge, errors included.
+        n_standing: those of them whose verdict stands with these bounds.
+        n_right: those of these whose verdict is right.
+        folds: the number of folds.
+        saved: the share of the rows about which the strong judge is not asked, on rows that took no part.
+        standing_right: the share of right verdicts among those that stand, on the same rows.
+        cheap_right: the share of right verdicts if the cheap judge decides every row, on the rows with a
+            verdict of both judges.
+        strong_right: if the strong judge does.
+        cascade_right: if the cascade does.
+        n_priced: the rows with the tokens of both judges, to which the next three belong.
+        cheap_usage: the tokens of the cheap judge on these; None if there are none.
+        strong_usage: those of the strong judge if it is asked about all of them.
+        handed_on_usage: those of the strong judge in the cascade.
+        counts: by name: `n_error`, the cheap judge's errors, and `n_not_applicable`, both of which are in
+            `n`; `n_unjudged`, labelled rows without a verdict of the cheap judge, and `n_unmatched`, rows
+            without one of the strong judge that is no error.
+    """
+
+    judge: str
+    models: tuple[str, str]
+    accuracy: Score
+    by: By
+    until: Bounds
+    not_applicable_stands: bool
+    n: int
+    n_standing: int
+    n_right: int
+    folds: int
+    saved: Rate
+    standing_right: Rate
+    cheap_right: Rate
+    strong_right: Rate
+    cascade_right: Rate
+    n_priced: int
+    cheap_usage: Usage | None
+    strong_usage: Usage | None
+    handed_on_usage: Usage | None
+    counts: Mapping[str, int]
+
+
+@dataclass
+class _Tally:
+    """How many rows are right, counted as the independent rows that they are worth (Kish, 1965)."""
+
+    total: float = 0.0
+    right: float = 0.0
+    squares: float = 0.0
+    weights: dict[str, float] = field(default_factory=dict[str, float])
+
+    def add(self, row: CascadeRow, *, is_right: bool) -> None:
+        before = self.weights.get(row.group, 0.0)
+        after = before + row.weight
+        self.weights[row.group] = after
+        self.squares += after**2 - before**2
+        self.total += row.weight
+        if is_right:
+            self.right += row.weight
+
+    @property
+    def n(self) -> float:
+        """The number of independent rows that have as much to say."""
+        return self.total**2 / self.squares if self.squares else 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of right rows."""
+        return self.right / self.total
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is searched for, and how it is measured; see `calibrate_cascade`."""
+
+    accuracy: float
+    by: By
+    folds: int
+    seed: int
+
+    def bounds_of(self, standing: Iterable[CascadeRow]) -> tuple[Bounds, bool]:
+        """Return the bounds of a set of rows, and whether "not applicable" may stand."""
+        low: float | None = None
+        high: float | None = None
+        # In a probability, "not applicable" is counted as passing.
+        not_applicable_stands = self.by == "probability"
+        for row in standing:
+            if not row.is_applicable:
+                not_applicable_stands = True
+            if row.number is None:
+                continue
+            if row.cheap.passed:
+                high = row.number if high is None else min(high, row.number)
+            else:
+                low = row.number if low is None else max(low, row.number)
+        return (low, high), not_applicable_stands
+
+
+def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the figures
+    cheap: Iterable[Verdict],
+    strong: Iterable[Verdict],
+    labels: Labels,
+    *,
+    accuracy: float,
+    by: By = "score",
+    rubric: Rubric | None = None,
+    folds: int = 5,
+    label_threshold: float | None = None,
+    seed: int = 0,
+) -> CascadeCalibration:
+    """Find the bounds with which a cheap judge's verdicts stand, and are right as often as is wanted.
+
+    Args:
+        cheap: the verdicts of the cheap judge; of each case the last one counts.
+        strong: those of the strong judge on the same cases. They change no bound, only what is measured.
+        labels: people's labels; rows of one group count as the independent rows that they are worth.
+        accuracy: the share of right verdicts among those that stand, above 0 and below 1.
+        by: what bounds are compared with, see `Cascade`.
+        rubric: the cheap judge's, for probabilities.
+        folds: in how many folds what is measured is cross-fitted, 2 or more.
+        label_threshold: the lowest label that means grounded, needed for graded labels.
+        seed: of the folds.
+
+    Raises:
+        LabelError: `no_threshold`: no bounds are proven, and the message says how many labels would be
+            needed; `bad_option`: for the verdicts of several judges or of votes, graded labels without a
+            label threshold, an accuracy of 0 or 1, and probabilities without their rubric;
+            `too_few_labels`: there are fewer groups than folds; `unreadable_label`.
+    """
+    if not 0 < accuracy < 1:
+        raise LabelError("bad_option", f"`accuracy` must lie between 0 and 1, not {accuracy:g}", "accuracy")
+    cheap_verdicts = _single_judge(cheap, "the cheap judge")
+    strong_verdicts = _single_judge(strong, "the strong judge")
+    (judge,) = cheap_verdicts.judges
+    vocabulary = labels.vocabulary or learn_vocabulary(cheap_verdicts, strong_verdicts)
+    grounded: dict[str, bool] = {}
+    for case_id, is_grounded in find_grounded(judge, labels, vocabulary, label_threshold).items():
+        if is_grounded is not None:
+            grounded[case_id] = is_grounded
+    # Of a file of millions of verdicts only those with a label are kept.
+    labelled = [verdict for verdict in cheap_verdicts if verdict.case_id in grounded]
+    if not labelled:
+        raise LabelError("too_few_labels", f"{judge}: no verdict of the cheap judge has a label", judge)
+    if any(verdict.votes for verdict in labelled):
+        fault = "its verdicts come from votes, and the members of a cascade are single judges"
+        raise LabelError("bad_option", f"{judge}: {fault}", judge)
+    strong_by_case: dict[str, Verdict] = {}
+    for verdict in strong_verdicts:
+        if verdict.case_id in grounded:
+            strong_by_case[verdict.case_id] = verdict
+    number_of = _numbers(labelled, by, rubric)
+    rows: list[CascadeRow] = []
+    for verdict in labelled:
+        case_id = verdict.case_id or ""
+        number, certainty = number_of(verdict)
+        drawn_row = labels.drawn_rows.get(case_id)
+        row = CascadeRow(
+            cheap=verdict,
+            strong=strong_by_case.get(case_id),
+            is_grounded=grounded[case_id],
+            group=labels.group_of(case_id),
+            weight=1.0 if drawn_row is None else drawn_row.weight,
+            number=number,
+            certainty=certainty,
+        )
+        rows.append(row)
+    standing = find_standing(rows, accuracy)
+    # Of "not applicable" alone there are no bounds.
+    if all(row.number is None for row in standing):
+        raise LabelError("no_threshold", _why_none(rows, accuracy, judge), judge)
+    return _measure(rows, standing, _Search(accuracy, by, folds, seed), len(grounded))
+
+
+def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[CascadeRow]:
+    """Return the largest set of the surest rows that is proven to be right as often as is wanted.
+
+    Rows of one certainty stay together. () if nothing is proven.
+    """
+    ranked = _rank(rows)
+    sets = _nested_sets(ranked)
+    whole = [rows_set for rows_set in sets if rows_set.is_whole]
+    n_at_start = fewest_rows(accuracy, MISTAKES_AT_START, ONE_SIDED - ERROR_OF_ALL)
+    step = max(1, len(ranked) // SETS)
+    growing: list[_Set] = []
+    next_size = step
+    for rows_set in sets:
+        is_due = rows_set.n >= n_at_start and rows_set.size >= next_size
+        if is_due or (growing and rows_set.is_whole):
+            growing.append(rows_set)
+            next_size = rows_set.size + step
+    if not growing:  # so few labels are tested once, with all of the 5 %
+        return ranked[: _last_proven(whole, accuracy, ONE_SIDED)]
+    size = max(
+        _last_proven(growing, accuracy, ONE_SIDED - ERROR_OF_ALL),
+        _last_proven(whole, accuracy, ERROR_OF_ALL),
+    )
+    return ranked[:size]
+
+
+@cache
+def fewest_rows(accuracy: float, n_mistakes: int = 0, error: float = ONE_SIDED) -> int:
+    """Return how many rows, with so many mistakes among them, are the fewest that prove an accuracy."""
+    n = max(n_mistakes + 1, ceil(log(error) / log(accuracy)))
+    while lower_bound(n - n_mistakes, n, error) < accuracy:
+        n += 1
+    return n
+
+
+class _Set(NamedTuple):
+    """The surest rows, up to a certainty.
+
+    Attributes:
+        size: how many rows.
+        n: how many independent rows these are worth.
+        share: the share of right verdicts.
+        is_whole: whether it is all that is sure of a score, or all.
+    """
+
+    size: int
+    n: float
+    share: float
+    is_whole: bool
+
+
+def _nested_sets(ranked: Sequence[CascadeRow]) -> Sequence[_Set]:
+    """Return the sets of the surest rows that do not divide rows of one certainty, the smallest first."""
+    sets: list[_Set] = []
+    tally = _Tally()
+    for size, row in enumerate(ranked, 1):
+        tally.add(row, is_right=row.is_right)
+        next_certainty = None if size == len(ranked) else ranked[size].certainty
+        if next_certainty != row.certainty:
+            is_whole = next_certainty is None or next_certainty == NOT_APPLICABLE
+            sets.append(_Set(size, tally.n, tally.share, is_whole))
+    return sets
+
+
+def _last_proven(sets: Iterable[_Set], accuracy: float, error: float) -> int:
+    """Return the size of the last set before the first that is not proven; 0 if the first is not."""
+    n_fewest = fewest_rows(accuracy, error=error)
+    size = 0
+    for rows_set in sets:
+        if rows_set.n < n_fewest:
+            continue  # it could prove nothing, and so is no test
+        if lower_bound(rows_set.share * rows_set.n, rows_set.n, error) < accuracy:
+            break
+        size = rows_set.size
+    return size
+
+
+def stands(row: CascadeRow, until: Bounds, *, not_applicable_stands: bool) -> bool:
+    """Whether the verdict of a row stands in a cascade with these bounds."""
+    low, high = until
+    if not row.is_applicable and not not_applicable_stands:
+        return False
+    if row.certainty == NOT_APPLICABLE:
+        return True
+    if row.number is None:
+        return False
+    if row.cheap.passed:
+        return high is not None and row.number >= high
+    return low is not None and row.number <= low
+
+
+def _single_judge(verdicts: Iterable[Verdict], who: str) -> LatestVerdicts:
+    """The verdicts that count, of a single judge.
+
+    Raises:
+        LabelError: `bad_option`: there is none, or there are several judges.
+    """
+    latest = latest_verdicts(verdicts)
+    if len(latest.judges) != 1:
+        judges = ", ".join(latest.judges) if latest.judges else "no judge"
+        raise LabelError("bad_option", f"{who}: verdicts of one judge are needed, not of {judges}", who)
+    return latest.select(latest.judges)  # without the rows that are nobody's
+
+
+Number = Callable[[Verdict], tuple[float | None, float | None]]
+"""From a verdict to the number that bounds are compared with, and to how sure the judge is."""
+
+
+def _numbers(verdicts: Sequence[Verdict], by: By, rubric: Rubric | None) -> Number:
+    """Make the function from a verdict to its number and its certainty.
+
+    Raises:
+        LabelError: `bad_option`: the verdicts have several thresholds, or probabilities lack their rubric.
+    """
+    if by == "score":
+        return _numbers_by_score(verdicts)
+    judge = verdicts[0].judge
+    if rubric is None:
+        message = f"{judge}: probabilities need the rubric: name the judge's prompt file with `judge_file`"
+        raise LabelError("bad_option", message, "judge_file")
+    _check_threshold(verdicts, rubric)
+
+    def number_by_probability(verdict: Verdict) -> tuple[float | None, float | None]:
+        if verdict.status == "error":
+            return None, None
+        probability = passing_probability(rubric, verdict, count_not_applicable=True)
+        if probability is None:
+            return None, None
+        number = _on_its_side(probability, verdict)
+        return number, number if verdict.passed else 1 - number
+
+    return number_by_probability
+
+
+def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
+    """Make the function from a verdict to its score, and to how far that is from the threshold, 0..1.
+
+    Raises:
+        LabelError: `bad_option`: the verdicts have several thresholds.
+    """
+    passing_scores: list[float] = []
+    failing_scores: list[float] = []
+    for verdict in verdicts:
+        score = deciding_score(verdict)
+        if score is not None and verdict.passed:
+            passing_scores.append(round_score(score))
+        elif score is not None:
+            failing_scores.append(round_score(score))
+    # Verdicts do not say what their threshold was: it lies between these two, and no bound may be beyond it.
+    lowest_passing = min(passing_scores, default=1.0)
+    highest_failing = max(failing_scores, default=0.0)
+    if passing_scores and failing_scores and highest_failing >= lowest_passing:
+        judge = verdicts[0].judge
+        fault = f"{highest_failing:g} fails and {lowest_passing:g} passes"
+        raise LabelError("bad_option", f"{judge}: the verdicts have several thresholds: {fault}", judge)
+
+    middle = (highest_failing + lowest_passing) / 2
+
+    def number_by_score(verdict: Verdict) -> tuple[float | None, float | None]:
+        if verdict.status == "not_applicable":
+            return None, NOT_APPLICABLE
+        score = deciding_score(verdict)
+        if score is None:
+            return None, None
+        number = _on_its_side(score, verdict)
+        if not verdict.passed:
+            number = min(number, highest_failing)
+            return number, 1 - number / middle
+        number = max(number, lowest_passing)
+        return number, 1 - (1 - number) / (1 - middle) if number < 1 else 1.0
+
+    return number_by_score
+
+
+def _check_threshold(verdicts: Iterable[Verdict], rubric: Rubric) -> None:
+    for verdict in verdicts:
+        score = deciding_score(verdict)
+        if score is not None and verdict.passed is not passes(score, rubric.threshold):
+            fault = f"its run had another threshold than its file, {rubric.threshold:g}: {score:g} "
+            fault += "passed" if verdict.passed else "failed"
+            message = f"{verdict.judge}: {fault}; set `threshold` in the prompt file, and judge with that"
+            raise LabelError("bad_option", message, verdict.judge)
+
+
+def _on_its_side(number: float, verdict: Verdict) -> float:
+    """The next number with four decimals that, as a bound on this side of the threshold, includes it."""
+    steps = round_score(number * STEPS_OF_BOUNDS)
+    return (floor(steps) if verdict.passed else ceil(steps)) / STEPS_OF_BOUNDS
+
+
+def _rank(rows: Iterable[CascadeRow]) -> Sequence[CascadeRow]:
+    """The rows of which the cheap judge says how sure it is, the surest first."""
+    certain = [row for row in rows if row.certainty is not None]
+    return sorted(certain, key=lambda row: -(row.certainty or 0.0))
+
+
+def _why_none(rows: Sequence[CascadeRow], accuracy: float, judge: str) -> str:
+    """Say that nothing is proven, and how many labels would prove something."""
+    fault = f"{judge}: no threshold reaches {accuracy:.2f} with {len(rows)} labels"
+    n_labels = _labels_needed(rows, accuracy)
+    if n_labels is not None:
+        return f"{fault}: about {n_labels:,} would be needed"
+    sets = _nested_sets(_rank(rows))
+    if not sets:
+        return f"{fault}: no verdict of the cheap judge says how sure it is"
+    surest = next((rows_set for rows_set in sets if rows_set.n >= FEWEST_TO_EXTRAPOLATE), sets[-1])
+    share = f"it is right on {surest.share:.0%} of the {surest.size} rows of which it is most sure"
+    return f"{fault}, and more labels would hardly help: {share}"
+
+
+def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
+    """Estimate how many labels prove something, if the judge is as right on further rows as on these."""
+    fewest: float | None = None
+    sets = _nested_sets(_rank(rows))
+    for rows_set in sets:
+        if rows_set.n < FEWEST_TO_EXTRAPOLATE and rows_set != sets[-1]:
+            continue
+        # Half a mistake more than there is: on further rows a set without any will have some.
+        share = (rows_set.share * rows_set.n + 0.5) / (rows_set.n + 1)
+        n_rows = _rows_needed(share, accuracy)
+        if n_rows is not None:
+            n_labels = n_rows / rows_set.size * len(rows)
+            fewest = n_labels if fewest is None else min(fewest, n_labels)
+    if fewest is None or fewest > MOST_LABELS:
+        return None
+    unit: int = 10 ** max(0, floor(log10(fewest)) - 1)
+    return ceil(fewest / unit) * unit
+
+
+def _rows_needed(share: float, accuracy: float) -> float | None:
+    """About how many rows with this share of right ones prove an accuracy, by the normal approximation."""
+    if share <= accuracy:
+        return None
+    deviate = NormalDist().inv_cdf(1 - ONE_SIDED)
+    n_rows = deviate**2 * accuracy * (1 - accuracy) / (share - accuracy) ** 2
+    return max(n_rows, fewest_rows(accuracy))
+
+
+def _measure(
+    rows: Sequence[CascadeRow], standing: Sequence[CascadeRow], search: _Search, n_labelled: int
+) -> CascadeCalibration:
+    """Measure, on rows that took no part, what bounds found in this way save and how right they are."""
+    until, not_applicable_stands = search.bounds_of(standing)
+    decided = _stand_in_folds(rows, search)
+    matched: list[CascadeRow] = []
+    priced: list[CascadeRow] = []
+    for row in rows:
+        if row.strong is not None and row.strong.status != "error":
+            matched.append(row)
+            if row.cheap.usage and row.strong.usage:
+                priced.append(row)
+
+    def is_strong_right(row: CascadeRow) -> bool:
+        return row.strong is not None and row.strong.passed is row.is_grounded
+
+    def is_cascade_right(row: CascadeRow) -> bool:
+        return row.is_right if id(row) in decided else is_strong_right(row)
+
+    handed_on = [row for row in priced if id(row) not in decided]
+    return CascadeCalibration(
+        judge=rows[0].cheap.judge,
+        models=(_models(row.cheap for row in rows), _models(row.strong for row in matched)),
+        accuracy=search.accuracy,
+        by=search.by,
+        until=until,
+        not_applicable_stands=not_applicable_stands,
+        n=len(rows),
+        n_standing=len(standing),
+        n_right=sum(row.is_right for row in standing),
+        folds=search.folds,
+        saved=_rate(rows, lambda row: id(row) in decided),
+        standing_right=_rate([row for row in rows if id(row) in decided], lambda row: row.is_right),
+        cheap_right=_rate(matched, lambda row: row.is_right),
+        strong_right=_rate(matched, is_strong_right),
+        cascade_right=_rate(matched, is_cascade_right),
+        n_priced=len(priced),
+        cheap_usage=_sum_usage(row.cheap for row in priced),
+        strong_usage=_sum_usage(row.strong for row in priced),
+        handed_on_usage=_sum_usage(row.strong for row in handed_on),
+        counts={
+            "n_error": sum(row.cheap.status == "error" for row in rows),
+            "n_not_applicable": sum(not row.is_applicable for row in rows),
+            "n_unjudged": n_labelled - len(rows),
+            "n_unmatched": len(rows) - len(matched),
+        },
+    )
+
+
+def _stand_in_folds(rows: Sequence[CascadeRow], search: _Search) -> frozenset[int]:
+    """Which rows are decided by the cheap judge, by their `id`, with the bounds that the other folds prove.
+
+    Raises:
+        LabelError: `too_few_labels`: there are fewer groups than folds.
+    """
+    groups = sorted({row.group for row in rows})
+    folds = search.folds
+    if len(groups) < folds:
+        message = f"{folds} folds need {folds} independent rows or more, not {len(groups)}"
+        raise LabelError("too_few_labels", message, "folds")
+    order: list[int] = np.random.default_rng(search.seed).permutation(len(groups)).tolist()
+    fold_of_group = {groups[place]: index % folds for index, place in enumerate(order)}
+    decided: set[int] = set()
+    for fold in range(folds):
+        other_rows = [row for row in rows if fold_of_group[row.group] != fold]
+        until, not_applicable_stands = search.bounds_of(find_standing(other_rows, search.accuracy))
+        for row in rows:
+            is_in_fold = fold_of_group[row.group] == fold
+            if is_in_fold and stands(row, until, not_applicable_stands=not_applicable_stands):
+                decided.add(id(row))
+    return frozenset(decided)
+
+
+def _rate(rows: Sequence[CascadeRow], is_event: Callable[[CascadeRow], bool]) -> Rate:
+    """A share of rows, with Wilson's interval for the independent rows that they are worth."""
+    if not rows:
+        return Rate(n=0)
+    tally = _Tally()
+    for row in rows:
+        tally.add(row, is_right=is_event(row))
+    low, high = wilson_interval(tally.share, tally.n)
+    return Rate(n=len(rows), value=tally.share, low=low, high=high)
+
+
+def _models(verdicts: Iterable[Verdict | None]) -> str:
+    """The names of the models of verdicts."""
+    names = {verdict.model for verdict in verdicts if verdict is not None and verdict.model}
+    return ", ".join(sorted(names)) if names else "?"
+
+
+def _sum_usage(verdicts: Iterable[Verdict | None]) -> Usage | None:
+    """The tokens of verdicts together; None if there are none."""
+    usages = [verdict.usage for verdict in verdicts if verdict is not None and verdict.usage is not None]
+    return sum(usages, Usage()) if usages else None
