@@ -3,6 +3,7 @@
     GroundednessMetric(threshold=0.7, model="gpt-6-luna")
     JudgeMetric(judge="my_judge.prompty", model="gpt-6-luna")
     recall, precision = passage_metrics(model="gpt-6-luna")  # they share one call per case
+    GroundednessMetric(eval_mode="system_one")  # a decision model: TypeSafe's, or system_one_model=
 
 `input` is the query, `actual_output` the response, `expected_output` the reference; `retrieval_context` and
 the outputs of `tools_called` are the context. `context`, DeepEval's ideal context, is not used: a response
@@ -14,21 +15,24 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Unpack, cast
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, cast, get_args
 from uuid import uuid4
 
 from groundjudge.case.traces import tool_documents
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
+from groundjudge.judging.cascade import Cascade, cascade
 from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
-from groundjudge.judging.load import JudgeLike, as_judge
-from groundjudge.judging.panel import Rule, Stop, with_models
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, with_models
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.redaction import RedactedError
 from groundjudge.models.shared import share_calls
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, kind_of
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import Prices
@@ -58,6 +62,13 @@ IN_METADATA = ("profile", "agent_name", "conversation", "answers")
 """The fields of a case that DeepEval does not have."""
 
 
+EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
+"""Who decides, in DeepEval's words: a text model, a decision model and a text model, a decision model."""
+
+SURE = (0.1, 0.9)
+"""Where a decision model's score stands with `hybrid`, if the threshold lies between the two."""
+
+
 class OtherOptions(PromptOptions, total=False):
     """The options of a judge that are not arguments of DeepEval's metrics."""
 
@@ -75,6 +86,8 @@ class MetricOptions(OtherOptions, total=False):
     judge: JudgeLike | None
     prices: Prices | None
     name: str | None
+    eval_mode: EvalMode | None
+    system_one_model: ModelLike | None
     include_reason: bool
     async_mode: bool
     strict_mode: bool
@@ -104,6 +117,13 @@ class _Metric:
             the results of metrics with one name.
         prices: what the model's tokens cost, for `evaluation_cost`; by default the model's own statement of
             the cost is used, if it returns one.
+        eval_mode: who decides, as in DeepEval's own metrics: "llm", a text model; "system_one", a decision
+            model; "hybrid", a cascade: the decision model's verdict stands with a score of at most 0.1 or at
+            least 0.9, otherwise the text model is asked. By default what DEEPEVAL_EVAL_MODE says, unless
+            there is a `model`, or a `judge` that has one. For other bounds pass a `groundjudge.cascade` as
+            `judge`.
+        system_one_model: the decision model for "system_one" and "hybrid": a name of TypeSafe's models, a
+            DeepEvalBaseSystemOneModel, or what else `groundjudge.as_judge` accepts. By default TypeSafe's.
         options: as for `groundjudge.as_judge`.
 
     Attributes:
@@ -114,6 +134,7 @@ class _Metric:
         verdict: the last verdict, with label, parts and evidence; also after an error.
         score_breakdown: the scores of the verdict's parts by their names, and `weakest` where the lowest
             of them decides; None if there are no parts.
+        confidence: how sure the judge is, 0..1, as the verdict has it; None if nothing says it.
         verbose_logs: the verdict as JSON; after an error followed by the model's last reply as it was.
         input_tokens: the prompt tokens of the last verdict; None if unknown.
         output_tokens: the completion tokens of the last verdict; None if unknown.
@@ -121,7 +142,8 @@ class _Metric:
             tells it, or if there was no call.
 
     Raises:
-        PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
+        PromptError, ModelError, TypeError: as for `groundjudge.as_judge`; `bad_eval_mode`: there is no such
+            mode, or it does not go with the models that were given.
     """
 
     default_judge: ClassVar[str] = ""
@@ -147,6 +169,8 @@ class _Metric:
         judge: JudgeLike | None = None,
         prices: Prices | None = None,
         name: str | None = None,
+        eval_mode: EvalMode | None = None,
+        system_one_model: ModelLike | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
         judge_threshold: float | None = None  # None: the judge's own
@@ -154,7 +178,14 @@ class _Metric:
             judge_threshold = 1
         elif threshold is not ...:
             judge_threshold = threshold
-        self.judge = as_judge(judge or self.default_judge, model, threshold=judge_threshold, **options)
+        self.judge = _judge_of_mode(
+            judge or self.default_judge,
+            model,
+            eval_mode,
+            system_one_model,
+            threshold=judge_threshold,
+            **options,
+        )
         if self.part and self.part not in self.judge.part_names:
             message = (
                 f"verdicts of the judge {self.judge.name} have no part {self.part!r}, which a "
@@ -171,6 +202,8 @@ class _Metric:
         self.flaky = flaky
         self.prices = prices
         self.name = name
+        self.eval_mode: Any = eval_mode
+        self.system_one_model: Any = system_one_model
         self.is_measuring = False
         self.evaluation_model: str | None = self.judge.model_name
         self.criteria = self.judge.identity
@@ -318,6 +351,7 @@ class _Metric:
         self.input_tokens = verdict.usage.prompt_tokens if verdict.usage else None
         self.output_tokens = verdict.usage.completion_tokens if verdict.usage else None
         self.evaluation_cost = _sum_if_all_known(costs)
+        self.confidence = verdict.confidence
         self.is_successful()  # it sets `success`
         self.verbose_logs = self._logs(new_verdict) if new_verdict else None
 
@@ -328,6 +362,89 @@ class _Metric:
             lines.append(f"Reply:\n{verdict.reply}")
         lines.append(self.error or f"Score: {self.score}")
         return construct_verbose_logs(cast("BaseMetric", self), lines)
+
+
+def _judge_of_mode(
+    judge: JudgeLike,
+    model: ModelLike | None,
+    eval_mode: EvalMode | None,
+    system_one_model: ModelLike | None,
+    **options: Unpack[PanelOptions],
+) -> AnyJudge:
+    """Make the judge of a metric by who decides.
+
+    Raises:
+        PromptError: `bad_eval_mode`.
+    """
+    mode = eval_mode
+    if mode is None:
+        has_model = model is not None or isinstance(judge, Judge | Panel | Cascade)
+        mode = "llm" if has_model else _mode_of_environment()
+    if mode not in get_args(EvalMode):
+        modes = ", ".join(get_args(EvalMode))
+        raise _mode_error("eval_mode", f"there is no mode {mode!r}: use one of {modes}")
+    if mode == "llm":
+        if system_one_model is not None:
+            raise _mode_error(
+                "system_one_model", "pass eval_mode system_one or hybrid, with which it decides"
+            )
+        llm_judge = as_judge(judge, model, **options)
+        if eval_mode == "llm" and _kinds(llm_judge) != {"text"}:
+            raise _mode_error("eval_mode", "llm with a decision model: pass system_one")
+        return llm_judge
+    # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
+    if mode == "hybrid" and isinstance(judge, Cascade):
+        return as_judge(judge, **options)
+    if isinstance(judge, Judge) and _kinds(judge) == {"decision"}:
+        decision_judge = as_judge(judge, **options)
+    else:
+        decision_judge = as_judge(judge, _decision_model(system_one_model, model, mode), **options)
+    if _kinds(decision_judge) != {"decision"}:
+        fault = f"{mode} needs a decision model, and {decision_judge.model_name} answers with a text"
+        raise _mode_error("model", fault)
+    if mode == "system_one":
+        return decision_judge
+    text_judge = as_judge(judge, model, **options)
+    if _kinds(text_judge) != {"text"}:
+        raise _mode_error("model", "hybrid needs a text model beside the decision model")
+    if not isinstance(decision_judge, Judge) or not isinstance(text_judge, Judge):
+        raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
+    low, high = SURE
+    threshold = text_judge.threshold
+    until = (low if low < threshold else None, max(high, threshold))
+    return cascade([decision_judge, text_judge], until=until)
+
+
+def _kinds(judge: AnyJudge) -> set[str]:
+    """How the models of a judge answer."""
+    return {kind_of(model) for model in judge.models}
+
+
+def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: EvalMode) -> ModelLike:
+    """Return the decision model: the one passed for that, with system_one else `model`, or TypeSafe's."""
+    if mode == "system_one" and model is not None:
+        if system_one_model is not None:
+            raise _mode_error("system_one_model", "system_one asks one model: pass `model` or this, not both")
+        return model
+    if system_one_model is None:
+        system_one_model = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
+    # DeepEval's users name TypeSafe's models without a prefix.
+    if isinstance(system_one_model, str) and ":" not in system_one_model:
+        return f"systemone:{system_one_model}"
+    return system_one_model
+
+
+def _mode_of_environment() -> EvalMode:
+    """What DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, says."""
+    try:
+        from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions do not have it
+    except ImportError:
+        return "llm"
+    return cast("EvalMode", str(resolve_eval_mode()))
+
+
+def _mode_error(subject: str, fault: str) -> PromptError:
+    return PromptError("bad_eval_mode", f"{subject}: {fault}", subject)
 
 
 def _sum_if_all_known(costs: Sequence[float | None]) -> float | None:

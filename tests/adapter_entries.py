@@ -486,6 +486,8 @@ def in_events(events: Sequence[Mapping[str, Any]], judge: AnyJudge) -> Verdict:
             expected[f"{GEN_AI}score.value"] = score.score
         if isinstance(score.value, str):
             expected[f"{GEN_AI}score.label"] = score.value
+        elif verdict.status == "not_applicable":
+            expected[f"{GEN_AI}score.label"] = "not_applicable"
         assert attributes == expected
     return verdict
 

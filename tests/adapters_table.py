@@ -13,8 +13,18 @@ from typing import Any, TypeAlias
 
 import formatter
 from any_options import load_any
+from decision_models import (
+    REFUSAL,
+    Answer,
+    answer_to,
+    reply_of,
+    sure_of,
+    sure_of_the_best,
+    sure_of_the_worst,
+)
 
 from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Usage, Verdict, cascade, load, names
+from groundjudge.decisions.question import Question
 from groundjudge.types import AnyJudge, Request
 
 RAG: Mapping[str, Any] = {
@@ -37,6 +47,10 @@ PLAY: Mapping[str, Any] = {
 SENTENCES = [("It opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", 10.0)]
 
 
+Rule: TypeAlias = Callable[[Question], Answer]
+"""How a decision model answers."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A row of the table.
@@ -44,12 +58,12 @@ class Row:
     Attributes:
         judge: the judge's name, or a name in `OTHERS`.
         answer: the model's reply to every request, or the error that it raises; of a panel or a cascade, one
-            for each vote.
+            for each vote; of a decision model, a rule from each question to its answer.
         case: changes to the default case; a field that is None is removed.
     """
 
     judge: str
-    answer: str | Reply | ModelError | tuple[str | ModelError, ...]
+    answer: str | Reply | ModelError | tuple[str | ModelError, ...] | Rule
     case: Mapping[str, Any] | None = None
 
 
@@ -67,7 +81,10 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 }
 """Options that make another judge of groundedness."""
 
-JUDGES = [*names(), *OTHERS, "cascade"]
+BY_DECISIONS = {f"{name} by decisions": name for name in names()}
+"""The library's judges with a decision model."""
+
+JUDGES = [*names(), *OTHERS, "cascade", *BY_DECISIONS]
 
 ENDPOINT_CODES = (
     *("timeout", "connection", "rate_limited", "quota"),
@@ -87,8 +104,44 @@ def votes(*scores: object) -> tuple[str | ModelError, ...]:
     return tuple(replies)
 
 
+def half_sure(question: Question) -> Answer:
+    """Half of the probability on the best option, some on the one before it, and the rest on the first."""
+    if question.id.startswith("e"):
+        return sure_of_the_best(question)
+    probabilities = [0.0] * len(question.options)
+    probabilities[0], probabilities[-2], probabilities[-1] = 0.1, 0.4, 0.5
+    return answer_to(question, probabilities)
+
+
+def claims_nothing(question: Question) -> Answer:
+    """The first option, which is "not applicable" where there is such an option."""
+    return sure_of(question, 0)
+
+
+def declines(question: Question) -> Answer:
+    """A refusal of every question."""
+    assert question.id
+    return REFUSAL
+
+
+def says_nothing(question: Question) -> Answer:
+    """No answer to any question but those of evidence."""
+    return sure_of(question, 0) if question.id.startswith("e") else None
+
+
+def miscounts(question: Question) -> Answer:
+    """Probabilities that do not add up to 1."""
+    return answer_to(question, [0.3] * len(question.options))
+
+
 USED = Usage(prompt_tokens=100, completion_tokens=10)
+TOO_LONG = ModelError("too_long", "too_long: message of the endpoint")
+DECISIONS: tuple[ModelError | Rule, ...] = (
+    *(sure_of_the_best, half_sure, sure_of_the_worst, claims_nothing),
+    *(declines, says_nothing, miscounts, TOO_LONG, DOWN),
+)
 TABLE = [
+    *(Row(judge, answer) for judge in BY_DECISIONS for answer in DECISIONS),
     *(Row("groundedness", formatter.tags(level, f"because {level}")) for level in range(1, 6)),
     Row("groundedness", formatter.tags(4, "an empty context"), {"context": []}),
     Row("groundedness", Reply(formatter.tags(5, "<b>tags</b> & {braces} of its own"), usage=USED)),
@@ -158,7 +211,7 @@ TABLE = [
 
 def case_of(number: int, row: Row) -> dict[str, Any]:
     """The row's case; its response, unless blank, contains the number of the row."""
-    case = dict(PLAY) if row.judge == "knowledge_hallucination" else dict(RAG)
+    case = dict(PLAY) if row.judge.startswith("knowledge_hallucination") else dict(RAG)
     case.update(row.case or {})
     if case["response"] and case["response"].strip():
         case["response"] += f" [{number}]"
@@ -180,6 +233,7 @@ class Script:
         self.rows = ROWS[judge]
         self.vote = vote
         self.name = "script" if vote is None else f"script {vote}"
+        self.kind = "decision" if judge in BY_DECISIONS else "text"
 
     async def acomplete(self, request: Request) -> Reply:
         _, _, number = request.case.response_text.rpartition("[")
@@ -188,6 +242,8 @@ class Script:
             answer = answer[request.repeat if self.vote is None else self.vote]
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
+        if callable(answer):
+            return Reply(reply_of(request.questions, answer, "systemone"), usage=USED)
         return Reply(answer) if isinstance(answer, str) else answer
 
 
@@ -212,7 +268,7 @@ def judge_of(name: str) -> AnyJudge:
         return cascade(judges, until=(0.1, 0.9))
     if name in OTHERS:
         return load_any("groundedness", model=Script(name), **OTHERS[name])
-    return load_any(name, model=Script(name))
+    return load_any(BY_DECISIONS.get(name, name), model=Script(name))
 
 
 @cache

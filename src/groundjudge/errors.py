@@ -132,6 +132,8 @@ class PromptError(GroundjudgeError):
         "the judges have no probabilities for `by`.",
         "bad_choices": "The reply format cannot express one of the labels. Change the label or the format.",
         "bad_empty_response": "It is not `error`, `not_applicable` or `worst`. Use one of them.",
+        "bad_eval_mode": "A DeepEval metric has an `eval_mode` that there is not, or that does not go with "
+        "its models. Read the reason in the message.",
         "bad_example": "The file's `example_reply` is not read as the value that it declares. "
         "Correct the example, or `reply:` and `scale:`; the message says what was read.",
         "bad_front_matter": "The part between the `---` lines is not valid YAML, or a key is wrong. "
@@ -163,6 +165,8 @@ class PromptError(GroundjudgeError):
         "take a model that answers with a text.",
         "no_reply_format": "The file names no reply format. Add `reply:` to it, or pass `reply=Tags(...)`.",
         "no_scale": "The file has no scale. Add `scale:` to it, or pass `scale=Scale(worst=1, best=5)`.",
+        "not_hosted": "LangSmith cannot ask the questions of this judge itself. Use `evaluator`, or correct "
+        "what the message names.",
         "template_language": "The text contains `{%`: there is no template language. Use placeholders.",
         "unknown_input": "An input is not a field of a case and not in the text, or an option names no "
         "input. Correct the name, or add a placeholder for an input of your own.",

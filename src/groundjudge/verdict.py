@@ -134,8 +134,8 @@ class Part(Frozen):
     """
 
     name: String
-    value: Finite | None
-    score: Score | None
+    value: Finite | None = None
+    score: Score | None = None
     label: String | None = None
     reason: String = ""
     evidence: tuple[Evidence, ...] = ()

@@ -100,11 +100,13 @@ def test_table_covers_every_judge_status_and_error() -> None:
     asked_again = {"evidence_not_found", "shares_unreadable"}  # and never an error
     codes_of_replies = WHAT_IS_WRONG.keys() - asked_again
     codes_of_cases = {"missing_field", "empty_response", "no_response"}
-    assert codes == codes_of_replies | codes_of_cases | {*ENDPOINT_CODES, "no_majority"}
+    codes_of_answers = {"bad_distribution", "missing_answer", "refused", "too_long"}
+    codes_of_endpoints = {*ENDPOINT_CODES, "no_majority"}
+    assert codes == codes_of_replies | codes_of_cases | codes_of_answers | codes_of_endpoints
 
 
-KINDS = ("groundedness", "passage_quality", "repeats", "cascade")
-"""Judges of one score, of several, of votes, and of several steps."""
+KINDS = ("groundedness", "passage_quality", "repeats", "cascade", "groundedness by decisions")
+"""Judges of one score, of several, of votes, of several steps, and with a decision model."""
 
 QUICK: Mapping[str, Sequence[str]] = {
     "deepeval evaluate": ["groundedness", "repeats", "cascade"],

@@ -1,0 +1,128 @@
+"""LangSmith's own evaluators with a decision model: LangSmith asks a judge's questions on its servers.
+
+    online_evaluator("groundedness", project_id="...", variable_mapping={"query": "inputs.question"})
+
+To judge with everything that this library does, use `groundjudge.adapters.langsmith.evaluator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from groundjudge.errors import PromptError, did_you_mean, requires
+from groundjudge.rubric.rubric import Rubric, load_rubric
+from groundjudge.verdict import score_names
+
+if TYPE_CHECKING:  # LangSmith's older versions do not have them
+    from langsmith import Langsmith
+    from langsmith.types.evaluator import Evaluator
+
+__all__ = ["online_evaluator"]
+
+Provider: TypeAlias = Literal["openai_decisions", "typesafe", "typesafe_compatible"]
+"""Who answers the questions of an evaluator that LangSmith runs."""
+
+ROOTS = {"response": "outputs", "context": "outputs", "reference": "reference_outputs"}
+"""Where LangSmith finds fields of a case in a run; the others are in the inputs."""
+
+
+def online_evaluator(  # noqa: PLR0913  what LangSmith needs
+    judge: str | Path | Rubric,
+    *,
+    project_id: str | None = None,
+    dataset_id: str | None = None,
+    variable_mapping: Mapping[str, str] | None = None,
+    provider: Provider = "openai_decisions",
+    client: Langsmith | None = None,
+    **settings: Any,  # noqa: ANN401  those of LangSmith
+) -> Evaluator:
+    """Let LangSmith judge the runs of a project or of a dataset's experiments, with a decision model.
+
+    LangSmith asks the judge's questions itself, on its servers: nothing of this library runs there. What gets
+    lost with it: evidence, error codes, reasons, and the scale from 0 to 1. A question with labels gives the
+    most probable label, and one with levels their expected position, from 0.
+
+    Args:
+        judge: the name of a judge, the path of a prompt file, or a rubric. Its questions must be those of one
+            prompt, and its inputs texts or documents: `statement_groundedness`, which asks about each
+            sentence, and inputs of messages only (`conversation`) are refused.
+        project_id: the id of the tracing project whose runs are judged.
+        dataset_id: the id of the dataset whose experiments are judged.
+        variable_mapping: an input of the judge -> where LangSmith finds it in a run, such as
+            `{"query": "inputs.question"}`. By default `outputs` has the response and the context,
+            `reference_outputs` the reference, and `inputs` all others, under their own names.
+        provider: "openai_decisions"; "typesafe", or "typesafe_compatible" with a `base_url`.
+        client: None: as the environment says.
+        settings: what else LangSmith takes: model, base_url, sampling_rate, filter, display_name, ...
+
+    Returns:
+        LangSmith's evaluator. Its name has the judge's version and hash; its feedback keys are the names of
+        the judge's scores.
+
+    Raises:
+        PromptError: `not_hosted`: LangSmith cannot ask this judge's questions, the mapping names no input, or
+            there is not one of `project_id` and `dataset_id`.
+        ImportError: LangSmith is too old for evaluators of this kind.
+        LangsmithError: the API refuses.
+    """
+    with requires("online_evaluator needs LangSmith 0.15.1 or newer", "langsmith"):
+        from langsmith import Langsmith  # noqa: PLC0415
+
+    rubric = judge if isinstance(judge, Rubric) else load_rubric(judge)
+    if (project_id is None) == (dataset_id is None):
+        raise PromptError("not_hosted", "pass project_id or dataset_id, one of them", "project_id")
+    paths = _paths_of(rubric, variable_mapping or {})
+    human = "\n".join(f"<{name}>\n{{{{{name}}}}}\n</{name}>" for name in paths)
+    prompt = rubric.prompt.id
+    hosted: dict[str, Any] = {
+        "display_name": f"{prompt.name} {prompt.version} {prompt.sha256[:12]}",
+        "prompt": [["system", rubric.questionnaire.rules], ["human", human]],
+        "questions": _hosted_questions(rubric),
+        "template_format": "mustache",
+        "variable_mapping": paths,
+        "provider": provider,
+    }
+    if project_id is not None:
+        hosted["session_id"] = project_id
+    else:
+        hosted["dataset_id"] = dataset_id
+    hosted.update(settings)
+    return (client or Langsmith()).evaluators.create_decision_model(**hosted)
+
+
+def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
+    """Where LangSmith finds each input of a judge in a run."""
+    paths: dict[str, str] = {}
+    for prompt_input in rubric.inputs:
+        name = prompt_input.name
+        if prompt_input.field == "conversation":
+            fault = "its conversation is a list of messages, which LangSmith would show as text"
+            raise PromptError("not_hosted", f"{rubric.name}: {fault}: use `evaluator`", name)
+        paths[name] = f"{ROOTS.get(prompt_input.field, 'inputs')}.{name}"
+    for name, path in mapping.items():
+        if name not in paths:
+            fault = f"variable_mapping: {name!r} is no input of {rubric.name}{did_you_mean(name, paths)}"
+            raise PromptError("not_hosted", f"{fault}; its inputs are: {', '.join(paths)}", name)
+        paths[name] = path
+    return paths
+
+
+def _hosted_questions(rubric: Rubric) -> dict[str, dict[str, Any]]:
+    """The questions of a judge in LangSmith's form, by the names of the judge's scores."""
+    if rubric.questionnaire.sentence is not None:
+        fault = "it asks about each sentence of a response, and LangSmith has one prompt for all questions"
+        raise PromptError("not_hosted", f"{rubric.name}: {fault}: use `evaluator`", rubric.name)
+    names = score_names(rubric.name, rubric.format.part_names)
+    questions: dict[str, dict[str, Any]] = {}
+    for question in rubric.questionnaire.questions:
+        hosted: dict[str, Any] = {"type": question.type, "instructions": question.instructions}
+        alternatives = question.alternatives
+        if question.type == "choice":
+            hosted["options"] = {option.label or option.name: option.description for option in alternatives}
+        else:
+            # Levels have names only there: the situation is the name.
+            hosted["levels"] = [option.description for option in alternatives]
+        questions[names.get(question.id, rubric.name)] = hosted
+    return questions

@@ -1,0 +1,89 @@
+"""Evaluators that LangSmith runs itself, with the real package and a local stand-in for its server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langsmith import Langsmith
+from loopback import Seen, json_server, running, url_of
+
+from groundjudge import PromptError, load_rubric
+from groundjudge.adapters.langsmith_online import online_evaluator
+
+CREATED = {"id": "00000000-0000-0000-0000-000000000001", "display_name": "created"}
+
+
+class Server:
+    """LangSmith's API as far as evaluators are made there."""
+
+    def __init__(self) -> None:
+        self.requests: list[Seen] = []
+        self.server = json_server(self.answer)
+        self.client = Langsmith(base_url=url_of(self.server), api_key="a-key")
+
+    def answer(self, request: Seen) -> tuple[int, Any]:
+        self.requests.append(request)
+        return 200, CREATED
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    langsmith = Server()
+    with running(langsmith.server):
+        yield langsmith
+
+
+def test_a_judge_becomes_an_evaluator_of_a_project(server: Server) -> None:
+    paths = {"query": "inputs.question", "response": "outputs.answer"}
+    evaluator = online_evaluator(
+        "groundedness", project_id="p", variable_mapping=paths, client=server.client, sampling_rate=0.1
+    )
+    assert evaluator.id == CREATED["id"]
+    (request,) = server.requests
+    rubric = load_rubric("groundedness")
+    body = request.body
+    assert (request.method, request.path) == ("POST", "/api/v1/runs/rules/decision-models")
+    assert body["display_name"] == f"groundedness {rubric.prompt.id.version} {rubric.prompt.sha256[:12]}"
+    assert (body["session_id"], body["sampling_rate"], body["provider"]) == ("p", 0.1, "openai_decisions")
+    assert body["variable_mapping"] == {**paths, "context": "outputs.context"}
+    (system, human) = body["prompt"]
+    assert system == ["system", rubric.questionnaire.rules]
+    for name in ("query", "context", "response"):
+        assert f"{{{{{name}}}}}" in human[1]
+    question = body["questions"]["groundedness"]
+    assert question["type"] == "choice"
+    assert set(question["options"]) == set(rubric.levels.values())
+
+
+def test_parts_are_feedback_of_their_own_with_their_levels(server: Server) -> None:
+    online_evaluator("passage_quality", dataset_id="d", client=server.client, provider="typesafe")
+    (request,) = server.requests
+    assert list(request.body["questions"]) == ["passage_recall", "passage_precision"]
+    assert {len(question["levels"]) for question in request.body["questions"].values()} == {5}
+    assert request.body["variable_mapping"]["reference"] == "reference_outputs.reference"
+    assert (request.body["dataset_id"], request.body["provider"]) == ("d", "typesafe")
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "each sentence": ("statement_groundedness", {"dataset_id": "d"}, "statement_groundedness: it asks"),
+    "a list of messages": ("knowledge_hallucination", {"dataset_id": "d"}, "conversation"),
+    "neither project nor dataset": ("groundedness", {}, "project_id or dataset_id"),
+    "both": ("groundedness", {"dataset_id": "d", "project_id": "p"}, "one of them"),
+    "a misspelt input": (
+        "groundedness",
+        {"dataset_id": "d", "variable_mapping": {"qery": "inputs.q"}},
+        "'qery' is no input of groundedness, did you mean 'query'?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("judge", "arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_langsmith_cannot_ask_is_refused_by_name(
+    server: Server, judge: str, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(PromptError, match=message) as raised:
+        online_evaluator(judge, client=server.client, **arguments)
+    assert raised.value.code == "not_hosted"
+    assert not server.requests
