@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from decision_models import RuleModel, answer_to, sure_of_the_best, sure_of_the_worst
 from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ from groundjudge import (
     summarise,
 )
 from groundjudge.case.data import is_mapping
+from groundjudge.decisions.question import Question
 from groundjudge.judging.conversation import Step, run_untraced
 from groundjudge.judging.probability import passing_probability
 from groundjudge.types import Cascade, Judge, Request
@@ -216,6 +218,46 @@ def test_level_that_is_a_range_passes_with_its_middle_or_with_the_value_that_was
             distribution=moderate,
         )
         assert passing_probability(rubric, verdict, count_not_applicable=False) == probability
+
+
+# How probable the best option of each question is, and whether a decision model's verdict on that stands.
+DECISIONS = {
+    "sure that it passes": (0.97, 1),
+    "sure that it fails": (0.02, 1),
+    "not sure": (0.6, 2),
+}
+
+
+@pytest.mark.parametrize(("probability", "decided_after"), DECISIONS.values(), ids=DECISIONS)
+@pytest.mark.parametrize("name", ["groundedness", "statement_groundedness", "confidence_grounding"])
+def test_decision_model_decides_where_its_probability_says_so(
+    name: str, probability: float, decided_after: int
+) -> None:
+    def rule(question: Question, _: int) -> Mapping[str, Any]:
+        if question.id.startswith("e"):
+            return sure_of_the_best(question)
+        probabilities = [0.0] * len(question.options)
+        (best,) = sure_places(sure_of_the_best(question))
+        (worst,) = sure_places(sure_of_the_worst(question))
+        probabilities[best] += probability
+        probabilities[worst] += 1 - probability
+        return answer_to(question, probabilities)
+
+    case = {**CASE, "context": ["It rains."]}
+    judges = [load(name, model=RuleModel(rule)), load(name, model="offline")]
+    judge = cascade(judges, until=(0.05, 0.95), by="probability")
+    verdict = judge.judge(case)
+    assert verdict.decided_after == decided_after
+    first = verdict.votes[0]
+    assert first.error is None
+    if decided_after == 1:
+        assert verdict.passed is (probability > 0.5)
+        assert verdict.confidence is not None
+
+
+def sure_places(answer: Mapping[str, Any]) -> list[int]:
+    """The places of the options that have all probability."""
+    return [place for place, share in enumerate(answer["probabilities"].values()) if share == 1]
 
 
 def test_verdict_that_fails_and_more_probably_passes_is_not_sure() -> None:
