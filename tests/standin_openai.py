@@ -178,6 +178,8 @@ class StandIn:
         requests: the requests so far.
         in_flight: how many requests it is answering.
         most_in_flight: how many it has answered at a time.
+        listing: what it answers when it is asked for its models.
+        n_listings: how often it was.
         port: where it listens, to start a server where another one was; by default any free port.
     """
 
@@ -187,6 +189,8 @@ class StandIn:
     requests: list[Seen] = field(default_factory=list[Seen])
     in_flight: int = 0
     most_in_flight: int = 0
+    listing: Answer = Status(404)
+    n_listings: int = 0
     port: int = 0
 
     @property
@@ -223,6 +227,7 @@ class StandIn:
         app.router.add_post("/v1/chat/completions", self._handle)
         app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
+        app.router.add_get("/v1/models", self._list_models)
         for path in ("/v1/decisions", "/v1/systemone", "/api/alpha/decisions"):
             app.router.add_post(path, self._handle)
         self.port = self.port or new_port()
@@ -232,6 +237,10 @@ class StandIn:
         up.set()
         await self._down.wait()
         await runner.cleanup()
+
+    async def _list_models(self, request: web.Request) -> web.StreamResponse:
+        self.n_listings += 1
+        return await self._send(request, self.listing)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.in_flight += 1

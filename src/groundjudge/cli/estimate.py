@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -56,7 +57,8 @@ def estimate(
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
-    No model is called, and none needs to be named, except for --panel.
+    No model is called, and none needs to be named, except for --panel. Where one is, its endpoint's list of
+    models is asked when it is switched off.
 
     Prompt tokens are approximated: one per 4 bytes of text, and 4 per message. Completion tokens are the
     most that the judges' parameters allow. A reply that cannot be read is requested once more and costs as
@@ -88,6 +90,8 @@ def estimate(
         rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(cases, judges)
         estimates = estimate_judges(judges, rows)
     show_estimates(estimates, prices)
+    for shutdown_note in replace(selection, model=model).shutdown_notes():
+        note(shutdown_note)
     if rows.n_unreadable:
         note(f"{rows.n_unreadable:,} rows could not be read and are not counted")
 

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 import openai
 from openai.resources.chat import Completions
 
-from groundjudge.case.data import is_mapping
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import (
     check_key,
@@ -71,6 +72,9 @@ NO_KEY = "no-key"
 
 LARGEST_RESPONSE = 64 * 2**20
 """Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
+
+LONGEST_LISTING = 10
+"""Seconds that the list of models may take, which a run does not need."""
 
 LONGEST_ATTEMPT = 10
 """Timeouts. An attempt ends after so many, whatever has arrived: interim responses, or byte after byte."""
@@ -269,6 +273,13 @@ class OpenAIModel:
         """The keys, passwords and other values that only the endpoint may see; no text shows them."""
         return self._connection.secrets
 
+    async def read_shutdown_dates(self) -> dict[str, date]:
+        """When models of the endpoint are switched off, by their names, as far as its list of models says so.
+
+        Nothing is known of an endpoint that does not answer, nor of one that is reached by a client.
+        """
+        return await self._connection.read_shutdown_dates()
+
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
 
@@ -402,6 +413,27 @@ class Connection:
     @cached_property
     def _secrets_of_client(self) -> tuple[str, ...]:
         return secrets_of(self.callers_client)
+
+    async def read_shutdown_dates(self) -> dict[str, date]:
+        """Read the endpoint's list of models (GET /models): when each is switched off, where it says so.
+
+        It is asked with the library's own client only, once and without retries. Whatever goes wrong, nothing
+        is known: a notice is worth no error.
+        """
+        if self.callers_client is not None:
+            return {}
+        try:
+            endpoint = await self._per_loop.client(
+                partial(self._make_client, partial(_make_endpoint, self.api))
+            )
+            response_of = endpoint.stream("GET", endpoint.url.join("../models"))
+            async with asyncio.timeout(LONGEST_LISTING), response_of as response:
+                content = await self._read_content(response)
+        except Exception as error:
+            if not is_failure(error, asyncio.current_task()):
+                raise
+            return {}
+        return _shutdown_dates(parse_body(content)) if response.is_success else {}
 
     @contextmanager
     def sync_client(self) -> Generator[openai.OpenAI]:
@@ -569,6 +601,22 @@ class Connection:
                 f"(check the URL: {variables}_BASE_URL, or as passed): {error}"
             )
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
+
+
+def _shutdown_dates(listing: object) -> dict[str, date]:
+    """The dates in a list of models, by the models' names; what has another shape is left out."""
+    models: object = listing.get("data") if is_mapping(listing) else None
+    dates: dict[str, date] = {}
+    if not is_list(models):
+        return dates
+    for model in models:
+        if not is_mapping(model):
+            continue
+        name, day = model.get("id"), model.get("shutdown_date")
+        if isinstance(name, str) and isinstance(day, str):
+            with suppress(ValueError):
+                dates[name] = date.fromisoformat(day)
+    return dates
 
 
 def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
