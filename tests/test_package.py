@@ -123,6 +123,9 @@ def _last_texts(file: Path, function: str) -> Iterator[str]:
 
 def test_public_names_are_sorted_and_there() -> None:
     assert groundjudge.__all__ == sorted(groundjudge.__all__)
+    # Other libraries have the same names: `import *` must not replace theirs.
+    assert not {"Document", "Message"} & set(groundjudge.__all__)
+    assert groundjudge.Document(content="d").content == "d"
     assert all(hasattr(groundjudge, name) for name in groundjudge.__all__)
 
 

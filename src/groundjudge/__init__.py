@@ -2,7 +2,11 @@
 
 import logging
 
-from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.case import Case
+
+# Not in `__all__`: LangChain's and others' have the same names, and `import *` would take their place.
+from groundjudge.case.case import Document as Document
+from groundjudge.case.case import Message as Message
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PanelError, PromptError, ReplyError
 from groundjudge.judging.cascade import cascade
 from groundjudge.judging.guard import Guard, GuardError
@@ -22,11 +26,9 @@ __all__ = [
     "Case",
     "CaseError",
     "Choices",
-    "Document",
     "GroundjudgeError",
     "Guard",
     "GuardError",
-    "Message",
     "ModelError",
     "PanelError",
     "Prices",

@@ -139,7 +139,8 @@ class PromptError(GroundjudgeError):
         "bad_front_matter": "The part between the `---` lines is not valid YAML, or a key is wrong. "
         "Correct what the message names: a key is unknown, occurs twice or has a value of a wrong type, or "
         "there are aliases or too many values.",
-        "bad_levels": "A level or a `not_applicable` value is off the scale. Change it, or the scale.",
+        "bad_levels": "A level or a `not_applicable` value is off the scale, or values above the last level "
+        "have no label. Change it, or the scale.",
         "bad_panel": "A panel cannot be made of these judges or options, or cannot be used here. Read the "
         "reason in the message: there is one judge, scales differ, repeats have temperature 0, `rule` or "
         "`stop` is unknown, or LangChain's `prompt` or `parser` was given a panel.",

@@ -489,6 +489,12 @@ def test_summary_has_only_the_chosen_metrics() -> None:
     assert keys == ["mine_pass_rate", "mine_lower_bound"]
 
 
+def test_a_judge_as_an_evaluator_is_refused_by_name() -> None:
+    judge: Any = load("groundedness", model=ScriptedModel(GOOD))
+    with pytest.raises(TypeError, match=r"wrap it: groundjudge\.adapters\.langsmith\.evaluator\(judge\)"):
+        local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
+
+
 def test_unknown_metric_raises_and_names_the_known_ones() -> None:
     metrics: Any = ["mean", "median"]
     known_metrics = "mean, lower_bound, upper_bound, coverage, pass_rate"

@@ -206,7 +206,10 @@ def test_wrong_use_is_one_line_before_anything_is_judged(
         Path(name).write_text(text)
     result = command(*line.split())
     assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"groundjudge: .+\n", result.stderr), result.stderr
+    first_line, *draft = result.stderr.splitlines()
+    assert first_line.startswith("groundjudge: "), result.stderr
+    # Only front matter to paste has lines of its own.
+    assert draft == [] or draft[1].startswith(("reply: {", "scale: {")), result.stderr
     assert message in result.stderr
     assert names_paths or not ARGUMENT.search(result.stderr)
     assert Path("c.jsonl").read_text() == json.dumps(ROW) + "\n"

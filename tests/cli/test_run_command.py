@@ -23,8 +23,8 @@ def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: 
     scores = sorted((v.judge, v.case_id, v.score) for v in verdicts_in(result.stdout))
     assert scores == [("groundedness", "row 1", 1.0), ("groundedness", "row 2", 1.0)]
     assert words(result.stderr) == [
-        ["judge", "mean", "ok", "error", "n/a", "coverage", "bounds"],
-        ["groundedness", "1.000", "2", "0", "0", "1.000", "1.000..1.000"],
+        ["judge", "mean", "ok", "error", "n/a", "coverage", "bounds", "passed"],
+        ["groundedness", "1.000", "2", "0", "0", "1.000", "1.000..1.000", "1.000"],
         ["groundedness:", "grounded", "2"],
     ]
 

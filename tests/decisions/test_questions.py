@@ -360,7 +360,7 @@ NOT_DERIVED: Mapping[str, tuple[str, str]] = {
         r"whole numbers with a label each",
     ),
     "a number without a label": (
-        "reply: {format: plain}\nscale: {worst: 1, best: 3, integer: true}\nlevels: {1: bad, 2: good}",
+        "reply: {format: plain}\nscale: {worst: 1, best: 3, integer: true}\nlevels: {1: bad, 3: good}",
         r"whole numbers with a label each",
     ),
     "eleven labels": (

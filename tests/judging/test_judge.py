@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -275,6 +276,30 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
                 judge.judge(row)
             assert (caught.value.code, caught.value.subject) == ("missing_field", prompt_input.field)
             assert verdict_of(caught.value).attempts == 0
+
+
+FIELDS = {"query": "When?", "response": "At nine.", "context": "It sails at nine."}
+
+
+@pytest.mark.parametrize("method", ["judge", "evaluate"])
+def test_fields_that_are_passed_as_arguments_are_refused_with_how_it_is_done(method: str) -> None:
+    judge: Any = load("groundedness", model=ScriptedModel("hm"))
+    expected = 'a case is one argument, a mapping or a Case: judge.judge({"query": ..., "response": ..., '
+    with pytest.raises(TypeError, match=re.escape(expected)):
+        getattr(judge, method)(**FIELDS)
+    with pytest.raises(TypeError, match="a case is one argument"):
+        getattr(judge, method)()
+    with pytest.raises(TypeError, match="a case is one argument"):
+        asyncio.run(getattr(judge, f"a{method}")(**FIELDS))
+
+
+def test_a_judge_that_is_called_or_taken_for_a_function_or_a_model_says_what_to_do() -> None:
+    judge: Any = load("groundedness", model=ScriptedModel("hm"))
+    for misuse in (judge, inspect.signature):
+        with pytest.raises(TypeError, match="a judge is not called like a function"):
+            misuse(judge)
+    with pytest.raises(ModelError, match=r"unknown_model: a judge \(Judge\) is no model"):
+        load("groundedness", model=judge)
 
 
 GREETING = "Hello! How can I help you?"

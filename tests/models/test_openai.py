@@ -396,15 +396,17 @@ def test_endpoint_and_key_come_from_the_environment_at_the_first_request(
 @pytest.mark.parametrize(
     ("url", "code"),
     [
-        pytest.param("127.0.0.1:1/v1", "connection", id="without a scheme"),
+        pytest.param("127.0.0.1:1/v1", "no_endpoint", id="without a scheme"),
         pytest.param("http://here:port", "no_endpoint", id="port that is no number"),
-        pytest.param("nowhere", "connection", id="word"),
+        pytest.param("nowhere", "no_endpoint", id="word"),
     ],
 )
 def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
     error = error_of(OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == code
     assert "OPENAI_BASE_URL" in error.message
+    if "://" not in url:
+        assert f"has no scheme (OPENAI_BASE_URL, or as passed): write http://{url} or" in error.message
 
 
 # Event loops and threads

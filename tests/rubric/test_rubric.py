@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -127,6 +128,24 @@ def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: 
     assert caught.value.code == "bad_reply_format"
 
 
+# --- levels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("levels", "scale"),
+    [
+        pytest.param({1: "bad"}, Scale(worst=1, best=5), id="one level at the low end"),
+        pytest.param({1: "good", 3: "bad"}, Scale(worst=5, best=1), id="a scale whose best is its lowest"),
+    ],
+)
+def test_levels_that_leave_values_without_a_label_are_refused(levels: Any, scale: Scale) -> None:
+    with pytest.raises(PromptError, match=r"bad_levels: .* values above \d have no label: end at 5"):
+        load_rubric("groundedness", levels=levels, scale=scale, not_applicable=[], weighted=False)
+    all_levels: Any = {**levels, 5: "the last"}
+    rubric = load_rubric("groundedness", levels=all_levels, scale=scale, not_applicable=[], weighted=False)
+    assert rubric.levels == all_levels
+
+
 # --- options --------------------------------------------------------------------------------------
 
 
@@ -142,7 +161,9 @@ def test_unknown_option_is_refused_by_name(function: Callable[..., Any], option:
     with pytest.raises(TypeError, match=f"unknown option '{option}'") as caught:
         function("groundedness", **{option: 1})
     assert nearest in str(caught.value)
-    assert "threshold" in str(caught.value)
+    options = str(caught.value).partition("The options are: ")[2]
+    assert re.fullmatch(r"(\w+, ){9}\w+ and \d+ more", options)
+    assert option == "xyz" or options.startswith("threshold, ")
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, 3, float("nan"), "0.5", True])

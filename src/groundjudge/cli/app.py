@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -27,9 +27,31 @@ from groundjudge.cli.show import examples, judges, show
 from groundjudge.text.printable import printable
 from groundjudge.verdict import __version__
 
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Judge": ("examples", "run", "report", "judges", "show"),
+    "Measure": ("agree", "calibrate", "compare", "label", "rate", "probe"),
+    "At scale": ("estimate", "batch"),
+}
+"""The commands as `groundjudge --help` lists them: those of a first day first."""
+
+LONGEST_HELP = 200
+"""Characters of a command's first sentence; longer ones would be cut."""
+
+WIDEST_HELP = 100
+"""Columns that help uses of a wide terminal."""
+
 
 class Commands(TyperGroup):
     """The commands. Typer quotes wrong arguments in its errors, which must not steer the terminal either."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  as Typer has it
+        """List the commands in groups, each with the whole first sentence of its help."""
+        for title, names in GROUPS.items():
+            rows: list[tuple[str, str]] = []
+            for name in names:
+                rows.append((name, self.commands[name].get_short_help_str(LONGEST_HELP)))
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def make_context(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401  as Typer has it
         """Read the arguments before the command."""
@@ -59,11 +81,10 @@ app = typer.Typer(
     cls=Commands,
     help="LLM judges of grounding and hallucination.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP},
     pretty_exceptions_enable=False,  # a fault of ours shows the usual traceback, without the values of locals
     rich_markup_mode=None,  # plain help: quick, and whole on any terminal
 )
-# In the order of `groundjudge --help`.
 app.command()(run)
 app.command()(judges)
 app.command()(show)

@@ -145,7 +145,9 @@ def submit(
     resume: ResumeSubmit = False,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
-    """Send the requests of a run to the model's provider as batches; `batch collect` fetches the verdicts.
+    """Send the requests of a run to the model's provider as batches.
+
+    `batch collect` fetches the verdicts.
 
     A batch holds up to 50,000 requests or 200 MB; more become several batches. Equal requests are sent once.
     With --repeats and --panel, all votes are asked for at once.
@@ -290,7 +292,7 @@ def collect(
     price_out: options.PriceOut = None,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
-    """Fetch the results of the batches of a run, append their verdicts to OUT, and summarise.
+    """Append the verdicts of a run's batches to OUT, and summarise.
 
     The command can be run, killed and run again at any time: each verdict is written once, and errors are
     replaced when there is an answer. While batches are running, the verdicts that no answer can change any

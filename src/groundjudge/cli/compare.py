@@ -61,6 +61,7 @@ ComparedJudges = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
+        "-j",
         metavar="NAME",
         help="Only this judge; given twice: the judge in the first file and the one in the second.",
     ),

@@ -91,10 +91,11 @@ def _part_lines(part: Part, documents: Sequence[Document]) -> list[str]:
 def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:
     """Write where a quote was found, and the source's text there; no text if the source is not at hand."""
     text = ""
+    precision = "exact" if evidence.exact else "near"
     # A run that was stopped may not have come to the row of a verdict that it reuses.
     if 0 <= evidence.document < len(documents):
         content = documents[evidence.document].content
         text = content[evidence.start : evidence.end]
-    place = f"context[{evidence.document}][{evidence.start}:{evidence.end}]"
-    precision = "exact" if evidence.exact else "near"
-    return f"    {place}, {precision}: {text}"
+    line = f"    context[{evidence.document}][{evidence.start}:{evidence.end}], {precision}"
+    # What is the same as the quote is printed once.
+    return f"{line}: {text}" if text not in {"", evidence.quote} else line

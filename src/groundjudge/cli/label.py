@@ -48,6 +48,7 @@ DrawnBy = Annotated[
     str | None,
     typer.Option(
         "--judge",
+        "-j",
         metavar="NAME",
         autocompletion=options.complete_judge,
         help="Whose verdicts decide what is drawn. Default: the only judge.",
@@ -193,6 +194,7 @@ RatedJudge = Annotated[
     str | None,
     typer.Option(
         "--judge",
+        "-j",
         metavar="NAME",
         autocompletion=options.complete_judge,
         help="With --random: the judge. Default: the only one.",

@@ -58,6 +58,7 @@ JudgeNames = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
+        "-j",
         metavar="NAME",
         autocompletion=complete_judge,
         help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
@@ -65,7 +66,9 @@ JudgeNames = Annotated[
 ]
 ModelNames = Annotated[
     list[str] | None,
-    typer.Option("--model", metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS_HELP}."),
+    typer.Option(
+        "--model", "-m", metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS_HELP}."
+    ),
 ]
 Repeats = Annotated[
     int | None,
@@ -468,6 +471,7 @@ OnlyJudges = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
+        "-j",
         metavar="NAME",
         autocompletion=complete_judge,
         help="Only this judge; repeatable. Default: all.",

@@ -51,6 +51,7 @@ ProbedJudge = Annotated[
     str | None,
     typer.Option(
         "--judge",
+        "-j",
         metavar="NAME",
         autocompletion=options.complete_judge,
         help="The judge's name or a prompt file.",
@@ -58,7 +59,7 @@ ProbedJudge = Annotated[
 ]
 ProbedModel = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", help=f"The model: {options.MODELS_HELP}."),
+    typer.Option("--model", "-m", metavar="MODEL", help=f"The model: {options.MODELS_HELP}."),
 ]
 OwnCases = Annotated[
     str | None,

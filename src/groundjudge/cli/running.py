@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from math import floor
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -11,17 +12,14 @@ import typer
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options
-from groundjudge.errors import ModelError
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options, message_of
+from groundjudge.errors import ModelError, name_list
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.rows import STDIO, CaseFile
+from groundjudge.runs.rows import STDIO, CaseFile, format_of
 from groundjudge.runs.summary import Summary, Tally
 from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
 from groundjudge.verdict import Usage, Verdict
-
-MAX_KEYS = 20
-"""How many keys of the rows are listed."""
 
 
 def judge_rows(
@@ -115,8 +113,7 @@ def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
     """Exit if the run ended early."""
     if not totals.stopped:
         return
-    reason = in_options(totals.stopped.message, totals.stopped.subject)
-    message = f"stopped: {reason}"
+    message = f"stopped: {message_of(totals.stopped)}"
     if out is not None and out != STDIO:  # what went to stdout cannot be continued
         message += f"; the finished verdicts are in {out}, continue with --resume"
     fail(message, status=INCOMPLETE)
@@ -125,6 +122,14 @@ def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
 def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
     if not rows.n_read:
+        is_table = (rows.file_format or format_of(rows.path)) in {"csv", "tsv"}
+        if (
+            is_table
+            and not rows.n_unreadable
+            and Path(rows.path).is_file()
+            and Path(rows.path).stat().st_size
+        ):
+            fail(f"{rows.path}: no row could be read: the table has a header, and nothing below it")
         expected = "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
         fail(f"{rows.path}: no row could be read; {expected}: see --format")
 
@@ -145,7 +150,8 @@ def exit_after_run(
     summaries = totals.tally.summaries()
     nothing = f"{rows.path}: nothing was judged, because every row"
     if not any(summary.n for summary in summaries):
-        fail(f"{nothing} names other judges under `judges`: choose one of them with --judge")
+        remedy = "choose one of them with --judge, or leave that key out of the rows"
+        fail(f"{nothing} names other judges under `judges`: {remedy}")
     if all(summary.n == summary.errors.get("missing_field", 0) for summary in summaries):
         fail(f"{nothing} lacks a required input: see above")
     fail_if_stopped(totals, out)
@@ -209,6 +215,7 @@ def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_wai
         cells["calls/row"] = "-"
         if summary.calls_per_row is not None:
             cells["calls/row"] = f"{summary.calls_per_row:.2f}"
+    cells["passed"] = _round_down(summary.pass_rate)
     return cells
 
 
@@ -242,7 +249,7 @@ def _missing_inputs(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFil
         if summary.n and not summary.n_ok:  # one score shows that the inputs were there
             idle_judges.add(summary.judge)
     # The keys of the rows show which name a field has there.
-    keys = ", ".join(sorted(rows.keys)[:MAX_KEYS]) or "nothing"
+    keys = name_list(sorted(rows.keys)) or "nothing"
     lines: list[str] = []
     for judge in judges:
         missing: list[str] = []

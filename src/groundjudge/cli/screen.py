@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from groundjudge.errors import GroundjudgeError
+from groundjudge.errors import GroundjudgeError, ModelError
 from groundjudge.text.printable import printable
 
 if TYPE_CHECKING:  # `--help` waits for none of the statistics libraries
@@ -168,7 +168,7 @@ def report_errors() -> Generator[None, None, None]:
     try:
         yield
     except GroundjudgeError as error:
-        message = in_options(error.message, error.subject)
+        message = message_of(error)
         if error.code in {"no_reply_format", "no_scale"}:
             note(message)  # front matter to paste, line by line
             raise typer.Exit(NO_RESULT) from error
@@ -183,6 +183,13 @@ def report_errors() -> Generator[None, None, None]:
         if "groundjudge[" not in str(error):  # a broken installation, not a missing extra
             raise
         fail(str(error))
+
+
+def message_of(error: GroundjudgeError) -> str:
+    """Write an error's message, with the option in place of a parameter that it is about."""
+    if isinstance(error, ModelError) and error.code != "budget":
+        return error.message  # its subject is a model, whose name the provider may quote
+    return in_options(error.message, error.subject)
 
 
 def in_options(message: str, parameter: str = "empty_response") -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any, Never, NoReturn, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
@@ -44,6 +44,13 @@ CaseSource: TypeAlias = CaseLike | Callable[[], CaseLike]
 
 CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """The fields of a verdict about all its requests together; the others come from the reply that was read."""
+
+
+NOT_CALLED = (
+    'a judge is not called like a function: judge.judge({"query": ..., "context": ..., "response": ...}) '
+    "judges a case. For a framework, wrap it: groundjudge.adapters.langsmith.evaluator(judge), "
+    "groundjudge.adapters.deepeval.JudgeMetric(judge=judge), or as the framework's adapter says"
+)
 
 
 class BaseJudge(ABC):
@@ -132,7 +139,20 @@ class BaseJudge(ABC):
         """
         return f"{self.identity}-{case_hash(Case.of(case), self.inputs)}"
 
-    def judge(self, case: CaseLike, around: Around = run_untraced) -> Verdict:
+    def __call__(self, *cases: object, **fields: object) -> NoReturn:  # noqa: ARG002  whatever it is called with
+        """Say how a case is judged: frameworks call functions, and a judge is none.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(NOT_CALLED)
+
+    @property
+    def __signature__(self) -> NoReturn:
+        """What frameworks look at before they call a function; see `__call__`."""
+        raise TypeError(NOT_CALLED)
+
+    def judge(self, case: CaseLike | None = None, around: Around = run_untraced, **fields: Never) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
 
         Models are asynchronous: they answer in an event loop of the library, in its own thread, with the
@@ -142,9 +162,10 @@ class BaseJudge(ABC):
         Each error has the row's verdict (status "error") in its attribute `verdict`.
 
         Args:
-            case: the case, or a mapping with its fields.
+            case: the case, or a mapping with its fields. It must be given.
             around: for traces: a function from a `Step` to a context manager, inside which the step is
                 done. What `with` gives is called with the step's result.
+            fields: none: the fields of a case are in the case.
 
         Raises:
             CaseError: the case cannot be judged as it is; no call was made.
@@ -153,20 +174,29 @@ class BaseJudge(ABC):
             PanelError: `no_majority`: the votes of a panel give no verdict.
             RuntimeError: it is called inside the library's own event loop, by an asynchronous model for
                 instance: use `ajudge` there.
+            TypeError: the fields are not in one mapping.
         """
-        return without_waiting(self.ajudge(case, around, call_and_block))
+        return without_waiting(self.ajudge(case, around, call_and_block, **fields))
 
-    async def ajudge(self, case: CaseSource, around: Around = run_untraced, ask: Ask = call) -> Verdict:
+    async def ajudge(
+        self,
+        case: CaseSource | None = None,
+        around: Around = run_untraced,
+        ask: Ask = call,
+        **fields: Never,
+    ) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`.
 
         Args:
             case: the case, a mapping with its fields, or a function without arguments to either.
             around: as for `judge`.
             ask: calls a model with a request; whoever limits or replays calls passes their own.
+            fields: none, as for `judge`.
         """
+        source = _as_one_case(case, fields)
         conversation = Conversation(around, ask, self.empty_verdict())
         try:
-            case = Case.of(case() if callable(case) else case)
+            case = Case.of(source() if callable(source) else source)
             # From here on an error's verdict has the id and the key of its row.
             conversation.record = self.empty_verdict(case.id, self.key(case))
             return await self._verdict(case, conversation)
@@ -190,18 +220,28 @@ class BaseJudge(ABC):
         checked_fields = Fields.of(fields, [prompt_input.name for prompt_input in self.inputs], roots)
         return checked_fields.function or partial(usual, checked_fields)
 
-    def evaluate(self, case: CaseSource, around: Around = run_untraced) -> Verdict:
+    def evaluate(
+        self, case: CaseSource | None = None, around: Around = run_untraced, **fields: Never
+    ) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
 
         Args:
             case: as for `judge`; or a function without arguments to the case, so that what goes wrong in
                 making the case is the verdict's error too.
             around: as for `judge`.
+            fields: none, as for `judge`.
         """
-        return without_waiting(self.aevaluate(case, around, call_and_block))
+        return without_waiting(self.aevaluate(case, around, call_and_block, **fields))
 
-    async def aevaluate(self, case: CaseSource, around: Around = run_untraced, ask: Ask = call) -> Verdict:
+    async def aevaluate(
+        self,
+        case: CaseSource | None = None,
+        around: Around = run_untraced,
+        ask: Ask = call,
+        **fields: Never,
+    ) -> Verdict:
         """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
+        case = _as_one_case(case, fields)
         try:
             return await self.ajudge(case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
@@ -330,6 +370,19 @@ class Judge(BaseJudge):
             with conversation.around(Step("groundjudge.ask", case)) as report:
                 report(request)
         return verdict
+
+
+def _as_one_case(case: CaseSource | None, fields: Mapping[str, object]) -> CaseSource:
+    """Return the case.
+
+    Raises:
+        TypeError: there is none, or its fields were passed as arguments.
+    """
+    if case is None or fields:
+        names = ", ".join(f'"{name}": ...' for name in fields) or '"query": ..., "response": ...'
+        message = f"a case is one argument, a mapping or a Case: judge.judge({{{names}}})"
+        raise TypeError(message)
+    return case
 
 
 def with_error(verdict: Verdict, error: BaseException) -> Verdict:

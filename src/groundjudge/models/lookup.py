@@ -371,6 +371,10 @@ def model_of(model: ModelLike | None) -> Model:
         raise model_error("unknown_model", message, kind)
     if any(_has_methods(candidate, *methods) for methods in LIBRARIES):
         return LibraryModel(candidate)
+    if _has_methods(candidate, "ajudge"):
+        kind = type(candidate).__name__
+        message = f"a judge ({kind}) is no model: pass the judge itself where judges go, and here {CHOICES}"
+        raise model_error("unknown_model", message, kind)
     if _has_methods(candidate, "complete"):
         return FunctionModel(candidate.complete, candidate.name)
     if callable(candidate):

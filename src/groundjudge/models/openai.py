@@ -593,6 +593,12 @@ class Connection:
                 "or in Python pass a client, a URL or a key"
             )
             raise self.error("no_endpoint", message)
+        if "://" not in self._url:
+            message = (
+                f"the URL {self.endpoint!r} of {self.name} has no scheme "
+                f"({variables}_BASE_URL, or as passed): write http://{self.endpoint} or https://{self.endpoint}"
+            )
+            raise self.error("no_endpoint", message)
         try:
             return make(base_url=self._url, api_key=self._key or NO_KEY, **self._options)
         except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind

@@ -100,11 +100,6 @@ class Format(Protocol):
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
         return False
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What marks the verdict in a reply. A prompt that asks for none of these gets no readable reply."""
-        return ()
-
     @abstractmethod
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read the reply that a model gave.
@@ -137,10 +132,10 @@ class Format(Protocol):
 
 
 def missing_members(candidate: object) -> list[str]:
-    """Return the names of the members of `Format` that an object lacks, and without which it is no format."""
+    """Return the names of the members of `Format` that an object lacks."""
     missing: list[str] = []
     for name in vars(Format):
         # What begins with an underscore is Python's own: `__doc__`, and the machinery of protocols.
-        if not name.startswith("_") and name != "labels" and not hasattr(candidate, name):
+        if not name.startswith("_") and not hasattr(candidate, name):
             missing.append(name)
     return missing

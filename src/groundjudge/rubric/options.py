@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from groundjudge.case.data import is_list, is_mapping
-from groundjudge.errors import PromptError, did_you_mean
+from groundjudge.errors import PromptError, did_you_mean, name_list
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
 from groundjudge.verdict import Passes, Weighted
@@ -114,7 +114,7 @@ def check_options(options: Mapping[str, object], options_type: type[Any]) -> Non
     for option, value in options.items():
         if option not in names:
             hint = did_you_mean(option, names) or ";"
-            message = f"unknown option {option!r}{hint} The options are: {', '.join(names)}"
+            message = f"unknown option {option!r}{hint} The options are: {name_list(names, option)}"
             raise TypeError(message)
         if value is None or option not in SHAPES:
             continue

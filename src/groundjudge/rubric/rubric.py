@@ -26,7 +26,7 @@ from groundjudge.decisions.questionnaire import Questionnaire, Values, list_ques
 from groundjudge.decisions.reading import EVIDENCE_NOT_FOUND, Inquiry, read_decision
 from groundjudge.decisions.state import NO_SENTENCES, Sentences, make_state
 from groundjudge.decisions.values import confidence_of
-from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
+from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault, did_you_mean
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.front_matter import ExampleReply
 from groundjudge.prompt.input import Input
@@ -144,6 +144,10 @@ class Rubric:
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
                 fault += ": give some that fit"
                 raise _prompt_error("bad_levels", self.prompt, fault)
+        last_value = max(self.scale.worst, self.scale.best)
+        if self.levels and max(self.levels) < last_value:
+            fault = f"levels: values above {max(self.levels):g} have no label: end at {last_value:g}"
+            raise _prompt_error("bad_levels", self.prompt, fault)
         # Lists and unsorted levels are taken too; the fields of a frozen dataclass are set like this.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
@@ -574,8 +578,9 @@ def _find_prompt_file(name: str | Path) -> Path:
     if str(name) in names():
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
+        hint = did_you_mean(str(name), names()) or ";"
         judges = ", ".join(names())
-        message = f"there is no judge {str(name)!r}, and no file of that name; the judges are: {judges}"
+        message = f"there is no judge {str(name)!r}, and no file of that name{hint} the judges are: {judges}"
         raise PromptError("unknown_judge", message, str(name))
     return path
 

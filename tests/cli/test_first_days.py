@@ -1,0 +1,120 @@
+"""What the screen says to somebody who uses the commands for the first time."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from command_line import GOOD, ROW, FileOf, Invoke, run_command, words
+from formatter import sure
+from scripted_model import ScriptedModel
+from standin_openai import StandIn, Status
+
+from groundjudge.cli.app import GROUPS, app
+
+
+def test_a_run_prints_the_share_of_the_rows_that_passed(invoke: Invoke, file_of: FileOf) -> None:
+    model = ScriptedModel(GOOD, GOOD, f"<S0>t</S0><S1>r</S1>{sure(1)}")
+    arguments = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
+    output = invoke("run", file_of(ROW, ROW, ROW), *arguments, "--out", "-", model=model).stderr
+    heading, row = words(output)[:2]
+    assert (row[heading.index("passed")], row[heading.index("mean")]) == ("0.666", "0.667")
+
+
+@pytest.mark.parametrize(("status", "exit_status"), [(400, 1), (404, 2)])
+def test_the_providers_own_words_are_shown_as_they_are(
+    file_of: FileOf, status: int, exit_status: int
+) -> None:
+    words_of_provider = "The model `nosuch` does not exist"
+    with StandIn([Status(status, words_of_provider)]) as server:
+        env = {**os.environ, "OPENAI_BASE_URL": server.url}
+        result = run_command("run", file_of(ROW), "--judge", "groundedness", "--model", "nosuch", env=env)
+    output = result.stdout + result.stderr
+    assert (result.returncode, words_of_provider in output, "--nosuch" in output) == (
+        exit_status,
+        True,
+        False,
+    )
+
+
+def test_a_budget_is_still_named_by_its_option(invoke: Invoke, file_of: FileOf) -> None:
+    model = ScriptedModel(GOOD)
+    arguments = ["--judge", "groundedness", "--model", "m", "--max-calls", "1", "--out", "-"]
+    result = invoke("run", file_of(ROW, ROW), *arguments, model=model)
+    assert "--max-calls allows 1" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(
+            ["run", "cases.csv", "--judge", "groundness", "--model", "offline"],
+            "there is no judge 'groundness', and no file of that name, did you mean 'groundedness'? the",
+            id="a judge",
+        ),
+        pytest.param(
+            ["run", "cases.csv", "--judge", "groundedness", "--model", "offline"],
+            "cases.csv: no row could be read: the table has a header, and nothing below it",
+            id="a header alone",
+        ),
+        pytest.param(
+            ["run", "row.csv", "--judge", "groundedness", "--model", "m"],
+            "the URL 'localhost:8000/v1' of m has no scheme (OPENAI_BASE_URL, or as passed): write "
+            "http://localhost:8000/v1 or https://localhost:8000/v1",
+            id="a URL without a scheme",
+        ),
+    ],
+)
+def test_a_message_names_what_is_wrong(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
+    Path("cases.csv").write_text("query,context,response\n")
+    Path("row.csv").write_text("query,context,response\nq,c,r\n")
+    result = command(*arguments)
+    assert result.exit_code in {1, 2}
+    assert f"groundjudge: {message}" in result.stderr.replace("stopped: ", "")
+
+
+def test_a_prompt_without_a_format_gets_lines_to_paste(command: Invoke) -> None:
+    Path("mine.md").write_text("Rate {{response}}: <grade>1 to 5</grade>")
+    result = command("show", "mine.md")
+    assert result.exit_code == 2
+    assert "\n---\nreply: {format: tags, value: grade}\nscale: {worst: 1, best: 5}\n---\n" in result.stderr
+
+
+def test_a_notice_on_a_prompt_is_one_line(tmp_path: Path) -> None:
+    front_matter = "id: 1\nreply: {format: plain}\nscale: {worst: 1, best: 5}"
+    (tmp_path / "mine.md").write_text(f"---\n{front_matter}\n---\nRate {{{{response}}}}")
+    result = run_command("judges", "mine.md", cwd=tmp_path)
+    assert result.stderr == "groundjudge: mine.md: nothing reads the keys id, which other tools write\n"
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+COMMANDS = sorted(name for names in GROUPS.values() for name in names)
+
+
+def test_help_has_every_command_in_a_group_those_of_a_first_day_first() -> None:
+    assert sorted(typer.main.get_group(app).commands) == COMMANDS
+    lines = run_command("--help").stdout.splitlines()
+    titles = [line for line in lines if re.fullmatch(r"[A-Z][\w ]+:", line)]
+    assert titles == ["Options:", "Judge:", "Measure:", "At scale:"]
+    first_names = [line.split()[0] for line in lines[lines.index("Judge:") + 1 :][:3]]
+    assert first_names == ["examples", "run", "report"]
+
+
+@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)], ids=" ".join)
+def test_help_is_whole_at_100_columns(invoke: Invoke, arguments: list[str]) -> None:
+    output = invoke(*arguments, "--help", columns=100).stdout
+    assert output.startswith("Usage: ")
+    assert "..." not in output.split("\n\n", 1)[1]
+    assert max(map(len, output.splitlines())) <= 100
+
+
+def test_the_judge_and_the_model_have_short_options(invoke: Invoke, file_of: FileOf) -> None:
+    result = invoke("run", file_of(ROW), "-j", "groundedness", "-m", "m", model=ScriptedModel(GOOD))
+    assert result.exit_code == 0
