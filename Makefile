@@ -59,6 +59,7 @@ offline-figures: $(VENV)/test.installed ## how good the offline judges are on la
 
 bench: $(VENV)/test.installed ## speed against a bare client, and growth by doubling
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/bench.py
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/decision_bench.py
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/guard_bench.py
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/evidence_growth.py
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/reply_times.py

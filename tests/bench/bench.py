@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -96,9 +96,9 @@ async def call_all(client: openai.AsyncOpenAI, prompts: Sequence[Prompt], in_fli
     await asyncio.gather(*(work() for _ in range(in_flight)))
 
 
-def prompts_of(judge: Judge, n: int) -> list[Prompt]:
-    """The messages and the parameters of the first n cases."""
-    requests = [judge.rubric.ask(row) for row in rows(n)]
+def prompts_of(judge: Judge, cases: Iterable[Mapping[str, Any]]) -> list[Prompt]:
+    """The messages and the parameters of cases."""
+    requests = [judge.rubric.ask(case) for case in cases]
     return [([dict(message) for message in request.messages], request.parameters) for request in requests]
 
 
@@ -115,7 +115,7 @@ async def rounds_of(
     """Time the bare client and groundjudge on n cases, round by round, after one round to warm up."""
     base_url = f"{url}/{milliseconds}/{name}/v1"
     judge = load(name, model=OpenAIModel("m", base_url=base_url))
-    prompts = prompts_of(judge, n)
+    prompts = prompts_of(judge, rows(n))
     async with openai.AsyncOpenAI(base_url=base_url, api_key="k") as client:
         rounds: list[tuple[Times, Times]] = []
         for _ in range(ROUNDS + 1):

@@ -12,10 +12,11 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from varied_cases import KEPT, number_in, varied
 
@@ -39,8 +40,21 @@ def response(judge: str, number: int) -> bytes:
     return head.encode() + body
 
 
+Responder: TypeAlias = Callable[[bytes, bytes], bytes]
+"""From the path and the body of a request to the whole HTTP response."""
+
+
+def chat_response(path: bytes, body: bytes) -> bytes:
+    """The response that the path says, about the case in the body."""
+    judge = path.decode().split("/")[2]
+    return response(judge, number_in(body))
+
+
 class Connection(asyncio.Protocol):
     """A keep-alive connection with one request at a time, without pipelining."""
+
+    def __init__(self, respond: Responder) -> None:
+        self.respond = respond
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -53,10 +67,10 @@ class Connection(asyncio.Protocol):
         if not end_of_head or len(body) < _length(head):
             return
         self.received = b""
-        path = head.split(b" ", 2)[1].decode()
-        _, milliseconds, judge, *_ = path.split("/")
-        answer = response(judge, number_in(body))
-        asyncio.get_running_loop().call_later(int(milliseconds) / 1000, self.send, answer)
+        path = head.split(b" ", 2)[1]
+        milliseconds = path.split(b"/")[1]
+        wait = int(milliseconds) / 1000 if milliseconds.isdigit() else 0.0
+        asyncio.get_running_loop().call_later(wait, self.send, self.respond(path, body))
 
     def send(self, answer: bytes) -> None:
         if not self.transport.is_closing():
@@ -68,9 +82,9 @@ def _length(head: bytes) -> int:
     return int(rest.split(b"\r\n", 1)[0])
 
 
-async def serve() -> None:
+async def serve(respond: Responder) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=1024)
+    server = await loop.create_server(lambda: Connection(respond), "127.0.0.1", 0, backlog=1024)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await loop.run_in_executor(None, sys.stdin.read)
@@ -89,4 +103,4 @@ def running(script: str | Path = __file__) -> Generator[str, None, None]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve())
+    asyncio.run(serve(chat_response))

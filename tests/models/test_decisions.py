@@ -128,6 +128,17 @@ def test_the_form_of_system_one_has_the_state_as_it_is() -> None:
     }
 
 
+def test_an_option_whose_key_says_it_all_has_no_description() -> None:
+    question = Question("e1", "choice", "Which one?", (Option("0", "None of them."), Option("1", "")))
+    _, (request,) = asked("decisions:gpt-6-luna", request=decision_request(question))
+    assert request.body["questions"][0]["choices"] == [
+        {"value": "0", "description": "None of them."},
+        {"value": "1"},
+    ]
+    _, (request,) = asked("systemone:m", request=decision_request(question))
+    assert request.body["questions"]["e1"]["criteria"] == {"0": "None of them.", "1": None}
+
+
 @pytest.mark.parametrize(
     ("name", "given", "path"),
     [

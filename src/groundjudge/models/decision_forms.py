@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundjudge.case.data import is_list, is_mapping
+from groundjudge.decisions.question import Question
 from groundjudge.rubric.rubric import Request
 
 RULES = "rules"
@@ -130,6 +131,14 @@ def system_one_questions(request: Request) -> dict[str, dict[str, Any]]:
             "criteria": criteria,
         }
     return questions
+
+
+def options_of(question: Question) -> dict[str, str | None]:
+    """Return the descriptions of a choice's options by their keys; None where the key says it all."""
+    descriptions: dict[str, str | None] = {}
+    for option in question.options:
+        descriptions[option.key] = option.description or None
+    return descriptions
 
 
 FORMS: Mapping[str, Form] = {

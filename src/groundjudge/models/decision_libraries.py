@@ -13,7 +13,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
-from groundjudge.models.decision_forms import state_of, system_one_questions
+from groundjudge.models.decision_forms import options_of, state_of, system_one_questions
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import text_of
 from groundjudge.replies.reply import Reply, usage_of
@@ -55,7 +55,7 @@ async def _ask_openai_decisions(model: Any, package: Any, request: Request) -> R
     questions: dict[str, Any] = {}
     for question in request.questions:
         if question.type == "choice":
-            choices = {option.key: option.description for option in question.options}
+            choices = options_of(question)
             questions[question.id] = package.Choice(instructions=question.instructions, choices=choices)
         else:
             levels: list[Any] = []
