@@ -87,7 +87,8 @@ class Format(Protocol):
     """A reply format: reads replies, writes them and scores them. Nothing outside it knows their syntax.
 
     A class that derives from it needs `read_reply` and `write_reply`; any other object needs all members. Use
-    a frozen dataclass: a judge's identity depends on the class and the attributes of its format.
+    a frozen dataclass: a judge's identity depends on the class and the attributes of its format. It may also
+    have `labels`, the texts that mark the verdict in a reply: a prompt that has none of them is warned of.
     """
 
     @property
