@@ -94,7 +94,7 @@ def test_options_say_who_votes(
         assert verdict.passed is passed
         n_requests += max(1, len(verdict.votes))
     assert len(server.requests) == n_requests
-    assert words(result.stderr)[0][-1] == ("calls/row" if votes else "bounds")
+    assert words(result.stderr)[0][-2] == ("calls/row" if votes else "bounds")
 
 
 def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(run_at_endpoint: RunAtEndpoint) -> None:
