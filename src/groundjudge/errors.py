@@ -35,6 +35,8 @@ WARNINGS: Mapping[str, str] = {
     "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
     "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",
     "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
+    "offline_language": "The offline baseline does not know the words of the language: it knows English and "
+    "Chinese, and compared numbers, names and words that are spelt alike. Take a language model.",
     "share_mismatch": "The stated value is not the one with the largest share; value and label are the "
     "stated ones, and the score is the mean by the shares.",
     "shares_unreadable": "The reply does not state how probable each value is; the score is that of its "

@@ -123,3 +123,19 @@ def test_in_a_table_other_false_greens_are_text_and_fail(command: Invoke) -> Non
     # A cell may hold a list of messages: this one has none.
     assert outcomes.pop("[]") == ("error", None)
     assert set(outcomes.values()) == {("ok", False)}
+
+
+def test_unknown_language_is_said_on_each_verdict_and_once_for_the_run(command: Invoke) -> None:
+    german = {
+        "query": "?",
+        "context": "Das Museum ist am Montag nicht geöffnet.",
+        "response": "Am Montag ist zu.",
+    }
+    lines = "".join(f"{json.dumps(row)}\n" for row in [german, german | {"query": "!"}, row_of("No.")])
+    Path("cases.jsonl").write_text(lines, encoding="utf-8")
+    judges = ["--judge", "groundedness", "--judge", "confidence_grounding"]
+    result = command("run", "cases.jsonl", *judges, "--model", "offline", "--out", "v.jsonl", columns=400)
+    verdicts = verdicts_in(Path("v.jsonl").read_text(encoding="utf-8"))
+    assert sum("offline_language" in verdict.warnings for verdict in verdicts) == 4
+    assert result.output.count("offline_language") == 1
+    assert "offline_language: groundedness 2, confidence_grounding 2" in result.output

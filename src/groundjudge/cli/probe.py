@@ -238,6 +238,8 @@ def _show_probe(screen: Screen, result: Probe, worst: int) -> None:
     for family in FAMILIES:
         _show_family(screen, card, family)
     screen.text(_legend(card))
+    if card.limits:
+        screen.text(f"limits: {card.limits}")
     for failure in result.worst(worst):
         _show_failure(screen, failure)
 

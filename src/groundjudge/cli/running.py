@@ -13,7 +13,7 @@ from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options, message_of
-from groundjudge.errors import ModelError, name_list
+from groundjudge.errors import ModelError, explain_code, name_list
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import STDIO, CaseFile, format_of
@@ -191,6 +191,13 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
             screen.text(f"{summary.judge}: logprobs_unusable {summary.logprobs_unusable}")
         if summary.shares_unreadable:
             screen.text(f"{summary.judge}: shares_unreadable {summary.shares_unreadable}")
+    # Once for all judges: they were given the same texts.
+    counts = [
+        f"{summary.judge} {summary.offline_language}" for summary in summaries if summary.offline_language
+    ]
+    if counts:
+        meaning, remedy = explain_code("warnings", "offline_language")
+        screen.text(f"offline_language: {', '.join(counts)}. {meaning} {remedy}")
 
 
 def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_waiting: bool) -> dict[str, str]:

@@ -19,7 +19,10 @@ It serves for tests, for a first look, and as the baseline that a language model
    nothing above what contradicts a document. Tool results outrank other documents.
    `claims.reason` explains the score.
 
+A bare yes or no claims what its question asks, and what a crashed application leaves (None, "...") is backed
+by nothing: see `answers`. It judges with a prompt that says that it judges grounding, and with no other.
+
 What it sees is near-verbatim text, in English and Chinese; of other languages, words that stay as they are,
-numbers and negations. It does not see that other words mean the same, nor what follows from what is said, so
-that paraphrase and role-play are out of its reach.
+numbers and negations, and a warning says so (`text.languages`). It does not see that other words mean the
+same, nor what follows from what is said: a paraphrase is out of its reach, and so is role-play.
 """

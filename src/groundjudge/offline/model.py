@@ -25,9 +25,11 @@ from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
+from groundjudge.text.languages import is_unknown_language
 from groundjudge.verdict import __version__
 
-NOTICE = "(Offline baseline: words were compared, no language model was called.)"
+LIMITS = "words were compared, no language model was called: a paraphrase is out of its reach"
+NOTICE = f"(Offline baseline: {LIMITS}.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 
 # With less support, and less of the words of each claim found, a response is about something else.
@@ -45,6 +47,11 @@ class OfflineModel:
     """Compares a response with its sources by words, numbers and negations."""
 
     name: str = "offline"
+
+    @property
+    def limits(self) -> str:
+        """What a result of it is to be read with."""
+        return f"offline baseline: {LIMITS}"
 
     @property
     def identity(self) -> str:
@@ -77,7 +84,12 @@ class OfflineModel:
         rubric = request.rubric
         # In the prompt's order: texts are numbered in the reason, and the same in every process.
         shown_fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
-        return Reply(rubric.write(_reading(rubric, request.case, shown_fields)))
+        text = rubric.write(_reading(rubric, request.case, shown_fields))
+        warnings: tuple[str, ...] = ()
+        sources = source_texts(request.case, shown_fields, needs_context=False)
+        if any(is_unknown_language(source) for source in (request.case.response_text, *sources)):
+            warnings = ("offline_language",)
+        return Reply(text, warnings=warnings)
 
 
 @cache

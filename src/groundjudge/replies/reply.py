@@ -46,6 +46,7 @@ class Reply:
         retries: how many times the request was sent again before this reply came.
         cached: whether the reply came from a cache, so that nothing was sent.
         tokens: the tokens with their probabilities, where they were asked for and the endpoint gave them.
+        warnings: codes of what the model says of its own reply, for the verdict.
         keep: called once the reply was read, if somebody wants to know: a cache keeps what can be read.
     """
 
@@ -58,6 +59,7 @@ class Reply:
     cached: bool = False
     tokens: tuple[Token, ...] | None = field(default=None, repr=False)
     cost: float | None = None
+    warnings: tuple[str, ...] = ()
     keep: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

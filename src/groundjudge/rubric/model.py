@@ -20,6 +20,9 @@ class Model(Protocol):
     reply is the JSON of the answers as an endpoint sends it. If it has `most_questions` above 0, no request
     has more. A model without a kind answers messages.
 
+    A model may also have `limits`, a sentence without its point that a card of a probe shows: what its
+    results are to be read with.
+
     A model may also have `check_rubric`, which is called with the rubric of each judge that it is to answer
     for, and raises a ModelError if it cannot.
     """

@@ -316,7 +316,7 @@ class Rubric:
             reason_lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
-        warnings = [*weighed.warnings, *quote_warnings]
+        warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
         if case is not None and not self._is_shown_whole(case):
             warnings.append("content_not_shown")
         if reading.level and _is_other_level(reading.level, label, self.levels):

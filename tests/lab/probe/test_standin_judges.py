@@ -37,6 +37,11 @@ def edit(name: str, edit: str) -> EditFigures:
     return figures
 
 
+def test_card_says_what_is_out_of_the_models_reach() -> None:
+    assert card_of("offline").limits.endswith("a paraphrase is out of its reach")
+    assert card_of("always_passes").limits == ""
+
+
 @pytest.mark.parametrize(
     ("name", "caught", "moved", "fooled"),
     [

@@ -106,6 +106,7 @@ class Card(Frozen):
         unchanged: the verdicts on unchanged cases.
         families: one for each family.
         edits: one for each edit.
+        limits: what the figures are to be read with, by the model; "" if it says nothing.
     """
 
     judge: str
@@ -122,6 +123,7 @@ class Card(Frozen):
     unchanged: Unchanged
     families: tuple[EditFigures, ...]
     edits: tuple[EditFigures, ...]
+    limits: str = ""
 
     def family(self, name: Family) -> EditFigures:
         """The figures of a family."""
@@ -254,6 +256,11 @@ def result_of(
     for labelled_case in planned.cases:
         n_right += labelled_case.is_right
         cases_hash.update(f"{labelled_case.is_right} {labelled_case.case.model_dump_json()}\n".encode())
+    limits: list[str] = []
+    for model in judge.models:
+        model_limits = getattr(model, "limits", "")
+        if isinstance(model_limits, str) and model_limits:
+            limits.append(model_limits)
     card = Card(
         judge=judge.name,
         signature=with_verdict[0].signature,
@@ -268,6 +275,7 @@ def result_of(
         unchanged=_unchanged_figures(planned, verdicts),
         families=tuple(_edit_figures(planned, judged_trials, family) for family in FAMILIES),
         edits=tuple(_edit_figures(planned, judged_trials, family, edit) for family, edit in planned.skipped),
+        limits="; ".join(dict.fromkeys(limits)),
     )
     return Probe(planned, verdicts, card, judged_trials)
 
