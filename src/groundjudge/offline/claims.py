@@ -217,7 +217,7 @@ def _as_answer(claim: Support, backing: Backing, *, is_backed: bool) -> Support:
         note = f"{note}, which no sentence settles by its words"
         return _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
     contradicted = _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
-    return replace(contradicted, contradictions=(f"{note}, it says the opposite",))
+    return replace(contradicted, contradictions=(f"{note}, the source says the opposite",))
 
 
 def _with_outcome(claim: Support, passage: Passage, quote: str, note: str, score: float) -> Support:
