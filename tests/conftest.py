@@ -14,9 +14,22 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+PREFIXES = (
+    "OPENAI_",
+    "AZURE_OPENAI_",
+    "LANGSMITH_",
+    "LANGCHAIN_",
+    "DEEPEVAL_",
+    "CONFIDENT_",
+    "TYPESAFE_",
+)
+"""How the variables begin that say to frameworks where they send things, and with which key."""
+
 # Before any framework is imported: several of them read the environment once and keep it.
 for name in [*os.environ]:
-    if name.startswith(("OPENAI_", "AZURE_OPENAI_", "LANGSMITH_", "LANGCHAIN_", "DEEPEVAL_", "CONFIDENT_")):
+    if name.startswith(
+        ("OPENAI_", "AZURE_OPENAI_", "LANGSMITH_", "LANGCHAIN_", "DEEPEVAL_", "CONFIDENT_", "TYPESAFE_")
+    ):
         del os.environ[name]
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"

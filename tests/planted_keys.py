@@ -27,6 +27,7 @@ from formatter import sure
 from langchain_groq import ChatGroq
 from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status, Text
 
+from groundjudge.models.decisions import DecisionModel
 from groundjudge.models.openai import OpenAIModel
 
 KEY = "live/4f9a81c2d7e6b35a0c+qx"
@@ -117,6 +118,10 @@ def openai_model(url: str, key: str | None = None, **more: Any) -> Any:
 
 def client(url: str, key: str = "none", make: Any = openai.OpenAI, **more: Any) -> Any:
     return make(base_url=url, api_key=key, **SETTINGS, **more), "m"
+
+
+def decision_model(form: str, url: str, key: str | None = None) -> Any:
+    return DecisionModel(f"{form}:m", base_url=url, api_key=key, **SETTINGS)
 
 
 def groq(url: str, key: str = KEY) -> Any:
@@ -274,6 +279,16 @@ PLACES: Mapping[str, Place] = {
     ),
     "URL of a client": Place(lambda url: client(with_password(url)), AT_URL),
     "query": Place(lambda url: openai_model(f"{url}?sig={quote(KEY, safe='')}")),
+    "TYPESAFE_API_KEY": Place(
+        lambda url: decision_model("systemone", url), environment=lambda _: {"TYPESAFE_API_KEY": KEY}
+    ),
+    "api_key of decisions": Place(lambda url: decision_model("decisions", url, KEY)),
+    "TYPESAFE_BASE_URL": Place(
+        lambda _: DecisionModel("systemone:m", **SETTINGS),
+        AT_URL,
+        lambda url: {"TYPESAFE_BASE_URL": with_password(url)},
+    ),
+    "client of decisions": Place(lambda url: (client(url, KEY)[0], "decisions:m")),
     "LangChain": Place(groq),
     "LangChain with_retry": Place(lambda url: groq(url).with_retry(stop_after_attempt=1)),
     "DeepEval": Place(lambda url: OwnLLM(url, KEY)),

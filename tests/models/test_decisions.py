@@ -6,16 +6,18 @@ import asyncio
 import json
 import pickle
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 from decision_requests import RULES, STATE, decision_request, many_questions, probabilities_in
 from standin_decisions import Decisions
-from standin_openai import Raw, StandIn, Status
+from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status
 
-from groundjudge import ModelError, Reply
+from groundjudge import CachedModel, ModelError, Reply
 from groundjudge.decisions.question import Option, Question
 from groundjudge.judging.load import as_model
 from groundjudge.models.decisions import DecisionModel
@@ -265,7 +267,8 @@ def test_a_model_is_pickled_by_its_name_and_settings(name: str) -> None:
 
 
 def test_the_most_questions_of_a_request_are_those_of_the_form() -> None:
-    assert [most_questions_of(as_model(name)) for name in NAMES] == [400, 200]
+    names = ("decisions:gpt-6-luna", "systemone:m", "systemone:jev-latest", "systemone:typesafe/jev-1.14")
+    assert [most_questions_of(as_model(name)) for name in names] == [400, 200, 100, 100]
 
 
 # Limits
@@ -426,6 +429,76 @@ def test_transient_errors_are_sent_again_and_counted(name: str, answer: Any) -> 
 
     reply, requests = asked(name, script)
     assert (len(requests), reply.retries) == (3, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_echo_of_the_key_in_an_answer_is_removed_unless_the_case_shows_it(name: str) -> None:
+    body = json.dumps({"model": f"m {KEY}", "answers": {"verdict": {"note": KEY}}}).encode()
+    reply, _ = asked(name, [Raw(body)])
+    assert KEY not in f"{reply.text} {reply.model}"
+    assert json.loads(reply.text)["answers"] == {"verdict": {"note": "[redacted]"}}
+    reply, _ = asked(name, [Raw(body)], decision_request(state={"query": f"What is {KEY}?"}))
+    assert reply.text == body.decode()
+
+
+CONNECTIONS: Mapping[str, tuple[Any, str]] = {
+    "closed": (Cut(), "connection"),
+    "closed in the middle": (Half(), "connection"),
+    "no answer": (Hang(), "timeout"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fault", CONNECTIONS)
+def test_connections_that_fail_have_the_codes_of_an_endpoint(name: str, fault: str) -> None:
+    answer, code = CONNECTIONS[fault]
+    with pytest.raises(ModelError) as raised:
+        asked(name, [answer], max_retries=0, timeout=0.3)
+    assert raised.value.code == code
+
+
+def test_a_wait_that_the_endpoint_asks_for_is_kept() -> None:
+    with pytest.raises(ModelError) as raised:
+        asked("systemone:m", [Status(429, retry_after=90)])
+    assert (raised.value.code, raised.value.retry_after) == ("rate_limited", 90)
+    assert raised.value.retries == 0
+
+
+@pytest.mark.parametrize("make", [openai.OpenAI, openai.AsyncOpenAI])
+def test_a_callers_client_retries_by_itself_but_not_after_a_page(make: Any) -> None:
+    answers: list[Answer] = [Status(500, retry_after=0.01), Raw(b"<h1>Gateway</h1>"), Raw(b'{"answers": {}}')]
+    with StandIn(answers) as server:
+        client = make(base_url=server.root, api_key=KEY, max_retries=1)
+        reply = ask(as_model((client, "systemone:m")))
+        close(client)
+    assert (len(server.requests), reply.retries) == (3, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cache_keeps_answers_by_form_state_and_questions(name: str, tmp_path: Path) -> None:
+    request = decision_request()
+    others = [
+        replace(request, state={**STATE, "query": "Why?"}),
+        replace(request, questions=request.questions[:1]),
+        replace(request, repeat=1),
+    ]
+    with StandIn(Decisions()) as server:
+        model = DecisionModel(name, base_url=base_url(name, server), api_key=KEY)
+        cached = CachedModel(model, tmp_path / "replies.db")
+        assert (kind_of(cached), most_questions_of(cached)) == ("decision", most_questions_of(model))
+        replies: list[Reply] = []
+        for one in (request, *others, request, *others):
+            reply = ask(cached, one)
+            if reply.keep:
+                reply.keep()
+            replies.append(reply)
+        assert [reply.cached for reply in replies] == [False] * 4 + [True] * 4
+        other_name = {"decisions": "systemone:m", "systemone": "decisions:m"}[name.partition(":")[0]]
+        other = DecisionModel(other_name, base_url=base_url(name, server), api_key=KEY)
+        with suppress(ModelError):
+            assert not ask(CachedModel(other, tmp_path / "replies.db"), request).cached
+        cached.close()
+    assert len(server.requests) == 1 + len(others) + (1 if other_name.startswith("systemone") else 0)
 
 
 def test_a_cache_key_that_a_server_does_not_know_is_left_out() -> None:

@@ -6,6 +6,8 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -123,6 +125,42 @@ def models_that_raise(make: Callable[[], BaseException]) -> Iterator[tuple[str, 
     yield "asynchronous chat model", AsyncChat()
 
 
+def decision_models_that_raise(make: Callable[[], BaseException]) -> Iterator[tuple[str, Any]]:
+    """Decision models of several kinds that raise the exception, by name."""
+
+    def answer_questions(state: Any, questions: Any) -> Any:
+        del state, questions
+        raise make()
+
+    async def async_answer_questions(state: Any, questions: Any) -> Any:
+        del state, questions
+        raise make()
+
+    yield "function of questions", answer_questions
+    yield "asynchronous function of questions", async_answer_questions
+    # LangChain has decision models since 1.8. A GeneratorExit closes its own coroutines before it gets out.
+    if find_spec("langchain_core.decisions") is None or isinstance(make(), GeneratorExit):
+        return
+    decisions: Any = import_module("langchain_core.decisions")
+
+    class MyDecisionModel(decisions.BaseDecisionModel):  # type: ignore[misc]  # a class that is imported late
+        model: str = "m"
+
+        @property
+        def _provider(self) -> str:
+            return "mine"
+
+        def _classify(self, *_: Any) -> Any:
+            raise make()
+
+    class AsyncDecisionModel(MyDecisionModel):
+        async def _aclassify(self, *_: Any) -> Any:
+            raise make()
+
+    yield "decision model", MyDecisionModel()
+    yield "asynchronous decision model", AsyncDecisionModel()
+
+
 # Ways to call a judge
 
 
@@ -195,7 +233,7 @@ def test_what_a_model_raises_is_the_error_of_its_row(
 ) -> None:
     codes: dict[str, Any] = {}
     expected: dict[str, Any] = {}
-    for kind, model in models_that_raise(make):
+    for kind, model in (*models_that_raise(make), *decision_models_that_raise(make)):
         judge = load("groundedness", model=model)
         codes[kind] = result_of(lambda: way(judge))  # noqa: B023  it is called here
         expected[kind] = "failed"

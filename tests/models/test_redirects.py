@@ -17,6 +17,7 @@ from groundjudge import ModelError, run
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.judging.load import as_model, load
+from groundjudge.models.decisions import DecisionModel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Model
@@ -118,7 +119,7 @@ def test_redirect_ends_a_run_after_one_request() -> None:
 # Models and clients
 
 
-def by_client(kind: Any) -> Callable[[str], Model]:
+def by_client(kind: Any, name: str = "m") -> Callable[[str], Model]:
     """A client of the caller whose HTTP client follows no redirect."""
 
     def make(root: str) -> Model:
@@ -128,7 +129,7 @@ def by_client(kind: Any) -> Callable[[str], Model]:
         if issubclass(kind, openai.AzureOpenAI | openai.AsyncAzureOpenAI):
             options = {"azure_endpoint": root, "api_version": "v"}
         client = kind(api_key=KEY, http_client=http_client(follow_redirects=False), **options)
-        return as_model((client, "m"))
+        return as_model((client, name))
 
     return make
 
@@ -145,7 +146,7 @@ def langchain(name: str, variable: str) -> Callable[[str], Model]:
 
 async def close_client(model: Any) -> None:
     """Close the client of a caller or of LangChain, in the loop that used it."""
-    client = getattr(model, "_callers_client", None)
+    client = getattr(getattr(model, "_connection", None), "callers_client", None)
     llm = getattr(model, "llm", None)
     if llm is not None:
         client = getattr(llm, "_async_client", None) or llm.async_client._client  # noqa: SLF001
@@ -160,6 +161,10 @@ MODELS: dict[str, Callable[[str], Model]] = {
     "AsyncOpenAI without redirects": by_client(openai.AsyncOpenAI),
     "AzureOpenAI without redirects": by_client(openai.AzureOpenAI),
     "AsyncAzureOpenAI without redirects": by_client(openai.AsyncAzureOpenAI),
+    "decisions": lambda root: DecisionModel("decisions:m", base_url=f"{root}/v1", api_key=KEY),
+    "systemone": lambda root: DecisionModel("systemone:m", base_url=root, api_key=KEY),
+    "decisions of an OpenAI without redirects": by_client(openai.OpenAI, "decisions:m"),
+    "systemone of an AsyncOpenAI without redirects": by_client(openai.AsyncOpenAI, "systemone:m"),
     "langchain:groq": langchain("groq:llama-x", "GROQ_API_BASE"),
     "langchain:anthropic": langchain("anthropic:claude-x", "ANTHROPIC_BASE_URL"),
 }

@@ -159,13 +159,14 @@ def _count_keys(content: Any) -> int:  # noqa: ANN401  whatever JSON can hold
         value = waiting.pop()
         # What was read from JSON has these very types. To find out that a number is no mapping of any class
         # takes ten times as long, and there are hundreds of numbers.
-        if type(value) is dict:
+        kind: type[Any] = type(value)
+        if kind is dict:
             n_keys += len(value)
             waiting.extend(value.values())
-        elif type(value) is list:
+        elif kind is list:
             # Of a list of probabilities, the entries have only numbers and texts.
-            if value and type(value[0]) is dict and "probability" in value[0]:
-                n_keys += sum(len(entry) for entry in value if type(entry) is dict)
+            if value and is_mapping(value[0]) and "probability" in value[0]:
+                n_keys += sum(map(len, filter(is_mapping, value)))
             else:
                 waiting.extend(value)
     return n_keys

@@ -30,6 +30,9 @@ JEV = re.compile(r"(?:typesafe/)?jev-", re.IGNORECASE)
 JEV_STATE_TOKENS = 32_000
 """Jev's room for the state and the longest question."""
 
+JEV_QUESTIONS = 100
+"""So many fit into Jev's 64,000 tokens beside the longest state: the two about a sentence take about 400."""
+
 LONG_TOKEN = 32
 """Bytes. No text has longer tokens on average, not even one that is laid out with blanks."""
 
@@ -149,6 +152,13 @@ FORMS: Mapping[str, Form] = {
 
 OpenAI takes 400 questions. Of the servers with the other form, the only one that names a limit takes 200.
 """
+
+
+def most_questions(form: Form, model: str) -> int:
+    """Return how many questions one request to a model may have."""
+    if JEV.match(model):
+        return JEV_QUESTIONS
+    return form.most_questions
 
 
 def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any]) -> str:

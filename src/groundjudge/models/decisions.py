@@ -14,7 +14,7 @@ from groundjudge.case.data import is_mapping
 from groundjudge.decisions.question import Kind
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import message_in, model_error, without_echo
-from groundjudge.models.decision_forms import FORMS, TOO_LONG, find_excess
+from groundjudge.models.decision_forms import FORMS, TOO_LONG, find_excess, most_questions
 from groundjudge.models.identity import itself
 from groundjudge.models.openai import OPENAI, Api, Connection
 from groundjudge.models.unsupported_parameters import negotiate
@@ -142,7 +142,7 @@ class DecisionModel:
     @property
     def most_questions(self) -> int:
         """The most questions that are answered in one request."""
-        return self._form.most_questions
+        return most_questions(self._form, self._name_at_endpoint)
 
     @property
     def endpoint(self) -> str:
