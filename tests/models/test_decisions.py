@@ -21,6 +21,7 @@ from groundjudge import CachedModel, ModelError, Reply
 from groundjudge.decisions.question import Option, Question
 from groundjudge.judging.load import as_model
 from groundjudge.models.decisions import DecisionModel
+from groundjudge.models.lookup import call_metadata
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import Model, kind_of, most_questions_of
@@ -201,6 +202,14 @@ def test_the_name_of_a_decision_model_is_its_whole_name(name: str) -> None:
     assert model.name == name
     assert kind_of(model) == "decision"
     assert kind_of(OpenAIModel("gpt-6-luna")) == "text"
+
+
+def test_a_trace_is_told_the_model_and_whose_interface_it_has() -> None:
+    metadata = [call_metadata(as_model(name)) for name in NAMES]
+    assert metadata == [
+        {"ls_model_type": "chat", "ls_model_name": "gpt-6-luna", "ls_provider": "openai"},
+        {"ls_model_type": "chat", "ls_model_name": "jev-1.13.0", "ls_provider": "typesafe"},
+    ]
 
 
 def test_models_of_one_name_in_other_forms_have_other_identities() -> None:

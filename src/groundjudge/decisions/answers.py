@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.question import Question
@@ -159,7 +159,7 @@ def _count_keys(content: Any) -> int:  # noqa: ANN401  whatever JSON can hold
         value = waiting.pop()
         # What was read from JSON has these very types. To find out that a number is no mapping of any class
         # takes ten times as long, and there are hundreds of numbers.
-        kind: type[Any] = type(value)
+        kind = type(cast("object", value))
         if kind is dict:
             n_keys += len(value)
             waiting.extend(value.values())

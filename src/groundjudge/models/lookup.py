@@ -56,6 +56,9 @@ CHOICES = (
 EMBEDDING_METHODS = ("embed_query", "embed_text", "encode")
 """What models of embeddings have: LangChain's, DeepEval's, Sentence Transformers', which can be called."""
 
+DECISION_PROVIDERS = {"decisions": "openai", "systemone": "typesafe"}
+"""Whose interface a decision model has, by the beginning of its name."""
+
 PROVIDER = re.compile(
     r"anthropic|azure(_ai|_openai)?|bedrock(_converse)?|cohere|deepseek|fireworks|gemini|google(_genai|_vertexai)?"
     r"|groq|huggingface|ibm|mistralai|nvidia|ollama|openrouter|perplexity|together(_ai)?|upstage|vertex_?ai|xai"
@@ -343,6 +346,9 @@ def call_metadata(model: Model) -> dict[str, str]:
     metadata = {"ls_model_type": "chat"}
     if model.name:
         metadata["ls_model_name"] = model.name
+    form, _, model_name = model.name.partition(":")
+    if form in DECISION_PROVIDERS:
+        return {**metadata, "ls_model_name": model_name, "ls_provider": DECISION_PROVIDERS[form]}
     # Chat completions are OpenAI's interface, whoever offers them.
     if ".azure." in endpoint:
         metadata["ls_provider"] = "azure"
