@@ -196,6 +196,10 @@ class DecisionModel:
             too_long = self._connection.error("too_long", message)
             too_long.retries = error.retries
             raise too_long from error.__cause__
+        if reply.model:
+            # The same model may answer with texts, too: its verdicts must not look like these.
+            form = self.name.partition(":")[0]
+            reply = replace(reply, model=f"{form}:{reply.model}")
         return without_echo(reply, request, await self._connection.secrets_after_call())
 
 
