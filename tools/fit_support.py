@@ -1,39 +1,47 @@
 """Fit the offline baseline's model of support to labelled files.
 
-    python tools/fit_support.py begin.jsonl wice.jsonl
+    python tools/fit_support.py begin.jsonl wice.jsonl ragtruth.jsonl
 
 A line of a file holds `query`, `response`, `context` (a list of texts) and `label` (1 supported, 0 not; rows
-with any other label are left out). Rows that share a `claim_id`, a `document_id` or, without either, their
-context form a group. A fifth of the groups of each file, drawn with a fixed seed, takes no part in anything
-here: offline_figures.py measures the model on these.
+with any other label are left out).
 
-The model is a logistic regression. Every file weighs the same, and so do the two labels within a file, so
-that a score of 0.5 is where the two balance. The weight of a contradiction is fixed, and rows with one are
-left out: they are too rare in labelled files to be measured, and must never pass a judge.
+A label is of a whole response, and the model is of a sentence: a response is supported if each of its sentences
+is, and so the probability of its label is the product of those of its sentences. Each signal keeps the direction
+that its comment claims. Every file weighs the same. Then the intercept is moved to where the share of responses
+whose weakest sentence is supported comes closest, in all files, to the share that people call supported.
+
+The weights of a contradiction and of a sentence of which the documents have nothing are fixed: they are too rare
+in labelled files to be measured, and must never pass a judge.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from random import Random
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
+from groundjudge.offline.claims import states_nothing
 from groundjudge.offline.support import COEFFICIENTS, Signals, index, support
+from groundjudge.text.sentences import sentences
 
-linear_model: Any = import_module("sklearn.linear_model")  # which is not typed
+optimize: Any = import_module("scipy.optimize")  # which is not typed
 
 MODEL = Path(__file__).parents[1] / "src" / "groundjudge" / "offline" / COEFFICIENTS
-GROUP_KEYS = ("claim_id", "document_id", "context")
-HELD_OUT = 5
-"""One group in so many is held out."""
-SEED = 7
-CONTRADICTED = -4.0
+GROUP_KEYS = ("claim_id", "document_id", "query", "context")
+FIXED = {"foreign": -4.0, "contradicted": -4.0}
+RISING = ("together",)
+"""The signals that speak for a sentence; all others speak against it."""
+PENALTY = 1e-4
+"""How much the square of a weight costs."""
+SHIFTS = np.arange(-3.0, 3.0, 0.01)
+
+Floats: TypeAlias = NDArray[np.float64]
 
 
 class Row(NamedTuple):
@@ -45,43 +53,117 @@ class Row(NamedTuple):
     fields: dict[str, Any]
 
 
+class LabelledSignals(NamedTuple):
+    """The claims of a file's responses as columns."""
+
+    signals: Floats  # of each claim; shape (claims, signals)
+    response: NDArray[np.int_]  # which response the claim is of, in ascending order; shape (claims,)
+    supported: NDArray[np.bool_]  # the label of each response; shape (responses,)
+
+
 def read_rows(path: Path) -> list[Row]:
-    """The labelled rows of a file."""
-    rows: list[Row] = []
+    """The labelled rows of a file; those that share a claim, a document or a query have one group."""
+    fields_of_rows: list[dict[str, Any]] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         fields = json.loads(line)
         if fields["label"] in {0, 1}:
-            rows.append(Row(path.stem, group_of(fields), fields["label"] == 1, fields))
+            fields_of_rows.append(fields)
+    rows: list[Row] = []
+    for group, fields in zip(groups_of(fields_of_rows), fields_of_rows, strict=True):
+        rows.append(Row(path.stem, group, fields["label"] == 1, fields))
     return rows
 
 
-def group_of(fields: dict[str, Any]) -> str:
-    """What the row shares with other rows: its claim, its document or else its context."""
-    for key in GROUP_KEYS:
-        if fields.get(key):
-            return str(fields[key])
-    message = f"a row has none of {', '.join(GROUP_KEYS)}: {fields}"
-    raise ValueError(message)
+def groups_of(fields_of_rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The name of each row's group: what rows are linked by, directly or through other rows."""
+    group_of_link: dict[str, str] = {}
+    groups: list[str] = []
+    for number, fields in enumerate(fields_of_rows):
+        links = [f"{key} {fields[key]}" for key in GROUP_KEYS if fields.get(key)]
+        linked_groups = {group_of_link[link] for link in links if link in group_of_link}
+        group = min(linked_groups, default=f"{number:06}")
+        for link, other_group in group_of_link.items():
+            if other_group in linked_groups:
+                group_of_link[link] = group
+        for link in links:
+            group_of_link[link] = group
+        groups = [group if other_group in linked_groups else other_group for other_group in groups]
+        groups.append(group)
+    return groups
 
 
-def held_out_groups(groups: Iterable[str]) -> frozenset[str]:
-    """The groups that take no part in fitting."""
-    distinct = list(dict.fromkeys(groups))
-    return frozenset(Random(SEED).sample(distinct, round(len(distinct) / HELD_OUT)))  # noqa: S311
+def signals_of(row: Row) -> list[Signals]:
+    """What the model knows of each claim of a row; of its first sentence if nothing is claimed."""
+    sources = index(row.fields["context"])
+    all_sentences = [sentence.text for sentence in sentences(row.fields["response"])]
+    claim_texts = [text for text in all_sentences if not states_nothing(text)]
+    if not claim_texts:
+        claim_texts = all_sentences[:1]
+    return [support(text, sources).signals for text in claim_texts]
 
 
-def signals_of(row: Row) -> Signals:
-    """What the model knows of a row."""
-    return support(row.fields["response"], index(row.fields["context"])).signals
+def label_signals(rows: Sequence[Row], signals_of_rows: Sequence[Sequence[Signals]]) -> list[LabelledSignals]:
+    """The claims of the rows of each file."""
+    files: list[LabelledSignals] = []
+    for file in dict.fromkeys(row.file for row in rows):
+        claims: list[Signals] = []
+        response: list[int] = []
+        supported: list[bool] = []
+        for row, signals_of_row in zip(rows, signals_of_rows, strict=True):
+            if row.file == file:
+                claims.extend(signals_of_row)
+                response.extend([len(supported)] * len(signals_of_row))
+                supported.append(row.is_supported)
+        files.append(LabelledSignals(np.array(claims), np.array(response), np.array(supported)))
+    return files
 
 
-def split_rows(path: Path) -> tuple[list[Row], list[Row]]:
-    """The rows of a file to fit to, and those that are held out."""
-    rows = read_rows(path)
-    held_out = held_out_groups(row.group for row in rows)
-    rows_to_fit = [row for row in rows if row.group not in held_out]
-    rows_to_measure = [row for row in rows if row.group in held_out]
-    return rows_to_fit, rows_to_measure
+def fit(files: Sequence[LabelledSignals]) -> dict[str, float]:
+    """The intercept and the weight of each signal."""
+    free_names = [name for name in Signals._fields if name not in FIXED]
+    is_free = np.array([name in free_names for name in Signals._fields])
+    weights = np.array([FIXED.get(name, 0.0) for name in Signals._fields])
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        weights[is_free] = parameters[1:]
+        total = PENALTY * float(np.square(parameters[1:]).sum())
+        gradient = np.concatenate([[0.0], 2 * PENALTY * parameters[1:]])
+        for file in files:
+            logits = file.signals @ weights + parameters[0]
+            count = len(file.supported)
+            log_probability = np.bincount(file.response, -np.logaddexp(0, -logits), count)
+            log_probability = np.minimum(log_probability, -1e-9)
+            probability = np.exp(log_probability)
+            log_likelihood = np.where(file.supported, log_probability, np.log1p(-probability))
+            total -= float(log_likelihood.mean())
+            slope = np.where(file.supported, 1.0, -probability / (1 - probability)) / count
+            slope_of_claim = slope[file.response] / (1 + np.exp(logits))
+            gradient[0] -= slope_of_claim.sum()
+            gradient[1:] -= slope_of_claim @ file.signals[:, is_free]
+        return total, gradient
+
+    bounds: list[tuple[float | None, float | None]] = [(None, None)]
+    for name in free_names:
+        bounds.append((0.0, None) if name in RISING else (None, 0.0))
+    start = np.zeros(len(free_names) + 1)
+    parameters = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    weights[is_free] = parameters[1:]
+    intercept = parameters[0] + shift(files, weights, parameters[0])
+    coefficients = {"intercept": round(float(intercept), 3)}
+    for name, weight in zip(Signals._fields, weights, strict=True):
+        coefficients[name] = round(float(weight), 3)
+    return coefficients
+
+
+def shift(files: Sequence[LabelledSignals], weights: Floats, intercept: float) -> float:
+    """What to add to the intercept, so that as many responses pass in each file as people would let pass."""
+    differences = np.zeros((len(files), len(SHIFTS)))
+    for number, file in enumerate(files):
+        weakest = np.full(len(file.supported), np.inf)
+        np.minimum.at(weakest, file.response, file.signals @ weights + intercept)
+        pass_shares = (weakest[:, None] + SHIFTS >= 0).mean(axis=0)
+        differences[number] = np.abs(pass_shares - file.supported.mean())
+    return float(SHIFTS[differences.max(axis=0).argmin()])
 
 
 def main(
@@ -90,23 +172,11 @@ def main(
 ) -> None:
     """Fit the model to all files together, and write it."""
     rows: list[Row] = []
-    features: list[tuple[float, ...]] = []
     for path in files:
-        for row in split_rows(path)[0]:
-            signals = signals_of(row)
-            if not signals.contradicted:
-                rows.append(row)
-                features.append(signals[:-1])
-    labels = [row.is_supported for row in rows]
-    counts = Counter((row.file, row.is_supported) for row in rows)
-    weights = [len(rows) / len(counts) / counts[row.file, row.is_supported] for row in rows]
-    model = linear_model.LogisticRegression().fit(features, labels, weights)
-    coefficients = {"intercept": round(float(model.intercept_[0]), 3)}
-    for name, value in zip(Signals._fields, [*model.coef_[0], CONTRADICTED], strict=True):
-        coefficients[name] = round(float(value), 3)
+        rows.extend(read_rows(path))
+    coefficients = fit(label_signals(rows, [signals_of(row) for row in rows]))
     content = {
-        "method": "logistic regression",
-        "held_out": f"one group in {HELD_OUT}, seed {SEED}",
+        "method": "logistic regression of each claim, by the labels of responses",
         "coefficients": coefficients,
     }
     out.write_text(f"{json.dumps(content, indent=2)}\n", encoding="utf-8")

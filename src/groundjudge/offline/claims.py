@@ -57,6 +57,14 @@ document documents étapes résumé selon voici aquí documentos ecco fuentes pa
 """
 # Stems of words that only say that something follows, or where it comes from.
 ANNOUNCEMENTS = COURTESIES.union(word.stem for word in words(_ANNOUNCEMENTS))
+_ANSWERING = """
+able accurate accurately additional answer base brief contain context determine directly document
+explicitly find give given here impossible information insufficient mention necessary note passage please provide
+provided question relevant response solely source specific specifically state sufficient text unable
+"""
+# Stems of words of which a sentence can consist that speaks of the answer alone: "Unable to answer based on
+# the given passages."
+ANSWERING = frozenset(word.stem for word in words(_ANSWERING))
 # Other content words of a heading or a lead-in; a longer one also tells something.
 LONGEST_HEADING = 3
 
@@ -255,7 +263,17 @@ def makes_no_claim(claim: Support) -> bool:
 def states_nothing(sentence: str) -> bool:
     """Whether a sentence makes no claim: a courtesy, a question, a heading or lead-in, yes or no."""
     text = _COURTESY_SIGNS.sub(" ", without_citations(sentence).replace("’", "'"))
-    return len(text) <= LONGEST_NOTHING and (_announces(text) or _asks_or_greets(text))
+    if len(text) > LONGEST_NOTHING:
+        return False
+    return _announces(text) or _asks_or_greets(text) or _speaks_of_answering(text)
+
+
+def _speaks_of_answering(text: str) -> bool:
+    """Whether a text only says that a question can or cannot be answered from the documents."""
+    reading = tokenize_text(text)
+    content = {word.stem for word in reading.words if word.weight == 1}
+    has_number = any(token.is_number for token in reading.tokens)
+    return bool(content) and content <= ANSWERING and not has_number
 
 
 def _asks_or_greets(text: str) -> bool:
@@ -354,7 +372,7 @@ def reason(claims: Sequence[Support], where: str = "the source") -> str:
         return "Nothing is stated that could be checked."
     ranked = sorted(claims, key=lambda claim: claim.score)
     failed = [claim for claim in ranked if claim.score < SUPPORTED]
-    whole = [claim for claim in ranked if claim.signals.whole and claim not in failed]
+    whole = [claim for claim in ranked if claim.is_whole and claim not in failed]
     partly = [claim for claim in ranked if claim not in failed and claim not in whole]
     counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
     lines = [f"Statements: {len(claims)} ({counts})."]

@@ -32,12 +32,14 @@ LIMITS = "words were compared, no language model was called: a paraphrase is out
 NOTICE = f"(Offline baseline: {LIMITS}.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 
-# With less support, and less of the words of each claim found, a response is about something else.
-UNRELATED, FOREIGN = 0.12, 0.6
+# With less support, and more of the content of each claim missing, a response is about something else.
+UNRELATED, FOREIGN = 0.12, 0.5
 # The score of a response without a claim, where the judge has no value for that.
 STATES_NOTHING = 0.9
 # Below this, a sentence has no more in common with the source than any other sentence has.
 NOTHING_FOUND = 0.05
+# Judges of sentences pass from 6 of 10: a sentence that may as well be backed as not is lifted from 0.5 to 0.6.
+EVEN = math.log(0.6) / math.log(0.5)
 # Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point.
 DIGITS = 2
 
@@ -129,11 +131,11 @@ def _level(claims_made: Sequence[Support]) -> str:
     if not claims_made:
         return "nothing_to_ground"
     score = _score(claims_made)
-    if score < UNRELATED and all(claim.signals.covered < FOREIGN for claim in claims_made):
+    if score < UNRELATED and all(claim.missing_share > FOREIGN for claim in claims_made):
         return "ungrounded"
     if score < SUPPORTED:
         return "incorrect"
-    return "grounded" if all(claim.signals.whole for claim in claims_made) else "incomplete"
+    return "grounded" if all(claim.is_whole for claim in claims_made) else "incomplete"
 
 
 def _value(rubric: Rubric, claims_made: Sequence[Support], *, in_role: bool) -> float | None:
@@ -148,14 +150,17 @@ def _value(rubric: Rubric, claims_made: Sequence[Support], *, in_role: bool) -> 
 
 
 def _score(claims_made: Sequence[Support], *, in_role: bool = False) -> float:
-    """The geometric mean by length: many claims that hold cannot quite outweigh one that does not.
+    """Halfway between the weakest claim and the geometric mean of all by their length.
 
-    In a role it is the quadratic mean: moods and manners need no backing, so what is backed counts most.
+    So many claims that hold cannot outweigh one that does not. In a role it is the quadratic mean: moods and
+    manners need no backing, so what is backed counts most.
     """
-    scores, lengths = zip(*((claim.score, claim.length) for claim in claims_made), strict=True)
+    scores = [claim.score for claim in claims_made]
+    lengths = [claim.length for claim in claims_made]
     if in_role:
         return math.sqrt(fmean((score**2 for score in scores), lengths))
-    return math.exp(fmean(map(math.log, scores), lengths))
+    mean_logarithm = fmean(map(math.log, scores), lengths)
+    return math.exp((mean_logarithm + math.log(min(scores))) / 2)
 
 
 def _sentence(rubric: Rubric, claim: Support) -> PartReading:
@@ -163,7 +168,7 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     if makes_no_claim(claim):
         return PartReading(claim.sentence, None, f"{reason([])} {NOTICE}", (), _label(rubric, None))
     is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
-    value = _on(rubric, claim.score if is_backed else 0.0)
+    value = _on(rubric, claim.score**EVEN if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()
     return PartReading(claim.sentence, value, f"{reason([claim])} {NOTICE}", quotes, _label(rubric, value))
 
@@ -175,7 +180,7 @@ def _named_part(name: str, rubric: Rubric, case: Case, sources: PassageIndex, qu
     else:
         compared, where = claims(case.response_text, sources, None, query), "the reference"
     total = sum(claim.length for claim in compared)
-    weighted_scores = (claim.length * (claim.signals.whole or claim.score) for claim in compared)
+    weighted_scores = (claim.length * (claim.is_whole or claim.score) for claim in compared)
     return PartReading(
         name, _on(rubric, sum(weighted_scores) / (total or 1)), f"{reason(compared, where)} {NOTICE}"
     )

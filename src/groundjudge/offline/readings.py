@@ -38,6 +38,12 @@ RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把�
 # A negation denies one of the next two content words, in so many words of which it is the first.
 SCOPE = 6
 LONGEST_NAMED = 60
+# The share of a sentence's content that a passage must have in the same order, for another name to contradict it,
+# and that both must have of each other, for another word or a denial to do so: of labelled responses that differ
+# in such a way from less, people call as many grounded as of all others.
+HELD, ALIKE = 0.7, 0.65
+# Letters of a word in which one letter may be a slip of the pen.
+LONG_WORD = 7
 # Texts whose readings are kept: a sentence is read as part of its document, as a quote and as a claim.
 MOST_KEPT = 256
 
@@ -112,11 +118,13 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
     single_differences = [
         difference for difference in differences if not any(difference in pair for pair in swaps)
     ]
-    pairs = [
-        difference[:2]
-        for difference in single_differences
-        if _is_replaced(difference, tokens, passage_tokens)
-    ]
+    share, mutual_share = _common_shares(tokens, passage_tokens)
+    is_held = share >= HELD
+    is_alike = is_held and mutual_share >= ALIKE
+    pairs: list[Sequence[Sequence[Token]]] = []
+    for difference in single_differences:
+        if is_held and _is_replaced(difference, tokens, passage_tokens, is_alike=is_alike):
+            pairs.append(difference[:2])
     opposite_pairs = _find_opposites(tokens, passage_tokens)
     # "Not open" says the same as "closed": two denials are none.
     n_denials = _denials(sentence.negated, tokens, passage_tokens)
@@ -135,7 +143,7 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
         )
     if _is_related_otherwise(differences):
         findings.append("two things are related the other way round")
-    if is_denied:
+    if is_denied and is_alike:
         findings.append("one denies what the other says")
     return tuple(dict.fromkeys(findings))
 
@@ -166,6 +174,19 @@ def _on_topic(passage: TokenizedText, sentence: TokenizedText) -> list[Token]:
     ]
 
 
+def _common_shares(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> tuple[float, float]:
+    """The shares of a sentence's content, and of both texts' content, that they have in the same order."""
+    common = 0
+    for block in Levenshtein.opcodes(_keys(sentence_tokens), _keys(passage_tokens)).as_matching_blocks():
+        common += _content_count(sentence_tokens[block.a : block.a + block.size])
+    content, passage_content = _content_count(sentence_tokens), _content_count(passage_tokens)
+    return common / max(1, content), 2 * common / max(1, content + passage_content)
+
+
+def _content_count(tokens: Sequence[Token]) -> int:
+    return sum(token.is_content for token in tokens)
+
+
 def _differences(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> Iterator[Difference]:
     """What the sentence and the passage have between the tokens that they share."""
     place = passage_place = 0
@@ -190,19 +211,33 @@ def _numbers(
 
 
 def _is_replaced(
-    change: Difference, sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
+    change: Difference, sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token], *, is_alike: bool
 ) -> bool:
-    """Whether it is another unit, behind a number or a sign such as $, another name or a word from nearby."""
-    mine, theirs = ([token for token in side if token.is_content] for side in (change.mine, change.theirs))
+    """Whether it is another unit, behind a number or a sign such as $, another name or a word from nearby.
+
+    Of a name it is enough that the passage has the sentence; for other words both texts have to be alike.
+    """
+    mine = [token for token in change.mine if token.is_content]
+    theirs = [token for token in change.theirs if token.is_content]
     both = [*mine, *theirs]
-    if not (mine and theirs) or any(token.is_number for token in both):
+    if not mine or not theirs or any(token.is_number for token in both):
         return False
     is_counted = change.start > 0 and sentence_tokens[change.start - 1].is_number
     if is_counted or not any(token.text.isalnum() for token in both):
         return len(mine) == len(theirs) or is_unspaced(mine[0].text)
-    is_named = all(token.text[0].isupper() for token in both)
-    is_new = len(mine) == len(theirs) and set(_keys(theirs)).isdisjoint(_keys(sentence_tokens))
-    return is_new and (is_named or set(_keys(mine)) <= set(_keys(passage_tokens)))
+    if len(mine) != len(theirs) or not set(_keys(theirs)).isdisjoint(_keys(sentence_tokens)):
+        return False
+    if all(token.text[0].isupper() for token in both):
+        return True
+    if not is_alike or not set(_keys(mine)) <= set(_keys(passage_tokens)):
+        return False
+    return len(mine) > 1 or not _is_misspelt(mine[0].text, theirs[0].text)
+
+
+def _is_misspelt(word: str, other_word: str) -> bool:
+    """Whether two long words that begin alike differ in a single letter: compounds, compunds."""
+    is_long = min(len(word), len(other_word)) >= LONG_WORD
+    return is_long and word[:3] == other_word[:3] and Levenshtein.distance(word, other_word) == 1
 
 
 def _is_turned(first: Difference, second: Difference) -> bool:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.readings import TokenizedText, contradictions, tokenize_text
-from groundjudge.text.sentences import sentences, without_citations
+from groundjudge.offline.readings import NUMBER_WEIGHT, Token, TokenizedText, contradictions, tokenize_text
+from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PERSONAL, claim_of
+from groundjudge.text.sentences import sentences
 from groundjudge.text.words import is_unspaced
 
 # So many occurrences of a word are looked at, so that long documents cost no more than their length.
@@ -26,6 +27,10 @@ CLOSE = 0.65
 PAIR_GAIN = 0.09
 # A sentence with less support is called not backed.
 SUPPORTED = 0.5
+# The logarithm of how many different words short documents have (16) and long ones (245).
+SHORT, LONG = 2.75, 5.5
+# How fast a missing word counts more in shorter ones.
+STEEPNESS = 2.5
 COEFFICIENTS = "support.json"
 # A sentence, or a part of a long one, as in JSON.
 _PIECE = re.compile(r"\S(?s:.{0,400})(?=[ ,，、](?!\d)|\Z)|\S(?s:.{0,400})")
@@ -44,10 +49,12 @@ class PassageIndex:
 class Signals(NamedTuple):
     """What is known of a sentence and its sources: the score is computed from this and nothing else."""
 
-    covered: float  # the weighted share of its words and numbers that the documents have
-    together: float  # the same for the best passage alone
-    unknown: float  # 1 if the documents lack one of its numbers
-    whole: float  # 1 if the best passage has all its content and does not contradict it
+    together: float  # the weighted share of its words and numbers that the best passage has
+    missing: float  # the share of its content that the documents lack, more if they are short
+    names: float  # the logarithm of 1 and the number of names that they lack: words with a capital letter
+    unknown: float  # 1 if they lack one of its numbers
+    personal: float  # 1 if it speaks of "I" or "my", and they do not
+    foreign: float  # 1 if they have nothing of its content
     contradicted: float  # 1 if the best passage says nearly the same, but otherwise
 
 
@@ -61,7 +68,9 @@ class Support:
     passage: Passage  # the one that has most of the sentence
     quote: str  # its text; "" if there is none
     missing: tuple[str, ...]  # the sentence's content words and numbers that the documents lack
+    missing_share: float  # how much of its content they are, 0 to 1
     contradictions: tuple[str, ...]  # in what the passage says nearly the same, but otherwise
+    is_whole: bool  # whether the passage has all its content and does not contradict it
     signals: Signals
     note: str = ""  # what the sentence is, where it means something only by its question
 
@@ -88,29 +97,83 @@ def index(documents: Sequence[str]) -> PassageIndex:
 
 def support(sentence: str, sources: PassageIndex) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
-    reading = tokenize_text(without_citations(sentence))
+    reading = tokenize_text(claim_of(sentence))
     passage, share = _best(reading, sources)
-    quote = sources.documents[passage.document][passage.start : passage.end] if share else ""
+    quote = ""
+    if share:
+        quote = sources.documents[passage.document][passage.start : passage.end]
     quote_reading = tokenize_text(quote)
-    findings = contradictions(reading, quote_reading) if share >= CLOSE else ()
+    findings: tuple[str, ...] = ()
+    if share >= CLOSE:
+        findings = contradictions(reading, quote_reading)
     content = [token for token in reading.tokens if token.is_content]
     is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
-    weights = reading.weights
-    covered = sum(weights[key] for key in weights if key in sources.places) / (sum(weights.values()) or 1)
     if is_whole and content and is_unspaced(content[-1].text):
-        covered = share = 1.0  # words that moved made new pairs of signs
-    is_unknown = any(token.is_number and token.key not in sources.places for token in reading.tokens)
-    signals = Signals(covered, share, float(is_unknown), float(is_whole), float(bool(findings)))
-    missing = tuple(dict.fromkeys(token.text for token in content if token.key not in sources.places))
-    length = 1 + sum(word.weight == 1 for word in reading.words)
-    return Support(sentence, length, score(signals), passage, quote, missing, findings, signals)
+        share = 1.0  # words that moved made new pairs of signs
+    missing = [token for token in content if token.key not in sources.places]
+    if content:
+        missing_share = _weight(missing) / _weight(content)
+        is_foreign = len(missing) == len(content)
+    else:  # "It is so."
+        missing_share = 1 - share
+        is_foreign = share == 0
+    names = [token for token in missing if _is_name(token)]
+    is_personal = any(word.stem in PERSONAL and word.stem not in sources.places for word in reading.words)
+    signals = Signals(
+        together=share,
+        missing=missing_share * _shortness(sources),
+        names=math.log1p(len(names)),
+        unknown=float(any(token.is_number for token in missing)),
+        personal=float(is_personal),
+        foreign=float(is_foreign),
+        contradicted=float(bool(findings)),
+    )
+    return Support(
+        sentence=sentence,
+        length=1 + sum(word.weight == 1 for word in reading.words),
+        score=score(signals),
+        passage=passage,
+        quote=quote,
+        missing=tuple(dict.fromkeys(token.text for token in missing)),
+        missing_share=missing_share,
+        contradictions=findings,
+        is_whole=is_whole,
+        signals=signals,
+    )
+
+
+def _weight(tokens: Iterable[Token]) -> float:
+    """How much the absence of words and numbers counts."""
+    total = 0.0
+    for token in tokens:
+        if token.is_number:
+            total += NUMBER_WEIGHT
+        elif token.key in GENERAL:
+            total += GENERAL_WEIGHT
+        else:
+            total += 1.0
+    return total
+
+
+def _is_name(token: Token) -> bool:
+    """Whether a word has a capital letter where none is needed; "I" has one always."""
+    return token.start > 0 and token.text[0].isupper() and len(token.text) > 1
+
+
+def _shortness(sources: PassageIndex) -> float:
+    """How much more a missing word counts in short documents, which say little in two ways: 1 to 5.7."""
+    size = math.log1p(len(sources.places))
+    shortness: float = (LONG / min(max(size, SHORT), LONG)) ** STEEPNESS
+    return shortness
 
 
 def score(signals: Signals) -> float:
     """The support that signals amount to, 0..1."""
     weights = coefficients()
-    weighed = sum(weights[name] * value for name, value in signals._asdict().items())
-    return 1 / (1 + math.exp(-weights["intercept"] - weighed))
+    logit = weights["intercept"]
+    for name, value in signals._asdict().items():
+        logit += weights[name] * value
+    return 1 / (1 + math.exp(-logit))
 
 
 @cache

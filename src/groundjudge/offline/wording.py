@@ -1,0 +1,61 @@
+"""What a sentence claims, apart from how it is worded: openings, words of general use, and who speaks."""
+
+from __future__ import annotations
+
+import re
+
+from groundjudge.evidence.copied import LIST_NUMBER
+from groundjudge.offline.readings import tokenize_text
+from groundjudge.text.sentences import without_citations
+from groundjudge.text.words import words
+
+_OPENINGS = """
+according additionally addition alternatively answer article based conclusion consequently contrast context
+document example excerpt finally first following further furthermore given hand information instance lastly
+meanwhile moreover next note overall passage provided question second similarly source specifically summary
+text third
+"""
+# Stems of words of which an opening can consist that is no part of what a sentence claims.
+OPENINGS = frozenset(word.stem for word in words(_OPENINGS))
+
+_GENERAL = """
+able actually additional allow also amount any appear apply associated available base become benefit both cause
+certain come commonly consider contain depend describe different due each easy effect ensure entire especially
+essential example explain factor few follow general get give go good great happen help high important include
+increase involve keep known large lead like likely low main make many matter mean mention more most much multiple
+necessary need new note number numerous occur offer often one other overall part particular people perform person
+place possible potential prevent primary process provide range reason recommend reduce refer regular relate remain
+require resource result see seem seek several show significant similar simply small some sometimes specific start
+state step still such suggest support take term thing time together try type typical use useful usual various vary
+want way well wide within work year
+"""
+# Stems of words of general use: to reword a text, anybody may add them.
+GENERAL = frozenset(word.stem for word in words(_GENERAL))
+# How much such a word counts where a source lacks it; any other counts 1.
+GENERAL_WEIGHT = 0.3
+
+# Stems of words by which speakers mean themselves.
+PERSONAL = frozenset(word.stem for word in words("I me my mine myself I'm I've I'd I'll"))
+
+_REFERENCE = re.compile(r"\((?:article|document|passage|source|text)s? \d[^()]{0,20}\)", re.IGNORECASE)
+
+
+def claim_of(sentence: str) -> str:
+    """A sentence without what is no part of its claim: citations such as [2] and (passage 2), the number of a list, an opening.
+
+    "3. Additionally, the pool is heated [2]." claims that the pool is heated.
+    """
+    text = _REFERENCE.sub(" ", without_citations(sentence))
+    number = LIST_NUMBER.match(text)
+    if number and text[number.end() :].strip():
+        text = text[number.end() :].strip()
+    opening, comma, claim = text.partition(",")
+    # A comma between digits belongs to a number: 1,500.
+    if not comma or claim[:1].isdigit() or not claim.strip():
+        return text
+    reading = tokenize_text(opening)
+    stems = {word.stem for word in reading.words if word.weight == 1}
+    has_number = any(token.is_number for token in reading.tokens)
+    if stems <= OPENINGS and not reading.negated and not has_number:
+        return claim.strip()
+    return text
