@@ -5,13 +5,13 @@
 A line of a file holds `query`, `response`, `context` (a list of texts) and `label` (1 supported, 0 not; rows
 with any other label are left out).
 
-A label is of a whole response, and the model is of a sentence: a response is supported if each of its sentences
-is, and so the probability of its label is the product of those of its sentences. Each signal keeps the direction
-that its comment claims. Every file weighs the same. Then the intercept is moved to where the share of responses
-whose weakest sentence is supported comes closest, in all files, to the share that people call supported.
+A label is of a whole response, and the model is of a sentence: a response is supported if each of its
+sentences is, and so its probability is the product of theirs. Each signal keeps the direction that its
+comment claims. Every file weighs the same. Then the intercept is moved to where the share of responses whose
+weakest sentence is supported comes closest, in all files, to the share that people call supported.
 
-The weights of a contradiction and of a sentence of which the documents have nothing are fixed: they are too rare
-in labelled files to be measured, and must never pass a judge.
+The weights of a contradiction and of a sentence of which the documents have nothing are fixed: both are too
+rare in labelled files to be measured, and must never pass a judge.
 """
 
 from __future__ import annotations

@@ -29,7 +29,13 @@ def write_labelled_rows(folder: Path) -> Path:
             "Perhaps.": None,
         }
         for response, label in labels.items():
-            row = {"query": "?", "response": response, "context": [source], "label": label, "claim_id": place}
+            row = {
+                "query": f"What of {place}?",
+                "response": response,
+                "context": [source],
+                "label": label,
+                "claim_id": place,
+            }
             rows.append(row)
     file = folder / "towns.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -42,22 +48,26 @@ def run(tool: str, *arguments: str | Path) -> str:
 
 
 @pytest.mark.soak
-def test_fitting_writes_the_model_and_figures_measure_rows_that_took_no_part(tmp_path: Path) -> None:
+def test_fitting_writes_the_model_and_figures_are_of_rows_that_took_no_part(tmp_path: Path) -> None:
     file, out = write_labelled_rows(tmp_path), tmp_path / "model.json"
     run("fit_support.py", file, "--out", out)
     model = json.loads(out.read_text(encoding="utf-8"))
     assert model["coefficients"].keys() == {"intercept", *Signals._fields}
-    assert model["held_out"] == "one group in 5, seed 7"
     printed = run("offline_figures.py", file)
-    assert "towns: 8 rows, 2 groups" in printed
-    for name in ("support", "groundedness", "confidence_grounding", "edits, english, wrong"):
+    assert f"towns: {4 * len(PLACES)} rows, 12 groups; people call 50% grounded" in printed
+    for name in (
+        "groundedness",
+        "confidence_grounding",
+        "statement_groundedness, mean",
+        "edits, english, wrong",
+    ):
         assert name in printed
 
 
 def test_kept_model_has_the_signs_that_its_signals_claim() -> None:
-    rising = ("covered", "together", "whole")
+    rising = ("together",)
     for name in Signals._fields:
         assert (coefficients()[name] >= 0) is (name in rising)
-    nothing = Signals(*[0.0] * len(Signals._fields))
-    assert score(nothing) < 0.1
-    assert score(nothing._replace(covered=1.0, together=1.0)) > 0.9
+    everything = Signals(1.0, *[0.0] * (len(Signals._fields) - 1))
+    assert score(everything) > 0.9
+    assert score(everything._replace(together=0.0, missing=1.0, foreign=1.0)) < 0.1

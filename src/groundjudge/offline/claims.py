@@ -58,8 +58,8 @@ document documents étapes résumé selon voici aquí documentos ecco fuentes pa
 # Stems of words that only say that something follows, or where it comes from.
 ANNOUNCEMENTS = COURTESIES.union(word.stem for word in words(_ANNOUNCEMENTS))
 _ANSWERING = """
-able accurate accurately additional answer base brief contain context determine directly document
-explicitly find give given here impossible information insufficient mention necessary note passage please provide
+able accurate accurately additional answer base brief contain context determine directly document explicitly
+find give given here impossible information insufficient mention necessary note passage please provide
 provided question relevant response solely source specific specifically state sufficient text unable
 """
 # Stems of words of which a sentence can consist that speaks of the answer alone: "Unable to answer based on
@@ -230,8 +230,6 @@ def _as_answer(claim: Support, backing: Backing, *, is_backed: bool) -> Support:
 
 def _with_outcome(claim: Support, passage: Passage, quote: str, note: str, score: float) -> Support:
     """A sentence with the score that its question gives it."""
-    is_backed = score >= SUPPORTED
-    signals = claim.signals._replace(whole=float(is_backed))
     return replace(
         claim,
         score=score,
@@ -239,7 +237,7 @@ def _with_outcome(claim: Support, passage: Passage, quote: str, note: str, score
         quote=quote,
         missing=(),
         contradictions=(),
-        signals=signals,
+        is_whole=score >= SUPPORTED,
         note=note,
     )
 

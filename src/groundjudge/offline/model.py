@@ -38,7 +38,7 @@ UNRELATED, FOREIGN = 0.12, 0.5
 STATES_NOTHING = 0.9
 # Below this, a sentence has no more in common with the source than any other sentence has.
 NOTHING_FOUND = 0.05
-# Judges of sentences pass from 6 of 10: a sentence that may as well be backed as not is lifted from 0.5 to 0.6.
+# Judges of sentences pass from 6 of 10: one that may as well be backed as not is lifted from 0.5 to 0.6.
 EVEN = math.log(0.6) / math.log(0.5)
 # Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point.
 DIGITS = 2

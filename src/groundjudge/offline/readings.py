@@ -38,9 +38,9 @@ RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把�
 # A negation denies one of the next two content words, in so many words of which it is the first.
 SCOPE = 6
 LONGEST_NAMED = 60
-# The share of a sentence's content that a passage must have in the same order, for another name to contradict it,
-# and that both must have of each other, for another word or a denial to do so: of labelled responses that differ
-# in such a way from less, people call as many grounded as of all others.
+# The share of a sentence's content that a passage must have in the same order, for another name to contradict
+# it, and that both must have of each other, for another word or a denial to do so: of labelled responses that
+# differ in such a way from less, people call as many grounded as of all others.
 HELD, ALIKE = 0.7, 0.65
 # Letters of a word in which one letter may be a slip of the pen.
 LONG_WORD = 7

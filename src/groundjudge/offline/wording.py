@@ -19,15 +19,15 @@ text third
 OPENINGS = frozenset(word.stem for word in words(_OPENINGS))
 
 _GENERAL = """
-able actually additional allow also amount any appear apply associated available base become benefit both cause
-certain come commonly consider contain depend describe different due each easy effect ensure entire especially
-essential example explain factor few follow general get give go good great happen help high important include
-increase involve keep known large lead like likely low main make many matter mean mention more most much multiple
-necessary need new note number numerous occur offer often one other overall part particular people perform person
-place possible potential prevent primary process provide range reason recommend reduce refer regular relate remain
-require resource result see seem seek several show significant similar simply small some sometimes specific start
-state step still such suggest support take term thing time together try type typical use useful usual various vary
-want way well wide within work year
+able actually additional allow also amount any appear apply associated available base become benefit both
+cause certain come commonly consider contain depend describe different due each easy effect ensure entire
+especially essential example explain factor few follow general get give go good great happen help high
+important include increase involve keep known large lead like likely low main make many matter mean mention
+more most much multiple necessary need new note number numerous occur offer often one other overall part
+particular people perform person place possible potential prevent primary process provide range reason
+recommend reduce refer regular relate remain require resource result see seem seek several show significant
+similar simply small some sometimes specific start state step still such suggest support take term thing
+time together try type typical use useful usual various vary want way well wide within work year
 """
 # Stems of words of general use: to reword a text, anybody may add them.
 GENERAL = frozenset(word.stem for word in words(_GENERAL))
@@ -41,7 +41,7 @@ _REFERENCE = re.compile(r"\((?:article|document|passage|source|text)s? \d[^()]{0
 
 
 def claim_of(sentence: str) -> str:
-    """A sentence without what is no part of its claim: citations such as [2] and (passage 2), the number of a list, an opening.
+    """A sentence without what is no part of its claim: citations, the number of a list, an opening.
 
     "3. Additionally, the pool is heated [2]." claims that the pool is heated.
     """
