@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
+from pydantic_core import from_json
+
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.question import Question
 from groundjudge.errors import ReplyError
@@ -140,7 +142,9 @@ def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
         _refuse(reply, f"{name} is not a number")
 
     try:
-        content = json.loads(reply, parse_constant=refuse_constant)
+        content = _read_quickly(reply)
+        if content is None:
+            content = json.loads(reply, parse_constant=refuse_constant)
         # A key that occurs twice leaves a colon that no key accounts for. So does a colon in a text: only
         # then is each mapping looked at, which takes twice as long.
         if reply.count(":") != _count_keys(content):
@@ -149,6 +153,17 @@ def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
         wording = "the answers of the server cannot be read: they are not JSON"
         raise AnswerError(BAD_DISTRIBUTION, reply, wording) from error
     return content
+
+
+def _read_quickly(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
+    """Read JSON with pydantic's parser, in half the time of Python's; None where it refuses what that takes.
+
+    It refuses halves of surrogates, JSON that is nested very deeply, and numbers that are none.
+    """
+    try:
+        return from_json(reply, allow_inf_nan=False)
+    except ValueError:
+        return None
 
 
 def _count_keys(content: Any) -> int:  # noqa: ANN401  whatever JSON can hold
@@ -164,9 +179,11 @@ def _count_keys(content: Any) -> int:  # noqa: ANN401  whatever JSON can hold
             n_keys += len(value)
             waiting.extend(value.values())
         elif kind is list:
-            # Of a list of probabilities, the entries have only numbers and texts.
-            if value and is_mapping(value[0]) and "probability" in value[0]:
-                n_keys += sum(map(len, filter(is_mapping, value)))
+            # Of a list of probabilities, the entries have only numbers and texts: they are most of a reply,
+            # and looking into each of them would take as long as reading all of it.
+            is_distribution = value and is_mapping(value[0]) and "probability" in value[0]
+            if is_distribution and {dict}.issuperset(map(type, value)):
+                n_keys += sum(map(len, value))
             else:
                 waiting.extend(value)
     return n_keys

@@ -356,19 +356,19 @@ def make_evidence_question(
         number: the number of the sentence of the response.
         source_numbers: the numbers of the sentences of the source that can be chosen.
     """
-    none = Option(NO_SENTENCE, evidence.none.replace(NUMBER, str(number)))
+    none = evidence.none.replace(NUMBER, str(number))
     instructions = evidence.instructions.replace(NUMBER, str(number))
-    if isinstance(source_numbers, range):
-        source_options = _source_options(source_numbers)
-    else:
-        source_options = tuple(map(_source_option, source_numbers))
-    return Question(f"e{number}", "choice", instructions, (none, *source_options))
+    options = _evidence_options(none, tuple(source_numbers))
+    return Question(f"e{number}", "choice", instructions, options)
 
 
 @lru_cache(QUESTIONS_KEPT)
-def _source_options(numbers: range) -> tuple[Option, ...]:
-    """Return the options for all sentences of a source, which are the same for each of the response."""
-    return tuple(map(_source_option, numbers))
+def _evidence_options(none: str, numbers: tuple[int, ...]) -> tuple[Option, ...]:
+    """Return the option that no sentence supports it, and those for sentences of the source.
+
+    Where all sentences are offered, they are the same for each sentence of the response.
+    """
+    return Option(NO_SENTENCE, none), *map(_source_option, numbers)
 
 
 @lru_cache(QUESTIONS_KEPT)

@@ -88,14 +88,13 @@ def _openai_body(model: str, request: Request) -> dict[str, Any]:
     messages.append({"role": "user", "content": parts})
 
     questions: list[dict[str, Any]] = []
+    # Questions of evidence share their options, one for each sentence of the source: these are made once.
+    options_by_id: dict[int, list[dict[str, str]]] = {}
     for question in request.questions:
-        options: list[dict[str, str]] = []
-        name_of_key = "value" if question.type == "choice" else "label"
-        for option in question.options:
-            entry = {name_of_key: option.key}
-            if option.description:
-                entry["description"] = option.description
-            options.append(entry)
+        options = options_by_id.get(id(question.options))
+        if options is None:
+            options = _openai_options(question)
+            options_by_id[id(question.options)] = options
         questions.append(
             {
                 "type": question.type,
@@ -105,6 +104,17 @@ def _openai_body(model: str, request: Request) -> dict[str, Any]:
             }
         )
     return {"model": model, "input": messages, "questions": questions}
+
+
+def _openai_options(question: Question) -> list[dict[str, str]]:
+    name_of_key = "value" if question.type == "choice" else "label"
+    options: list[dict[str, str]] = []
+    for option in question.options:
+        entry = {name_of_key: option.key}
+        if option.description:
+            entry["description"] = option.description
+        options.append(entry)
+    return options
 
 
 def _is_documents(value: object) -> bool:

@@ -10,6 +10,8 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
+from pydantic_core import to_json
+
 from groundjudge.case.data import is_mapping
 from groundjudge.decisions.question import Kind
 from groundjudge.errors import ModelError
@@ -34,6 +36,7 @@ def _call(
     return client.post, {"path": url, "body": body, "cast_to": bytes}
 
 
+# Nothing but JSON data is in a body, which pydantic writes in a quarter of the time that the transport takes.
 APIS = {
     "decisions": Api(
         response="the answers of a decision model",
@@ -44,6 +47,7 @@ APIS = {
         provider="OpenAI",
         default_url=OPENAI,
         call=_call,
+        write=to_json,
     ),
     "systemone": Api(
         response="the answers of a decision model",
@@ -54,6 +58,7 @@ APIS = {
         default_url="https://api.typesafe.ai",
         call=_call,
         has_openai_headers=False,
+        write=to_json,
     ),
 }
 """Where decision models are, by the beginnings of their names."""

@@ -112,6 +112,8 @@ class Api:
         default_url: where that is, which needs a key.
         call: from a caller's client, the URL of the call and a body to the method to call and its arguments.
         has_openai_headers: whether it is sent the headers that the environment has for OpenAI.
+        write: from a body to the JSON that is sent; None for the transport's way, which refuses what is no
+            JSON in the parameters of a caller.
     """
 
     response: str
@@ -122,6 +124,7 @@ class Api:
     default_url: str
     call: Callable[[Any, str, dict[str, Any]], tuple[Callable[..., Any], dict[str, Any]]]
     has_openai_headers: bool = True
+    write: Callable[[object], bytes] | None = None
 
     @cached_property
     def remedies(self) -> Mapping[str, str]:
@@ -550,7 +553,12 @@ class Connection:
     async def _post(self, body: dict[str, Any]) -> bytes:
         """Send a body with the library's own client, and return the body of the response."""
         endpoint = await self._per_loop.client(partial(self._make_client, partial(_make_endpoint, self.api)))
-        response_of = endpoint.stream("POST", endpoint.url, json=body)
+        if self.api.write is None:
+            response_of = endpoint.stream("POST", endpoint.url, json=body)
+        else:
+            headers = {"Content-Type": "application/json"}
+            content = self.api.write(body)
+            response_of = endpoint.stream("POST", endpoint.url, content=content, headers=headers)
         # The transport's own timeout forgets an attempt after an interim response, such as 103.
         async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), response_of as response:
             content = await self._read_content(response)
