@@ -31,6 +31,7 @@ from groundjudge.errors import ENDS_RUN, CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
+from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, call_metadata
 from groundjudge.models.redaction import RedactedError
 from groundjudge.replies.reply import Reply
@@ -262,7 +263,8 @@ class Progress:
         async def ask_or_raise(model: Model, request: Request) -> Reply:
             ending = endings.get(id(model))
             if ending is not None:
-                raise ModelError(ending.code, f"not asked after this error: {ending.message}", ending.subject)
+                message = f"not asked after this error: {ending.message}"
+                raise model_error(ending.code, message, ending.subject)
             try:
                 return await ask(model, request)
             except ModelError as error:

@@ -63,7 +63,12 @@ def test_judge_is_the_same_afterwards(name: str, dumps: Dumps) -> None:
             {"threshold": 0.9, "parameters": {"temperature": 0.2, "seed": 5}}, id="threshold and parameters"
         ),
         pytest.param(
-            {"reply": Json(), "scale": Scale(worst=0, best=10), "levels": {5: "low"}, "not_applicable": [0]},
+            {
+                "reply": Json(),
+                "scale": Scale(worst=0, best=10),
+                "levels": {5: "low", 10: "high"},
+                "not_applicable": [0],
+            },
             id="format, scale and levels",
         ),
         pytest.param(

@@ -139,7 +139,7 @@ def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
     elif is_list(value) and value and is_mapping(value[0]):
         inner_values = {"0": value[0]}
     if not inner_values:
-        if prefix:
+        if prefix and value is not None:
             yield prefix
         return
     for key, inner in inner_values.items():
