@@ -214,11 +214,31 @@ def test_a_score_without_evidence_is_a_warning_and_nothing_is_asked_again() -> N
     assert verdict.attempts == 1
 
 
-def test_a_score_of_0_shows_no_evidence_and_has_no_warning() -> None:
-    verdict = judge_by("statement_groundedness", s1=[0, 1, 0, 0, 0, 0, 0], e1=[0, 1])
-    assert verdict.score == 0
-    assert not verdict.parts[0].evidence
-    assert not verdict.warnings
+# The options are: no claim, 0, 2, 4, 6.5, 8.5, 10; and none, the one sentence of the source.
+NEEDS: Mapping[str, tuple[list[float], list[float], tuple[str, ...], int]] = {
+    "surely 0": ([0, 1, 0, 0, 0, 0, 0], [0, 1], (), 0),
+    "surely 0, and no evidence": ([0, 1, 0, 0, 0, 0, 0], [1, 0], (), 0),
+    "nearly 0, and no evidence": ([0, 0.97, 0.03, 0, 0, 0, 0], [0.98, 0.02], (), 0),
+    "the median is 0, the mean is not": ([0, 0.5, 0, 0, 0, 0, 0.5], [0.9, 0.1], (), 0),
+    "the median is 0 of what claims something": ([0.4, 0.3, 0.3, 0, 0, 0, 0], [0.9, 0.1], (), 0),
+    "the median is above 0, and no evidence": (
+        [0, 0.49, 0.51, 0, 0, 0, 0],
+        [0.9, 0.1],
+        ("evidence_not_found",),
+        0,
+    ),
+    "the median is above 0": ([0, 0.49, 0.51, 0, 0, 0, 0], [0.1, 0.9], (), 1),
+    "no claim": ([1, 0, 0, 0, 0, 0, 0], [1, 0], (), 0),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_a_sentence_whose_median_is_worth_0_needs_no_evidence(name: str) -> None:
+    sentence, source_sentence, warnings, n_quotes = NEEDS[name]
+    verdict = judge_by("statement_groundedness", s1=sentence, e1=source_sentence)
+    (part,) = verdict.parts
+    assert verdict.warnings == part.warnings == warnings
+    assert len(part.evidence) == n_quotes
 
 
 def test_sixty_sentences_are_offered_numbers_and_names_first() -> None:

@@ -117,9 +117,10 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
         value = value_of(question, probabilities, inquiry.scale)
         evidence: tuple[Evidence, ...] = ()
         warning = ""
-        score = None if value.expected is None else inquiry.scale.score(value.expected)
-        # A score of 0 needs no evidence.
-        if score and question.evidence is not None:
+        # A score of 0 needs no evidence. An expected value is above 0 as soon as any other option is a
+        # little probable, so the median decides: a sentence that is made up has no evidence to look for.
+        median_score = None if value.median is None else inquiry.scale.score(value.median)
+        if median_score and question.evidence is not None:
             evidence, warning = _evidence_for(number, evidence_questions, sentences, answers)
             warnings.append(warning)
         part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()

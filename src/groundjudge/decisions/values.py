@@ -22,6 +22,7 @@ class AnswerValue:
         value: the number on the judge's own scale; None for "no claim", and for a label that means "not
             applicable".
         label: the label of that value; "" if it has none.
+        median: the number of the lower median; None if there is nothing to judge.
         expected: the mean of the values with a score by how probable they are; None if there is nothing to
             judge.
         distribution: how probable each option is, those of 0 left out.
@@ -31,6 +32,7 @@ class AnswerValue:
 
     value: float | None
     label: str
+    median: float | None
     expected: float | None
     distribution: Mapping[str, float]
     confidence: float
@@ -55,7 +57,7 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     shares = describe_shares(question, probabilities)
     if round(n_scored, DIGITS) < 1 / 2:
         likeliest = _likeliest_unscored(question, probabilities)
-        return AnswerValue(likeliest.value, likeliest.label, None, distribution, confidence, shares)
+        return AnswerValue(likeliest.value, likeliest.label, None, None, distribution, confidence, shares)
     expected = 0.0
     below = 0.0
     median: Alternative | None = None
@@ -75,7 +77,7 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     value: float | None = expected
     if scale.choices or scale.integer:
         value = median.value
-    return AnswerValue(value, median.label, expected, distribution, confidence, shares)
+    return AnswerValue(value, median.label, median.value, expected, distribution, confidence, shares)
 
 
 def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -> Alternative:
