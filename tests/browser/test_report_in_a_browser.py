@@ -316,7 +316,10 @@ def test_charts_and_fields_have_accessible_names(browser: webdriver.Chrome, find
 def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of 40 verdicts of a panel, of which every tenth is split, and people's labels in words."""
     words, scores = ("no", "partly", "yes"), (0.0, 0.5, 1.0)
-    part = Part(name="recall", value=None, score=None, label="cannot tell")
+    shares = {"yes": 0.7, "no": 0.3}
+    part = Part(
+        name="recall", value=None, score=None, label="cannot tell", distribution=shares, confidence=0.4
+    )
     weighted = {"expected": 0.7, "distribution": {"yes": 0.7, "partly": 0.2, "no": 0.1}}
     more: dict[str, Any] = {"spread": 0.2, "parts": (part,), "value": 0.5, **weighted}
     verdicts: list[Verdict] = []
@@ -365,6 +368,11 @@ def test_page_of_a_panel_shows_its_votes(browser: webdriver.Chrome, find: Find, 
     find("dialog .votes summary")[0].click()
     assert find("dialog .votes .raw")[0].text.startswith("It says ")
     assert find("dialog .probabilities li")[0].text.split("\n") == ["yes", "70 %"]
+    (summary,) = find("dialog .parts:not(.votes) summary")
+    assert summary.text == "Probabilities, confidence 0.400"
+    summary.click()
+    (yes, no) = find("dialog .parts .probabilities li")
+    assert (yes.text.split("\n"), no.text.split("\n")) == (["yes", "70 %"], ["no", "30 %"])
     dialog_text = find("dialog")[0].text
     for text in ("Agreement of the votes", "Spread of their scores", "Expected value, weighted"):
         assert text in dialog_text

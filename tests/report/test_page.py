@@ -134,6 +134,8 @@ def test_weighted_verdicts_have_their_probabilities_and_parts_their_labels() -> 
     parts = (
         Part(name="recall", value=None, score=None, label="n/a"),
         Part(name="tone", value=0, score=0.0, label="no"),
+        Part(name="depth", value=1, score=1.0, distribution={"1": 0.8, "0": 0.2}, confidence=0.6),
+        Part(name="style", value=1, score=1.0, distribution={}),
     )
     weighted = verdict("a", 0.9, value=1, expected=0.9, distribution={"yes": 0.9, "no": 0.1}, parts=parts)
     (row,) = data_of(report([weighted]))["verdicts"]
@@ -141,6 +143,14 @@ def test_weighted_verdicts_have_their_probabilities_and_parts_their_labels() -> 
     assert row["parts"] == [
         {"name": "recall", "label": "n/a"},
         {"name": "tone", "score": 0.0, "value": 0, "label": "no"},
+        {
+            "name": "depth",
+            "score": 1.0,
+            "value": 1,
+            "confidence": 0.6,
+            "distribution": [["1", 0.8], ["0", 0.2]],
+        },
+        {"name": "style", "score": 1.0, "value": 1},
     ]
 
 

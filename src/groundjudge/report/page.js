@@ -745,7 +745,8 @@ function partItem(part, number, judgedCase) {
   const look = part.score === undefined ? "quiet" : part.score < UNSUPPORTED ? "is-bad" : part.score < SUPPORTED ? "is-fair" : "is-good";
   return h("li", { onmouseenter: () => highlight(true), onmouseleave: () => highlight(false), onfocusin: () => highlight(true), onfocusout: () => highlight(false) },
     h("span", { class: `score ${look}` }, part.score === undefined ? "n/a" : short(part.value, 2)),
-    h("p", { dir: "auto" }, part.name, h("span", { class: "quiet" }, part.label ? ` — ${readable(part.label)}` : "", part.score === undefined ? ", not applicable" : "")), link, why ? h("p", { class: "why", dir: "auto" }, why) : null);
+    h("p", { dir: "auto" }, part.name, h("span", { class: "quiet" }, part.label ? ` — ${readable(part.label)}` : "", part.score === undefined ? ", not applicable" : "")), link, why ? h("p", { class: "why", dir: "auto" }, why) : null,
+    part.distribution ? h("details", { class: "why" }, h("summary", null, part.confidence === undefined ? "Probabilities" : `Probabilities, confidence ${decimals(part.confidence)}`), shares(part.distribution)) : null);
 }
 
 const sentenceSpans = (row) => partsOf(row).flatMap((part, number) => (part.at ?? []).map(([start, end]) => ({

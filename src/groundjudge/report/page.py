@@ -228,10 +228,6 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
     response = evidence.Sources([])
     if case is not None:
         response = evidence.Sources([Document(content=case.response_text)])
-    # A verdict may have {}: as an empty list it is left out of the data, whose script reads pairs only.
-    distribution: list[tuple[str, float]] = []
-    if verdict.distribution is not None:
-        distribution = list(verdict.distribution.items())
     # The replies of votes that agree are left out, which keeps the page small.
     with_replies = verdict.agreement != 1
     return {
@@ -248,7 +244,7 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "reply": verdict.reply if verdict.error else None,  # otherwise reason and parts hold its content
         "tokens": _tokens(verdict.usage) if verdict.usage else None,
         "expected": verdict.expected,
-        "distribution": distribution,
+        "distribution": _pairs_of(verdict.distribution),
         "confidence": verdict.confidence,
         "votes": [_vote_data(vote, with_reply=with_replies) for vote in verdict.votes],
         "spread": verdict.spread,
@@ -258,6 +254,16 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "latency": round(verdict.latency_s, 4),
         "parts": [_part_data(part, response, with_quotes=case is None) for part in verdict.parts],
     }
+
+
+def _pairs_of(distribution: Mapping[str, float] | None) -> list[tuple[str, float]]:
+    """Return the pairs of a distribution, which are all that the script of the page reads.
+
+    There are none in {}: an empty list is left out of the data.
+    """
+    if distribution is None:
+        return []
+    return list(distribution.items())
 
 
 def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
@@ -296,6 +302,7 @@ def _part_data(part: Part, response: evidence.Sources, *, with_quotes: bool) -> 
         "value": part.value,
         "label": part.label,
         "confidence": part.confidence,
+        "distribution": _pairs_of(part.distribution),
         "reason": part.reason,
         "at": sentence_spans,
         "evidence": quotes,
