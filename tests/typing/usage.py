@@ -203,6 +203,9 @@ async def many(judge: Judge) -> list[Summary]:
 def cost(judge: Judge) -> int:
     (forecast,) = estimate(judge, CASES)
     assert_type(forecast, Estimate)
+    prices = Prices(prompt=2.0, completion=8.0, cached=0.5)
+    usage = Usage(prompt_tokens=forecast.prompt_tokens, cached_tokens=forecast.cacheable_tokens)
+    assert_type(prices.of(usage), float)
     return forecast.prompt_tokens + (forecast.completion_tokens or 0)
 
 

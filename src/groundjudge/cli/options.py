@@ -368,16 +368,29 @@ PriceOut = Annotated[
     float | None,
     typer.Option("--price-out", metavar="PRICE", min=0, help="Price of a million completion tokens."),
 ]
+PriceCached = Annotated[
+    float | None,
+    typer.Option(
+        "--price-cached",
+        metavar="PRICE",
+        min=0,
+        help="Price of a million prompt tokens from the provider's cache; by default, as others.",
+    ),
+]
 
 
-def prices_of(price_in: float | None, price_out: float | None) -> Prices | None:
-    """Make the prices of tokens, in any currency; None without them. Exit if there is only one of them."""
+def prices_of(
+    price_in: float | None, price_out: float | None, price_cached: float | None = None
+) -> Prices | None:
+    """Make the prices of tokens, in any currency; None without them. Exit if one is missing."""
     if price_in is None and price_out is None:
+        if price_cached is not None:
+            fail("--price-cached is the price of a part of the prompts: add --price-in and --price-out")
         return None
     # A cost of prompts alone would be taken for the whole.
     if price_in is None or price_out is None:
         fail("--price-in and --price-out belong together: add the other one")
-    return Prices(price_in, price_out)
+    return Prices(price_in, price_out, price_cached)
 
 
 # --- what people say ------------------------------------------------------------------------------

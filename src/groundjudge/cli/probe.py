@@ -143,6 +143,7 @@ def probe(
     max_tokens: options.MaxTokens = None,
     price_in: options.PriceIn = None,
     price_out: options.PriceOut = None,
+    price_cached: options.PriceCached = None,
     cache: options.CacheFile = None,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
@@ -161,7 +162,7 @@ def probe(
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         options.refuse_without(cases, "--cases", row_options.flags)
-        prices = options.prices_of(price_in, price_out)
+        prices = options.prices_of(price_in, price_out, price_cached)
         rubric = load_rubric(judge)
         rows = row_options.read(cases, [rubric]) if cases else None
         plan = plan_of(rubric, rows, without or ())

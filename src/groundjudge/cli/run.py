@@ -89,6 +89,7 @@ def run(
     full: FullCases = None,
     price_in: options.PriceIn = None,
     price_out: options.PriceOut = None,
+    price_cached: options.PriceCached = None,
     cache: options.CacheFile = None,
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
@@ -109,7 +110,7 @@ def run(
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
     with report_errors(), ExitStack() as until_written:
-        prices = options.prices_of(price_in, price_out)
+        prices = options.prices_of(price_in, price_out, price_cached)
         # A pipe or a file takes the verdicts; on a terminal they would hide the table.
         if out is None and not sys.stdout.isatty():
             out = STDIO

@@ -88,6 +88,8 @@ def usage_lines(
 ) -> list[str]:
     """Write the tokens that were used, and their cost if there are prices; nothing if none were reported.
 
+    Those from the provider's cache and those of thinking are in brackets, where the endpoint counts them.
+
     Args:
         usage: the tokens; None if the model reports none.
         prices: of these tokens.
@@ -97,10 +99,10 @@ def usage_lines(
     if usage is None:
         return []
     line = f"tokens{place}: {usage.prompt_tokens:,} prompt"
-    if usage.cached_tokens:
+    if usage.cached_tokens is not None:
         line += f" ({usage.cached_tokens:,} cached)"
     line += f", {usage.completion_tokens:,} completion"
-    if usage.reasoning_tokens:
+    if usage.reasoning_tokens is not None:
         line += f" ({usage.reasoning_tokens:,} reasoning)"
     if n_verdicts:
         line += f", {round(usage.total_tokens / n_verdicts):,} a verdict"

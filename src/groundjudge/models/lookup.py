@@ -28,6 +28,7 @@ from groundjudge.models.decision_libraries import (
 from groundjudge.models.decision_names import is_decision_name
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
+from groundjudge.models.prefixes import messages_with_mark
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.models.redirects import chat_model_without_redirects
 from groundjudge.models.secret_values import (
@@ -201,7 +202,8 @@ class LibraryModel:
 
     Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
     settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
-    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged.
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, the system
+    message goes with a mark, so that the provider keeps it in its cache: see `messages_with_mark`.
 
     A DeepEval model gets the messages as one string; the judge's parameters are not sent. A decision model
     gets the state and the questions in the library's own words.
@@ -291,7 +293,7 @@ class LibraryModel:
                 if self.decisions:
                     reply = await ask_library(self.decisions, llm, request)
                 else:
-                    reply = _reply_of(await _call_llm(llm, request))
+                    reply = _reply_of(await _call_llm(llm, self.name, request))
                 return without_echo(reply, request, secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
@@ -302,13 +304,12 @@ LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name")
 """The methods of LangChain's chat models, and of DeepEval's."""
 
 
-async def _call_llm(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
+async def _call_llm(llm: Any, name: str, request: Request) -> object:  # noqa: ANN401  of either library
     """Return what the llm's asynchronous method returns, or else its synchronous one, in a thread."""
     arguments: tuple[object, ...]
     if _has_methods(llm, "ainvoke"):
         method, sync_method = llm.ainvoke, llm.invoke
-        messages = [dict(message) for message in request.messages]
-        arguments = (messages, UNSTREAMED)
+        arguments = (messages_with_mark(llm, name, request), UNSTREAMED)
     else:
         method, sync_method = llm.a_generate, llm.generate
         prompt = "\n\n".join(message["content"] for message in request.messages)

@@ -117,6 +117,23 @@ class Prompt(Frozen):
         """The name, version and hash that identify the prompt in a verdict."""
         return PromptId(name=self.name, version=self.front_matter.version, sha256=self.sha256)
 
+    @property
+    def has_constant_system(self) -> bool:
+        """Whether the first message is a system message without placeholders: the same for every case."""
+        role, pieces = self.sections[0]
+        return role == "system" and len(pieces) == 1
+
+    @cached_property
+    def beginning(self) -> tuple[Mapping[str, str], ...]:
+        """The messages up to the first placeholder, the last of them cut there: the same for every case."""
+        messages: list[Mapping[str, str]] = []
+        for role, pieces in self.sections:
+            if pieces[0]:
+                messages.append({"role": role, "content": pieces[0]})
+            if len(pieces) > 1:
+                break
+        return tuple(messages)
+
     def text_around(self, placeholder: str) -> str:
         """The text of all messages, with the same text for each placeholder."""
         pieces: list[str] = []
