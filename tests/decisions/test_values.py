@@ -220,6 +220,7 @@ NEEDS: Mapping[str, tuple[list[float], list[float], tuple[str, ...], int]] = {
     "surely 0, and no evidence": ([0, 1, 0, 0, 0, 0, 0], [1, 0], (), 0),
     "nearly 0, and no evidence": ([0, 0.97, 0.03, 0, 0, 0, 0], [0.98, 0.02], (), 0),
     "the median is 0, the mean is not": ([0, 0.5, 0, 0, 0, 0, 0.5], [0.9, 0.1], (), 0),
+    "the median is 0, the mean is not, and there is evidence": ([0, 0.5, 0, 0, 0, 0, 0.5], [0.1, 0.9], (), 1),
     "the median is 0 of what claims something": ([0.4, 0.3, 0.3, 0, 0, 0, 0], [0.9, 0.1], (), 0),
     "the median is above 0, and no evidence": (
         [0, 0.49, 0.51, 0, 0, 0, 0],

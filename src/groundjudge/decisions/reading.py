@@ -117,11 +117,15 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
         value = value_of(question, probabilities, inquiry.scale)
         evidence: tuple[Evidence, ...] = ()
         warning = ""
-        # A score of 0 needs no evidence. An expected value is above 0 as soon as any other option is a
-        # little probable, so the median decides: a sentence that is made up has no evidence to look for.
-        median_score = None if value.median is None else inquiry.scale.score(value.median)
-        if median_score and question.evidence is not None:
+        # A sentence that is surely worth 0, or claims nothing, shows no evidence.
+        has_score = value.expected is not None and inquiry.scale.score(value.expected) > 0
+        if has_score and question.evidence is not None:
             evidence, warning = _evidence_for(number, evidence_questions, sentences, answers)
+            # An expected value is above 0 as soon as any other option is a little probable: whether evidence
+            # is missed is decided by the median, for a sentence that is made up has none to look for.
+            is_made_up = value.median is None or inquiry.scale.score(value.median) == 0
+            if warning == EVIDENCE_NOT_FOUND and is_made_up:
+                warning = ""
             warnings.append(warning)
         part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
         values.append(value)
