@@ -237,14 +237,17 @@ class Script:
 
     async def acomplete(self, request: Request) -> Reply:
         _, _, number = request.case.response_text.rpartition("[")
-        answer = self.rows[int(number.rstrip("]"))].answer
+        answer: Any = self.rows[int(number.rstrip("]"))].answer
         if isinstance(answer, tuple):
-            answer = answer[request.repeat if self.vote is None else self.vote]
+            votes: tuple[Any, ...] = answer
+            answer = votes[request.repeat if self.vote is None else self.vote]
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
-        if callable(answer):
-            return Reply(reply_of(request.questions, answer, "systemone"), usage=USED)
-        return Reply(answer) if isinstance(answer, str) else answer
+        if isinstance(answer, str):
+            return Reply(answer)
+        if isinstance(answer, Reply):
+            return answer
+        return Reply(reply_of(request.questions, answer, "systemone"), usage=USED)
 
 
 Fields: TypeAlias = dict[str, Any]

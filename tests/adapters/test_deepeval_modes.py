@@ -48,7 +48,8 @@ class Writer:
     def __init__(self) -> None:
         self.n_calls = 0
 
-    async def acomplete(self, _: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
+        assert request.messages
         self.n_calls += 1
         return Reply(f"<S1>so</S1>{sure(5)}")
 
