@@ -239,7 +239,7 @@ class Script:
         _, _, number = request.case.response_text.rpartition("[")
         answer: Any = self.rows[int(number.rstrip("]"))].answer
         if isinstance(answer, tuple):
-            votes: tuple[Any, ...] = answer
+            votes: tuple[Any, ...] = answer  # pyright: ignore[reportUnknownVariableType]
             answer = votes[request.repeat if self.vote is None else self.vote]
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
