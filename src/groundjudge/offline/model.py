@@ -121,7 +121,8 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
         parts = [_sentence(rubric, claim) for claim in all_claims if claim.sentence in to_rate]
-    parts = parts or [_sentence(rubric, claim) for claim in all_claims]
+    if not parts and (rubric.format.parts_are_sentences or rubric.format.part_names):
+        parts = [_sentence(rubric, claim) for claim in all_claims]
     reason_text, level = f"{reason(real_claims)} {NOTICE}", label_of(value, rubric.levels) or ""
     return Reading(value, reason_text, tuple(parts), level, label=_label(rubric, value))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
@@ -77,22 +77,32 @@ class Support:
 
 def index(documents: Sequence[str]) -> PassageIndex:
     """Make documents ready for looking sentences up in them."""
-    pieces = [
-        (Passage(number, *piece.span()), tokenize_text(piece[0]).keys)
-        for number, document in enumerate(documents)
-        for _, start, end in sentences(document)
-        for piece in _PIECE.finditer(document, start, end)
-    ]
-    pairs = [
-        (Passage(first.document, first.start, second.end), first_keys | second_keys)
-        for (first, first_keys), (second, second_keys) in pairwise(pieces)
-        if first.document == second.document
-    ]
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, (_, keys) in enumerate([*pieces, *pairs]):
-        for key in keys:
-            places[key].append(place)
-    return PassageIndex(documents, [passage for passage, _ in [*pieces, *pairs]], len(pieces), dict(places))
+    passages: list[Passage] = []
+    pairs: list[Passage] = []
+    # The keys of a passage go once its places are entered: those of all take far more memory than the text.
+    places: defaultdict[str, array[int]] = defaultdict(_no_places)
+    places_of_pairs: defaultdict[str, array[int]] = defaultdict(_no_places)
+    for number, document in enumerate(documents):
+        previous_keys: frozenset[str] | None = None
+        for _, start, end in sentences(document):
+            for piece in _PIECE.finditer(document, start, end):
+                passage = Passage(number, *piece.span())
+                keys = tokenize_text(piece[0]).keys
+                for key in keys:
+                    places[key].append(len(passages))
+                if previous_keys is not None:
+                    for key in previous_keys | keys:
+                        places_of_pairs[key].append(len(pairs))
+                    pairs.append(Passage(number, passages[-1].start, passage.end))
+                passages.append(passage)
+                previous_keys = keys
+    for key, pair_numbers in places_of_pairs.items():
+        places[key].extend(len(passages) + pair_number for pair_number in pair_numbers)
+    return PassageIndex(documents, [*passages, *pairs], len(passages), dict(places))
+
+
+def _no_places() -> array[int]:
+    return array("I")
 
 
 def support(sentence: str, sources: PassageIndex) -> Support:
