@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from groundjudge.case.fields import ALIASES, Fields, FieldsLike
 from groundjudge.errors import requires
 from groundjudge.judging.judge import BaseJudge
-from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import FunctionModel, ModelLike
 from groundjudge.replies.reply import Reply, Token, tokens_of, usage_of
@@ -145,7 +145,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     by_role = model is None and not isinstance(judge, BaseJudge)
     needs_inspect = is_model_of_inspect or by_role
     # A model stands in until the sample is scored: options and fields are checked before the evaluation.
-    loaded = as_judge(judge, _not_asked if needs_inspect else model, **judge_options)
+    loaded = as_judge(judge, model_to_come if needs_inspect else model, **judge_options)
     case_of = loaded.cases(fields, ROOTS, _case_of_sample)
     models_down: set[str] = set()
 
@@ -159,10 +159,6 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
         return _score_of(verdict, sample_judge, state, by_name=by_name)
 
     return score
-
-
-def _not_asked(_: object) -> str:
-    return ""
 
 
 def _score_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:

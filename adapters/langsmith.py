@@ -29,7 +29,7 @@ from groundjudge.case.fields import Fields, FieldsLike, Retrieved
 from groundjudge.case.traces import traced_documents
 from groundjudge.errors import ENDS_RUN, CaseError, GroundjudgeError, ModelError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, call_metadata
@@ -119,10 +119,6 @@ def evaluator(
     return JudgeEvaluator(loaded, key or loaded.name, loaded.cases(fields, ROOTS, _case_of_run))
 
 
-def _not_asked(_: object) -> str:
-    return ""
-
-
 def summary(
     judge: JudgeLike, *, metrics: Sequence[Metric] = METRICS
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
@@ -152,7 +148,7 @@ def summary(
         key = judge
     else:
         # No model is asked, and any judge may be named.
-        key = as_judge(judge, _not_asked).name
+        key = as_judge(judge, model_to_come).name
     for metric in metrics:
         if metric not in METRICS:
             message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"

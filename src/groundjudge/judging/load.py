@@ -150,6 +150,11 @@ def as_model(model: ModelLike | None) -> Model:
     return OfflineModel()
 
 
+def model_to_come(_: object) -> str:
+    """Stand in for the model of a judge that is loaded before its model is known; nobody calls it."""
+    return ""
+
+
 def _single_judge(
     judge: str | Path | Rubric | Judge, model: ModelLike | None, options: dict[str, Any]
 ) -> Judge:

@@ -57,6 +57,9 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUE
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 """The options that add to what the prompt says; the others replace a field of the rubric."""
 
+ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
+"""The fields of a rubric that questions for a decision model must fit."""
+
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
 
@@ -538,13 +541,9 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     if example is not None and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, example, settings["format"], settings["scale"])
     rubric = Rubric(prompt=_prompt_with(prompt, options), **settings)
-    # So do the questions; where the caller replaces these, only a decision model needs questions that fit.
-    if front_matter.questions is not None and not replaced.keys() & {
-        "format",
-        "scale",
-        "levels",
-        "not_applicable",
-    }:
+    # The questions are checked now, as the file's other parts are. They are for the file's own scale: where
+    # the caller replaces that, only a decision model needs questions that fit.
+    if front_matter.questions is not None and replaced.keys().isdisjoint(ASKED_BY_QUESTIONS):
         _ = rubric.questionnaire
     for problem in _find_problems(rubric):
         warnings.warn(f"{prompt.path}: {problem}", UserWarning, stacklevel=2)
