@@ -102,13 +102,13 @@ def find_evidence(
     if probabilities[0] > MOST_FOR_NONE:
         return ()
     likeliest = max(probabilities[1:])
+    if not likeliest:
+        return ()
     least = LEAST_OF_LIKELIEST * likeliest
-    candidates: list[tuple[float, int]] = []
-    for index, probability in enumerate(probabilities[1:], 1):
-        if probability and probability >= least:
-            candidates.append((-probability, index))
+    indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
+    indices.sort(key=probabilities.__getitem__, reverse=True)
     evidence: list[Evidence] = []
-    for _, index in sorted(candidates)[:MOST_CHOSEN]:
+    for index in indices[:MOST_CHOSEN]:
         sentence = source[int(question.options[index].key) - 1]
         evidence.append(
             Evidence(

@@ -108,10 +108,26 @@ class JudgeQuestion:
                 scores.append((alternative.score, index))
         return [index for _, index in sorted(scores)]
 
+    # What every answer to the question needs.
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names of the alternatives."""
+        return [alternative.name for alternative in self.alternatives]
+
+    @cached_property
+    def shown_names(self) -> Sequence[str]:
+        """The labels of the alternatives, or the numbers of those that have none."""
+        return [alternative.label or f"{alternative.name}:" for alternative in self.alternatives]
+
+    @cached_property
+    def values(self) -> Sequence[float]:
+        """The values of the alternatives; 0 for one without."""
+        return [alternative.value or 0.0 for alternative in self.alternatives]
+
     @property
     def best_value(self) -> float:
         """The value of the alternative with the best score."""
-        return self.alternatives[self.ranking[-1]].value or 0.0
+        return self.values[self.ranking[-1]]
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def read_decision(inquiry: Inquiry, answers: Answers, reply: str) -> Decision:
             confidence=value.confidence,
             is_applicable=value.expected is not None,
         )
-    parts = [_make_part(name, value, scale, reason_of(value.shares)) for name, value in values.items()]
+    parts = [_make_part(name, value, reason_of(value.shares)) for name, value in values.items()]
     _refuse_missing(inquiry.questions, answers, parts, reply)
     return _decision_of(parts, [*values.values()], None, ())
 
@@ -118,22 +118,16 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
         evidence: tuple[Evidence, ...] = ()
         warning = ""
         # A sentence that is surely worth 0, or claims nothing, shows no evidence.
-        has_score = value.expected is not None and inquiry.scale.score(value.expected) > 0
-        if has_score and question.evidence is not None:
+        if value.score and question.evidence is not None:
             evidence, warning = _evidence_for(number, evidence_questions, sentences, answers)
             # An expected value is above 0 as soon as any other option is a little probable: whether evidence
             # is missed is decided by the median, for a sentence that is made up has none to look for.
-            is_made_up = value.median is None or inquiry.scale.score(value.median) == 0
-            if warning == EVIDENCE_NOT_FOUND and is_made_up:
+            if warning == EVIDENCE_NOT_FOUND and not value.median_score:
                 warning = ""
             warnings.append(warning)
         part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
         values.append(value)
-        parts.append(
-            _make_part(
-                sentence, value, inquiry.scale, value.shares, evidence=evidence, warnings=part_warnings
-            )
-        )
+        parts.append(_make_part(sentence, value, value.shares, evidence=evidence, warnings=part_warnings))
     _refuse_missing(questions[:n_sentences], answers, parts, reply)
     warnings = [warning for warning in dict.fromkeys(warnings) if warning]
     expected_values = [value.expected for value in values if value.expected is not None]
@@ -158,13 +152,9 @@ def _evidence_for(
 def _make_part(
     name: str,
     value: AnswerValue,
-    scale: Scale,
     reason: str,
     **fields: Any,  # noqa: ANN401  those of a part
 ) -> Part:
-    score: float | None = None
-    if value.expected is not None:
-        score = scale.score(value.expected)
     label: str | None = value.label
     # As in a reply of a text model, a sentence that claims nothing has neither a value nor a label.
     if not value.label or value.label == NO_CLAIM:
@@ -172,7 +162,7 @@ def _make_part(
     return Part(
         name=name,
         value=value.value,
-        score=score,
+        score=value.score,
         label=label,
         reason=reason,
         distribution=value.distribution,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from groundjudge.decisions.answers import Probabilities
 from groundjudge.decisions.questionnaire import Alternative, JudgeQuestion
@@ -22,9 +23,10 @@ class AnswerValue:
         value: the number on the judge's own scale; None for "no claim", and for a label that means "not
             applicable".
         label: the label of that value; "" if it has none.
-        median: the number of the lower median; None if there is nothing to judge.
+        median_score: the score of the lower median; None if there is nothing to judge.
         expected: the mean of the values with a score by how probable they are; None if there is nothing to
             judge.
+        score: the score of that mean, 0..1; None if there is nothing to judge.
         distribution: how probable each option is, those of 0 left out.
         confidence: see `confidence_of`.
         shares: the likeliest labels, or numbers without one, in words: "incorrect 71 %, grounded 29 %".
@@ -32,8 +34,9 @@ class AnswerValue:
 
     value: float | None
     label: str
-    median: float | None
+    median_score: float | None
     expected: float | None
+    score: float | None
     distribution: Mapping[str, float]
     confidence: float
     shares: str
@@ -46,38 +49,40 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     Otherwise such answers are left out. The label is the lower median in the order of score; so is the value
     where only whole numbers or labels are values, and elsewhere it is the expected value.
     """
-    distribution: dict[str, float] = {}
-    n_scored = 0.0
-    for alternative, share in zip(question.alternatives, probabilities, strict=True):
-        if share:
-            distribution[alternative.name] = share
-        if alternative.score is not None:
-            n_scored += share
+    pairs = zip(question.names, probabilities, strict=True)
+    distribution = {name: share for name, share in pairs if share}
     confidence = confidence_of(probabilities)
     shares = describe_shares(question, probabilities)
+    values = question.values
+    n_scored = 0.0
+    total = 0.0
+    for index in question.ranking:
+        n_scored += probabilities[index]
+        total += probabilities[index] * values[index]
     if round(n_scored, DIGITS) < 1 / 2:
         likeliest = _likeliest_unscored(question, probabilities)
-        return AnswerValue(likeliest.value, likeliest.label, None, None, distribution, confidence, shares)
-    expected = 0.0
-    below = 0.0
-    median: Alternative | None = None
-    for index in question.ranking:
-        alternative = question.alternatives[index]
-        share = probabilities[index] / n_scored
-        expected += (alternative.value or 0.0) * share
-        below += share
-        if median is None and round(below, DIGITS) >= 1 / 2:
-            median = alternative
-    lowest = question.alternatives[question.ranking[0]]
-    best = question.alternatives[question.ranking[-1]]
+        return AnswerValue(
+            likeliest.value, likeliest.label, None, None, None, distribution, confidence, shares
+        )
     # The noise of floating point may not leave the scale, whichever end of it is the best one.
-    ends = sorted([lowest.value or 0.0, best.value or 0.0])
-    expected = min(max(round(expected, DIGITS), ends[0]), ends[1])
-    median = median or best
+    ends = sorted([values[question.ranking[0]], values[question.ranking[-1]]])
+    expected = min(max(round(total / n_scored, DIGITS), ends[0]), ends[1])
+    median = _lower_median(question, probabilities, n_scored)
     value: float | None = expected
     if scale.choices or scale.integer:
         value = median.value
-    return AnswerValue(value, median.label, median.value, expected, distribution, confidence, shares)
+    score = scale.score(expected)
+    return AnswerValue(value, median.label, median.score, expected, score, distribution, confidence, shares)
+
+
+def _lower_median(question: JudgeQuestion, probabilities: Probabilities, n_scored: float) -> Alternative:
+    """Return the alternative at which half of the probability of those with a score is reached."""
+    below = 0.0
+    for index in question.ranking:
+        below += probabilities[index]
+        if round(below / n_scored, DIGITS) >= 1 / 2:
+            return question.alternatives[index]
+    return question.alternatives[question.ranking[-1]]
 
 
 def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -> Alternative:
@@ -105,13 +110,12 @@ def confidence_of(probabilities: Iterable[float], n_options: int = 0) -> float:
 def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> str:
     """Say how probable the labels are, or the numbers that have none, the likeliest first."""
     shares: dict[str, float] = {}
-    for alternative, share in zip(question.alternatives, probabilities, strict=True):
+    for name, share in zip(question.shown_names, probabilities, strict=True):
         # Several values can have one label.
         if share:
-            name = alternative.label or f"{alternative.name}:"
             shares[name] = shares.get(name, 0.0) + share
     entries: list[str] = []
-    for name, share in sorted(shares.items(), key=lambda entry: -entry[1]):
+    for name, share in sorted(shares.items(), key=itemgetter(1), reverse=True):
         if share >= LEAST_SHOWN:
             entries.append(f"{name} {100 * share:.0f} %")
     return ", ".join(entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import ascii_lowercase
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -27,11 +28,13 @@ _BOUNDARY = re.compile(
 # What each of these begins with.
 _FIRST_SIGN = re.compile(r"[.!?…。！？｡؟۔।॥։።\n]")
 _CITATION = re.compile(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
-# What a point behind it does not end: an abbreviation, an initial, e.g., U.S and the number of a list.
-_UNENDED = re.compile(
-    rf"(?:(?<![^\s(\[\"'“‘«„])(?:[a-z]|{'|'.join(_ABBREVIATIONS.split())})|\.[^\W\d_]+|(?:\A|\n)[^\S\n]*\d\d?)\Z",
-    re.IGNORECASE,
-)
+# No point behind these ends a sentence: an abbreviation or an initial, e.g or U.S, and the number of a list.
+# As they are compared, without capitals; a Turkish initial, İ, has two characters then.
+_SHORT_WORDS = frozenset([*_ABBREVIATIONS.split(), *ascii_lowercase, "İ".casefold()])
+_LETTERS_AFTER_POINT = re.compile(r"\.[^\W\d_]+\Z")
+_LIST_NUMBER = re.compile(r"(?:\A|\n)[^\S\n]*\d\d?\Z")
+# What a word begins behind.
+_BEFORE_WORD = re.compile(r"[\s(\[\"'“‘«„]")
 _FAR = 12
 # Signs that say something, as letters and digits do: a unit in a line of its own, a comparison. A scorecard
 # has to rate them, too; they are the signs among the words of `evidence.normalized`, without Markdown's.
@@ -106,10 +109,21 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
             return True
         # A question in a sentence ends none where a quotation mark closes it: "Why?" he asked.
         return boundary["end"] in "!?" and boundary[0].rstrip()[-1] in "!?"
-    if _UNENDED.search(text, max(0, start - _FAR), start):
+    if _leaves_open(text, start):
         return False
     is_apart = text[start - 1 : start].isspace()  # as in texts that were cut into words
     return is_apart or not goes_on
+
+
+def _leaves_open(text: str, end: int) -> bool:
+    """Whether a point at that place ends no sentence, because of the word ahead of it."""
+    start = max(0, end - _FAR)
+    word = _BEFORE_WORD.split(text[start:end])[-1]
+    if word.casefold() in _SHORT_WORDS:
+        return True
+    if "." in word:
+        return _LETTERS_AFTER_POINT.search(word) is not None
+    return word.isdecimal() and _LIST_NUMBER.search(text, start, end) is not None
 
 
 def _strip(text: str, start: int, end: int) -> Span:
