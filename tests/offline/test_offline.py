@@ -108,6 +108,60 @@ LEVELS = [
 ]
 
 
+REFERENCE = (
+    "The bridge was finished in 1938 by Ada Kestrel. Lorries heavier than 30 tonnes are banned, "
+    "and cyclists have a lane on the southern side. Peregrine falcons nest on the western tower."
+)
+PASSAGES = {
+    # less precise, more precise
+    "changed number": (
+        "Lorries heavier than 35 tonnes are banned, and cyclists have a lane on the southern side.",
+        "Lorries heavier than 30 tonnes are banned, and cyclists have a lane on the southern side.",
+    ),
+    "changed name": (
+        "The bridge was finished in 1938 by Tom Brandt.",
+        "In 1938 the bridge was finished by Ada Kestrel.",
+    ),
+    "denied": (
+        "Lorries heavier than 30 tonnes are not banned.",
+        "Banned are lorries heavier than 30 tonnes.",
+    ),
+    "foreign fact joined to a backed one": (
+        "Cyclists have a lane on the southern side, and every summer divers inspect the concrete piers.",
+        "Cyclists have a lane on the southern side, and falcons nest on the western tower.",
+    ),
+    "changed number joined to a backed fact": (
+        "Lorries heavier than 35 tonnes are banned and pay double.",
+        "Lorries heavier than 35 tonnes are banned, and cyclists have a lane on the southern side.",
+    ),
+    "foreign fact of the same subject": (
+        "The old bridge collapsed during a flood.",
+        "It was in 1938 that work on the bridge came to its end.",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", PASSAGES)
+def test_a_passage_is_as_precise_as_its_facts(row: str) -> None:
+    worse, better = (
+        verdict_by("passage_quality", query="?", reference=REFERENCE, response=passage).parts[1].score
+        for passage in PASSAGES[row]
+    )
+
+    assert worse is not None
+    assert better is not None
+    assert worse + 0.1 < better, row
+
+
+def test_a_comma_in_a_number_joins_no_facts() -> None:
+    reference = "The harbour museum sold exactly 1,500 red lamps last year."
+
+    verdict = verdict_by("passage_quality", query="?", reference=reference, response=reference)
+
+    assert [part.score for part in verdict.parts] == [1, 1]
+    assert "Statements: 1 (1 backed" in verdict.parts[0].reason
+
+
 @pytest.mark.parametrize(("response", "label"), LEVELS)
 def test_groundedness_finds_the_level(response: str, label: str) -> None:
     verdict = verdict_by("groundedness", query="What does it cost?", context=MUSEUM, response=response)

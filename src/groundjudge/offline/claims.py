@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -78,6 +79,8 @@ _QUESTION = re.compile(r"[?？]\W*\Z")
 _LEAD = re.compile(r"[:：]\W*\Z|\A\s*#")
 _FULL_STOP = re.compile(r"[.!?。！？]\W*\Z")
 _CLAUSE = re.compile(r"[,，;；]")
+# The comma of a number, as in 1,500, ends no clause.
+_CLAUSE_END = re.compile(r",(?!\d)|[;，；]")
 # "To clean it, follow these steps:" opens with its purpose, and "Here is how:" is no statement.
 _OPENING = re.compile(r"\W*(?:to|how|here|these|below|for)\b", re.IGNORECASE)
 # "The benefits are:" says nothing of them yet.
@@ -97,6 +100,9 @@ _COURTESY_SIGNS = re.compile(
     "您的提问|您的问题|谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你|是的"
 )
 
+
+# Content words and numbers of a clause that can be a fact of its own.
+LEAST_OF_FACT = 3
 
 # The scores of what the sources settle, and of what they do not.
 SETTLED, NOT_SETTLED = 0.95, 0.02
@@ -191,6 +197,41 @@ def _with_answers(
             if not previous.note or judged_claim.score < previous.score:
                 judged_claims[claim_text] = judged_claim
     return judged_claims
+
+
+def facts_of(claim: Support, sources: PassageIndex) -> list[Support]:
+    """The facts that a sentence joins, each with how much of it the sources have, in whatever wording.
+
+    To compare two passages is to count facts, so a fact is scored by the share of its content that the other
+    passage has anywhere, and by nothing if that has another number, name or a denial in its place. Of the
+    share it is the square root: reworded facts keep some of their words, and foreign ones hardly any.
+    """
+    if claim.note:
+        return [claim]
+    facts: list[Support] = []
+    for text in _clauses_of(claim.sentence):
+        fact = claim if text == claim.sentence else support(text, sources)
+        is_other = bool(fact.contradictions) or fact.signals.unknown > 0
+        share = 0.0 if is_other else 1 - fact.missing_share
+        facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))
+    return facts
+
+
+def _clauses_of(sentence: str) -> list[str]:
+    """A sentence cut at commas and semicolons, where enough stands on both sides to state something."""
+    clauses: list[str] = []
+    start = 0
+    for mark in _CLAUSE_END.finditer(sentence):
+        ahead, behind = sentence[start : mark.end()], sentence[mark.end() :]
+        if _content_count(ahead) >= LEAST_OF_FACT and _content_count(behind) >= LEAST_OF_FACT:
+            clauses.append(ahead.strip())
+            start = mark.end()
+    clauses.append(sentence[start:].strip())
+    return clauses
+
+
+def _content_count(text: str) -> int:
+    return sum(token.is_content for token in tokenize_text(text).tokens)
 
 
 class Backing(NamedTuple):

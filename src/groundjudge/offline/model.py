@@ -13,6 +13,7 @@ from groundjudge.errors import ModelError
 from groundjudge.offline.claims import (
     SOURCES,
     claims,
+    facts_of,
     makes_no_claim,
     query_text,
     reason,
@@ -177,13 +178,18 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
 def _named_part(name: str, rubric: Rubric, case: Case, sources: PassageIndex, query: str) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
-        compared, where = claims(case.reference or "", index([case.response_text])), "the returned passage"
+        others, where = index([case.response_text]), "the returned passage"
+        compared = claims(case.reference or "", others)
     else:
-        compared, where = claims(case.response_text, sources, None, query), "the reference"
-    total = sum(claim.length for claim in compared)
-    weighted_scores = (claim.length * (claim.is_whole or claim.score) for claim in compared)
+        others, where = sources, "the reference"
+        compared = claims(case.response_text, others, None, query)
+    facts: list[Support] = []
+    for claim in compared:
+        facts.extend(facts_of(claim, others))
+    total = sum(fact.length for fact in facts)
+    weighted_scores = (fact.length * fact.score for fact in facts)
     return PartReading(
-        name, _on(rubric, sum(weighted_scores) / (total or 1)), f"{reason(compared, where)} {NOTICE}"
+        name, _on(rubric, sum(weighted_scores) / (total or 1)), f"{reason(facts, where)} {NOTICE}"
     )
 
 
