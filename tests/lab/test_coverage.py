@@ -202,6 +202,7 @@ def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
     "n", [pytest.param(40, id="40 rows"), pytest.param(100, id="100 rows"), pytest.param(300, id="300 rows")]
 )
 @pytest.mark.parametrize("folds", [pytest.param(None, id="halves"), pytest.param(4, id="four folds")])
+@pytest.mark.timeout(600)
 def test_the_best_threshold_is_covered(n: int, folds: int | None) -> None:
     tally = Tally({"threshold": float(ndtr((ndtri(FAIR[0]) - ndtri(FAIR[1])) / 2))})
     for place, generator in enumerate(seeds(n)):
