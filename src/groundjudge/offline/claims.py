@@ -71,7 +71,6 @@ LONGEST_HEADING = 3
 
 LONGEST_QUOTE = 160
 MOST_CLAIMS = 2
-MOST_WORDS = 4
 LONGEST_WORD = 30
 
 _QUESTION = re.compile(r"[?？]\W*\Z")
@@ -409,10 +408,16 @@ def reason(claims: Sequence[Support], where: str = "the source") -> str:
     """What was found and what was not, in a few sentences."""
     if not claims:
         return "Nothing is stated that could be checked."
-    ranked = sorted(claims, key=lambda claim: claim.score)
-    failed = [claim for claim in ranked if claim.score < SUPPORTED]
-    whole = [claim for claim in ranked if claim.is_whole and claim not in failed]
-    partly = [claim for claim in ranked if claim not in failed and claim not in whole]
+    failed: list[Support] = []
+    whole: list[Support] = []
+    partly: list[Support] = []
+    for claim in sorted(claims, key=lambda claim: claim.score):
+        if claim.score < SUPPORTED:
+            failed.append(claim)
+        elif claim.is_whole:
+            whole.append(claim)
+        else:
+            partly.append(claim)
     counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
     lines = [f"Statements: {len(claims)} ({counts})."]
     if whole:
@@ -433,7 +438,7 @@ def _why(claim: Support) -> str:
     if claim.note:
         nearest = f", nearest: {_at(claim)}" if claim.quote else ""
         return f" ({claim.note}){nearest}"
-    missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing[:MOST_WORDS])
+    missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing)
     missing = f" (not found: {missing_words})" if missing_words else ""
     return f"{missing}, nearest: {_at(claim)}" if claim.quote else missing
 

@@ -25,6 +25,8 @@ MOST_PLACES = 64
 CLOSE = 0.65
 # The share of a sentence that a second passage must add to be quoted with the first.
 PAIR_GAIN = 0.09
+# Words that a reason names as missing: all those of a long response take more memory than its text.
+MOST_WORDS = 4
 # A sentence with less support is called not backed.
 SUPPORTED = 0.5
 # The logarithm of how many different words short documents have (16) and long ones (245).
@@ -58,7 +60,7 @@ class Signals(NamedTuple):
     contradicted: float  # 1 if the best passage says nearly the same, but otherwise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Support:
     """A sentence, how far it is supported, and by what."""
 
@@ -67,8 +69,8 @@ class Support:
     score: float  # 0..1; 0.5 separates the supported from the unsupported
     passage: Passage  # the one that has most of the sentence
     quote: str  # its text; "" if there is none
-    missing: tuple[str, ...]  # the sentence's content words and numbers that the documents lack
-    missing_share: float  # how much of its content they are, 0 to 1
+    missing: tuple[str, ...]  # the first content words and numbers of the sentence that the documents lack
+    missing_share: float  # how much of its content the documents lack, 0 to 1
     contradictions: tuple[str, ...]  # in what the passage says nearly the same, but otherwise
     is_whole: bool  # whether the passage has all its content and does not contradict it
     signals: Signals
@@ -127,6 +129,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     else:  # "It is so."
         missing_share = 1 - share
         is_foreign = share == 0
+    missing_texts = dict.fromkeys(token.text for token in missing)
     names = [token for token in missing if _is_name(token)]
     is_personal = any(word.stem in PERSONAL and word.stem not in sources.places for word in reading.words)
     signals = Signals(
@@ -144,7 +147,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
         score=score(signals),
         passage=passage,
         quote=quote,
-        missing=tuple(dict.fromkeys(token.text for token in missing)),
+        missing=tuple(missing_texts)[:MOST_WORDS],
         missing_share=missing_share,
         contradictions=findings,
         is_whole=is_whole,

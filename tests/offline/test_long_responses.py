@@ -1,0 +1,53 @@
+"""A long response takes the baseline memory and time in proportion to its length, by small factors."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Sequence
+
+from groundjudge.offline.claims import claims, reason
+from groundjudge.offline.support import Support, index
+
+SOURCES = ("The hotel opens at nine.", "Breakfast is served until ten in the restaurant.")
+NAMES = """
+torven kenetor venruba barufer doloven plistav gramine shidoqu kelomi rustane basheli fergrado
+"""
+# What a response of words that the sources lack may take for each of its characters: it took 19.
+MOST_BYTES = 17
+# How many times as long the reason of eight times as many statements may take: it took sixty times as long.
+MOST_TIMES = 24
+
+
+def response_of(n_sentences: int) -> str:
+    texts: list[str] = []
+    for number in range(n_sentences):
+        names = " ".join(f"{name}{chr(97 + number % 26)}" for name in NAMES.split())
+        texts.append(f"The {names} was {number} of the hotel.")
+    return " ".join(texts)
+
+
+def test_a_long_response_takes_few_bytes_for_each_of_its_characters() -> None:
+    sources = index(SOURCES)
+    claims(response_of(300), sources)  # fills the caches, which hold no more for a longer text
+    text = response_of(1500)
+    tracemalloc.start()
+    statements = claims(text, sources)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(statements) == 1500
+    assert peak < MOST_BYTES * len(text)
+
+
+def fastest_reason(statements: Sequence[Support]) -> float:
+    durations: list[float] = []
+    for _ in range(3):
+        start = time.process_time()
+        reason(statements)
+        durations.append(time.process_time() - start)
+    return min(durations)
+
+
+def test_the_reason_of_many_statements_takes_time_in_proportion_to_their_number() -> None:
+    statements = claims(response_of(4000), index(SOURCES))
+    assert fastest_reason(statements) < MOST_TIMES * fastest_reason(statements[:500])
