@@ -108,6 +108,17 @@ LEVELS = [
 ]
 
 
+@pytest.mark.parametrize("name", judges_with_a_source())
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_ends_with_what_the_baseline_cannot_see(name: str, language: str) -> None:
+    source, *responses = LANGUAGES[language]
+    for response in (source, *responses):
+        verdict = verdict_by(name, **case_of(name, source, response))
+
+        assert verdict.reason.endswith("a paraphrase is out of its reach.)"), response
+        assert "a paraphrase is out of its reach" in verdict.explanation
+
+
 REFERENCE = (
     "The bridge was finished in 1938 by Ada Kestrel. Lorries heavier than 30 tonnes are banned, "
     "and cyclists have a lane on the southern side. Peregrine falcons nest on the western tower."

@@ -92,7 +92,7 @@ class OfflineModel:
         sources = source_texts(request.case, shown_fields, needs_context=False)
         if any(is_unknown_language(source) for source in (request.case.response_text, *sources)):
             warnings = ("offline_language",)
-        return Reply(text, warnings=warnings)
+        return Reply(text, warnings=warnings, limits=NOTICE)
 
 
 @cache

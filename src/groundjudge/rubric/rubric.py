@@ -317,6 +317,9 @@ class Rubric:
             reason_lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
         if SHARES_UNREADABLE in weighed.warnings:
             reason_lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
+        # Formats without a place for a reason of the whole would else say it of some sentences only.
+        if reply.limits and not reading.reason.endswith(reply.limits):
+            reason_lines.append(reply.limits)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
