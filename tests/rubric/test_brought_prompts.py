@@ -288,6 +288,33 @@ def test_keys_of_other_tools_are_ignored_with_one_notice(tmp_path: Path) -> None
         load_rubric(path)
 
 
+LITERAL = "as it stands, for no field of a case has that name"
+
+
+@pytest.mark.parametrize(
+    ("text", "literal_names"),
+    [
+        pytest.param("{question} {sources} {answer} Rating:", "{sources}", id="one is misspelt"),
+        pytest.param("{{question}} {sources} {answer} Rating:", "{sources}, {answer}", id="mixed braces"),
+        pytest.param('{question} {"rating": 1} {} {1} Rating:', "", id="JSON and empty braces"),
+        pytest.param("{question} Write Rating: {Rating}", "", id="the verdict's own name"),
+    ],
+)
+def test_braces_that_hold_no_field_are_warned_of(tmp_path: Path, text: str, literal_names: str) -> None:
+    path = tmp_path / "mine.md"
+    path.write_text(f"---\nreply: {{format: line, name: Rating}}\nscale: {{worst: 1, best: 5}}\n---\n{text}")
+    (warning,) = notices(path) or [""]
+    assert (f"the model is sent {literal_names} {LITERAL}" in warning) == bool(literal_names)
+    assert bool(warning) == bool(literal_names)
+
+
+def test_the_line_that_shows_the_answer_is_not_the_verdicts(tmp_path: Path) -> None:
+    path = tmp_path / "mine.md"
+    path.write_text("Question: {question}\n**Answer:** {answer}\nEnd with Rating: a number from 1 to 5.")
+    with pytest.raises(PromptError, match=r"reply: \{format: line, name: Rating\}"):
+        load_rubric(path)
+
+
 SCALE = Scale(worst=1, best=5)
 NEVER = "where the verdict is looked for in replies: ask for it there, or correct `reply:`"
 

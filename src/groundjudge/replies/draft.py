@@ -21,7 +21,9 @@ BRACKETS = re.compile(r"(?P<name>[A-Za-z][A-Za-z ]*):\s*\"?\[\[")
 BRACKETED_LABEL = re.compile(r"\[(?:RESULT|VERDICT|SCORE|RATING|FINAL)\]")
 LABEL = re.compile(
     r"\b(?P<name>(?:(?:final|overall|total)[ _])?"
-    r"(?:verdict|rating|score|answer|judge?ment|decision|label|grade|result))\*{0,2}:",
+    r"(?:verdict|rating|score|answer|judge?ment|decision|label|grade|result))\*{0,2}:"
+    # "Answer: {{answer}}" shows a value of the case, and asks for nothing.
+    rf"(?![\s*\"'`]*{re.escape(PLACEHOLDER)})",
     re.IGNORECASE,
 )
 VERDICT_WORDS = re.compile(

@@ -60,6 +60,9 @@ ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
 """The fields of a rubric that questions for a decision model must fit."""
 
+SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
+"""What looks like a placeholder, in the text around the placeholders."""
+
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
 
@@ -560,6 +563,15 @@ def _find_problems(rubric: Rubric) -> list[str]:
     if ignored_keys:
         problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
     labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
+    literal_names: list[str] = []
+    for name in dict.fromkeys(SINGLE_BRACES.findall(rubric.prompt.text_around(" "))):
+        if fold_label(name) not in map(fold_label, labels):
+            literal_names.append(f"{{{name}}}")
+    if literal_names:
+        problems.append(
+            f"the model is sent {', '.join(literal_names)} as it stands, for no field of a case has that "
+            "name: give each placeholder a field's name, or declare it under `inputs:`"
+        )
     if rubric.structured == "always":
         labels = ()  # the schema that is sent along names the keys
     text = fold_label(rubric.prompt.text_around(" "))
