@@ -108,6 +108,20 @@ def test_every_command_checks_the_encoding_of_its_rows(command: Invoke) -> None:
         assert "not in" not in command(*arguments, "--encoding", "cp1252").stderr
 
 
+def test_a_byte_order_mark_says_that_a_file_is_utf_8(command: Invoke, invoke: Invoke) -> None:
+    """One row from another program does not make the file's other rows, nor its header, cp1252."""
+    data = b"\xef\xbb\xbfid,context,response\na,At 9.,At 9.\nb,At 9.,caf\xe9\n"
+    Path("c.csv").write_bytes(data)
+    as_utf8 = command("run", "c.csv", *RUN)
+    assert as_utf8.exit_code == 2
+    assert "on line 3; its byte order mark says that it is UTF-8: correct what is not" in as_utf8.stderr
+    as_cp1252 = command("run", "c.csv", *RUN, "--encoding", "cp1252")
+    assert as_cp1252.exit_code == 2
+    assert "c.csv is not in cp1252: it begins with the byte order mark of UTF-8" in as_cp1252.stderr
+    from_pipe = invoke("run", "-", *RUN, "--format", "csv", stdin=data)
+    assert "unreadable rows: 1" in from_pipe.stderr + from_pipe.stdout
+
+
 def test_a_pipe_in_another_encoding_ends_the_run_with_one_line(command: Invoke) -> None:
     data = text_of([ROW], "csv").encode("utf-16")[:-1]
     result = command("run", "-", *RUN, "--format", "csv", "--encoding", "utf-16", stdin=data)

@@ -113,7 +113,13 @@ CSV: Table = {
     ),
     "unclosed quote": (
         'query,response\nq,r\nq,"never closed\nq,r\n',
-        [{"query": "q", "response": "r"}, "line 3: not CSV (unexpected end of data)"],
+        [
+            {"query": "q", "response": "r"},
+            (
+                "line 3: not CSV (unexpected end of data): a quote that opens in this row is never closed, "
+                "so lines 3 to 4 are one row: close the quote, or write a quote inside of a cell twice"
+            ),
+        ],
     ),
     "not UTF-8": (b"query,response\nq,\xe9\nq,r\n", ["line 2: not UTF-8", {"query": "q", "response": "r"}]),
     "duplicate column": ("query,query\na,b\n", ["line 1: the column 'query' appears twice"]),

@@ -275,6 +275,11 @@ class CaseFile:
             except UnicodeError as error:
                 why = getattr(error, "reason", error)
                 remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
+                if can_read_again(self.path) and _has_utf8_mark(self.path):
+                    remedy = (
+                        "its byte order mark says that it is UTF-8: correct what is not, or read it from a "
+                        "pipe, of which only the rows that are not UTF-8 are errors"
+                    )
                 message = f"{self._name} is not in {self.encoding}: {why}; {remedy}"
                 raise CaseError("unreadable_file", message, "encoding") from error
             finally:
@@ -294,6 +299,9 @@ class CaseFile:
             raise CaseError("unknown_encoding", message, "encoding") from error
         if self._format == "parquet" or not can_read_again(self.path):
             return
+        if not codecs.lookup(encoding).name.startswith("utf-8") and _has_utf8_mark(self.path):
+            message = f"{self._name} is not in {encoding}: it begins with the byte order mark of UTF-8"
+            raise CaseError("unreadable_file", message, "encoding")
         with self.text("\n") as lines:
             for number, line in enumerate(_lines(lines), 1):
                 _check_utf8(line, f" on line {number}")
@@ -304,6 +312,11 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
     iterator = iter(rows)
     while (row := await asyncio.to_thread(next, iterator, None)) is not None:
         yield row
+
+
+def _has_utf8_mark(path: str | Path) -> bool:
+    with Path(path).open("rb") as file:
+        return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
 
 def _check_utf8(text: str, where: str = "") -> None:
@@ -443,6 +456,7 @@ class RecordLines:
         first: the first line, until it is read.
         number: how many lines were read.
         size: the characters that were read since this was last set to 0; too many are a `csv.Error`.
+        at_end: whether a line was asked for after the last one.
     """
 
     def __init__(self, text: TextIO) -> None:
@@ -450,6 +464,7 @@ class RecordLines:
         self.first = text.readline(LARGEST_ROW + 1)
         self.number = 0
         self.size = 0
+        self.at_end = False
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -458,6 +473,7 @@ class RecordLines:
         line = self.first or self._text.readline(LARGEST_ROW + 1)
         self.first = ""
         if not line:
+            self.at_end = True
             raise StopIteration
         self.number += 1
         self.size += len(line)
@@ -474,14 +490,21 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        row_name = f"line {lines.number + 1}"
+        first_line = lines.number + 1
+        row_name = f"line {first_line}"
         lines.size = 0
         try:
             record = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield row_name, _unreadable(row_name, f"not {kind.upper()} ({error})")
+            reason = f"not {kind.upper()} ({error})"
+            if lines.at_end and lines.number > first_line:
+                reason += (
+                    f": a quote that opens in this row is never closed, so lines {first_line} to "
+                    f"{lines.number} are one row: close the quote, or write a quote inside of a cell twice"
+                )
+            yield row_name, _unreadable(row_name, reason)
             continue
         if not record:
             continue
