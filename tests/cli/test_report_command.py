@@ -45,6 +45,26 @@ def test_cases_that_are_not_those_judged_are_refused(command: Invoke) -> None:
     assert "the case 'row 1' is not what was judged under this id" in result.stderr
 
 
+def test_of_rows_with_one_id_the_first_is_shown_as_it_was_judged(command: Invoke) -> None:
+    row = {"query": "q", "context": "At 9."}
+    write_rows("cases.jsonl", [row | {"id": "a", "response": text} for text in ("At 9.", "At 8.")])
+    judge = ("--judge", "groundedness", "--model", "offline")
+    assert command("run", "cases.jsonl", *judge, "-o", "v.jsonl").exit_code == 1
+    result = command("report", "v.jsonl", "--cases", "cases.jsonl")
+    assert (result.exit_code, "1 verdicts, 1 cases" in result.stdout) == (0, True)
+    assert "cases.jsonl: row 2 is not shown: an earlier row has the id 'a' too" in result.stdout
+    page = Path("report.html").read_text()
+    assert ('"response":"At 9."' in page, '"response":"At 8."' in page) == (True, False)
+
+
+def test_report_tells_of_cases_none_of_which_was_judged(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    write_rows("cases.jsonl", [{"number": 0, "response": "r"}])
+    result = command("report", "v.jsonl", "--cases", "cases.jsonl")
+    assert "0 cases" in result.stdout
+    assert "cases.jsonl: no row has the id of a verdict: read it as `run` did (--fields" in result.stdout
+
+
 def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_verdicts())
     Path("cases.jsonl").write_text('{"id": 0, "response": "r"}\n[]\n')

@@ -151,6 +151,8 @@ def report(
         )
     for message in unreadable:
         notes.append(f"{cases}: {message}")
+    if cases and n_shown and not shown_cases:
+        notes.append(f"{cases}: no row has the id of a verdict: read it as `run` did (--fields, --format)")
     exit_after(screen, notes, file)
 
 
@@ -264,12 +266,19 @@ def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[lis
     """Make the cases of the rows that are shown, and say why other rows cannot be."""
     cases: list[Case] = []
     unreadable: list[str] = []
+    read_ids: set[str] = set()
     for number, row in enumerate(rows, 1):
         try:
             if isinstance(row, CaseError):
                 raise row
-            if id_of(row, number) not in shown_ids:
+            case_id = id_of(row, number)
+            if case_id not in shown_ids:
                 continue
+            # Of several rows with one id `run` judges the first.
+            if case_id in read_ids:
+                unreadable.append(f"row {number} is not shown: an earlier row has the id {case_id!r} too")
+                continue
+            read_ids.add(case_id)
             case = case_of(row, number)
             for name in ALIASES:
                 case.value(name)  # raises what could not be read
