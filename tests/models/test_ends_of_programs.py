@@ -140,16 +140,67 @@ asyncio.new_event_loop().run_until_complete(main())
         assert run_quietly(code, server.url) == (0, "timeout\n", "")
 
 
-def test_a_fork_that_ends_leaves_the_loop_of_its_parent_alone() -> None:
-    code = """
+@pytest.mark.parametrize(
+    ("code", "n_times"),
+    [
+        pytest.param("sys.exit()", 0, id="it exits"),
+        pytest.param("os._exit(0)", 0, id="it exits at once"),
+        pytest.param("del judge, model; gc.collect(); sys.exit()", 0, id="its judge is gone"),
+        pytest.param("del judge, model, loop; gc.collect(); sys.exit()", 0, id="its judge and loop are gone"),
+        pytest.param("asyncio.run(judge_some()); sys.exit()", 1, id="it judges"),
+        pytest.param("judge.evaluate(ROW); sys.exit()", 0, id="it judges synchronously"),
+    ],
+)
+def test_a_fork_ends_quietly_and_leaves_the_loop_of_its_parent_alone(code: str, n_times: int) -> None:
+    code = f"""
 loop = asyncio.new_event_loop()
 loop.run_until_complete(judge_some())
+judge.evaluate(ROW)
+sys.stdout.flush()
 child = os.fork()
 if not child:
-    sys.exit()
+    {code}
 os.waitpid(child, 0)
 loop.run_until_complete(judge_some())
 """
     with StandIn([GOOD]) as server:
-        status, printed, _ = run_quietly(code, server.url)
-    assert (status, printed) == (0, SCORES * 2)
+        assert run_quietly(code, server.url) == (0, SCORES * (2 + n_times), "")
+
+
+def test_a_fork_after_the_loop_was_closed_ends_quietly() -> None:
+    code = """
+loop = asyncio.new_event_loop()
+loop.run_until_complete(judge_some())
+loop.close()
+sys.stdout.flush()
+if os.fork():
+    os.wait()
+"""
+    with StandIn([GOOD]) as server:
+        assert run_quietly(code, server.url) == (0, SCORES, "")
+
+
+def test_a_fork_still_reports_other_errors_of_the_loop() -> None:
+    code = """
+async def fail():
+    raise LookupError("of the caller")
+
+loop = asyncio.new_event_loop()
+loop.run_until_complete(judge_some())
+sys.stdout.flush()
+child = os.fork()
+if not child:
+    task = loop.create_task(fail())
+    loop.run_until_complete(asyncio.wait([task]))
+    del judge, model
+    gc.collect()
+    del task
+    gc.collect()
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    with StandIn([GOOD]) as server:
+        status, printed, errors = run_quietly(code, server.url)
+    assert (status, printed) == (0, SCORES)
+    assert "LookupError: of the caller" in errors
+    assert "Unclosed" not in errors

@@ -730,7 +730,9 @@ def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], Async
     """Close clients, each in its loop: what it leaves to a loop that nobody runs again stays pending."""
     for (loop, process), client in clients.items():
         if process != os.getpid():
-            continue  # a fork shares the sockets and the selector of its parent's loops, which are in use
+            # A fork shares the sockets and the selector of its parent's loops, which are in use.
+            _silence_connections(loop)
+            continue
         if loop.is_running():
             asyncio.run_coroutine_threadsafe(client.aclose(), loop)
         elif loop.is_closed():
@@ -745,6 +747,20 @@ def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], Async
             # Left open by whoever ran it, as DeepEval's `evaluate` does.
             with suppress(RuntimeError):  # another thread has begun to run it
                 loop.run_until_complete(client.aclose())
+
+
+def _silence_connections(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a fork say nothing of its parent's connections, which aiohttp reports to their loop as unclosed."""
+    handle_error = loop.get_exception_handler()
+
+    def handle_other_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> object:
+        if "client_session" in context or "connector" in context:
+            return None
+        if handle_error is None:
+            return loop.default_exception_handler(context)
+        return handle_error(loop, context)
+
+    loop.set_exception_handler(handle_other_errors)
 
 
 def _is_in_a_loop() -> bool:
