@@ -130,6 +130,25 @@ def assert_passes(case: Any, *metrics: Any, run_async: bool) -> None:
 # --- verdicts -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("case", "metric"),
+    [
+        pytest.param(LLMTestCase(input="q", actual_output="a"), "JudgeMetric", id="of a single turn"),
+        pytest.param(
+            ConversationalTestCase(turns=[Turn(role="user", content="q")]),
+            "TurnGroundednessMetric",
+            id="of a conversation",
+        ),
+    ],
+)
+def test_a_judge_given_to_evaluate_as_a_metric_is_refused_with_the_metric_to_pass(
+    case: Any, metric: str
+) -> None:
+    judge: Any = load("groundedness", model=ScriptedModel(GROUNDED))
+    with pytest.raises(AttributeError, match=rf"groundjudge\.adapters\.deepeval\.{metric}\(judge=judge\)"):
+        DEEPEVAL.evaluate([case], [judge])
+
+
 def test_assert_test_fails_with_score_and_reason_and_passes_what_is_not_applicable(run_async: Any) -> None:
     assert_passes(row(), GroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
     assert_passes(row(), GroundednessMetric(model=ScriptedModel(GREETING)), run_async=run_async)

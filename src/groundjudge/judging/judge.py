@@ -52,6 +52,12 @@ NOT_CALLED = (
     "groundjudge.adapters.deepeval.JudgeMetric(judge=judge), or as the framework's adapter says"
 )
 
+NO_METRIC = (
+    "a judge has no __name__, for it is neither a function nor a metric of DeepEval: pass "
+    "groundjudge.adapters.deepeval.JudgeMetric(judge=judge) instead, or for conversations "
+    "groundjudge.adapters.deepeval.TurnGroundednessMetric(judge=judge)"
+)
+
 
 class BaseJudge(ABC):
     """Gives a verdict on a case: a single judge, or several as a panel or a cascade."""
@@ -151,6 +157,15 @@ class BaseJudge(ABC):
     def __signature__(self) -> NoReturn:
         """What frameworks look at before they call a function; see `__call__`."""
         raise TypeError(NOT_CALLED)
+
+    @property
+    def __name__(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]  of instances only
+        """What DeepEval's `evaluate` reads of a metric that is none of its own, to refuse it.
+
+        Raises:
+            AttributeError: always, so that for others a judge still has no such attribute.
+        """
+        raise AttributeError(NO_METRIC)
 
     def judge(self, case: CaseLike | None = None, around: Around = run_untraced, **fields: Never) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
