@@ -152,6 +152,15 @@ NoToolTitles = Annotated[
         help='Take no document for a tool result because of a title such as "Tool Result: get_order".',
     ),
 ]
+MayBeEmpty = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--may-be-empty",
+        metavar="INPUT",
+        help="Accept a blank value of this input, such as the context where a search finds nothing, of each "
+        "judge that has it; repeatable.",
+    ),
+]
 VoteStop = Annotated[
     Stop | None,
     typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,9 @@ PIPED_WIDTH = 200
 
 USUAL_WIDTH = 80
 """Columns of a terminal into which tables should fit."""
+
+BLANK_INPUTS = re.compile(r"\bmay_be_empty=\[[^\]]*\]")
+"""What messages about rows say of blank inputs, for callers in Python."""
 
 
 class Screen:
@@ -196,8 +200,16 @@ def in_options(message: str, parameter: str = "empty_response") -> str:
     """Write a message about a parameter with the option in its place: --max-calls for `max_calls`.
 
     Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
+    Also these messages name inputs that can be blank: --may-be-empty context for may_be_empty=["context"].
     """
+    message = BLANK_INPUTS.sub(_blank_input_options, message)
     return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
+
+
+def _blank_input_options(argument: re.Match[str]) -> str:
+    """Write the option for each input that an argument names."""
+    names = re.findall(r'"([^"]+)"', argument[0])
+    return " ".join(f"--may-be-empty {name}" for name in names)
 
 
 def fail(message: str, status: int = NO_RESULT) -> NoReturn:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, runtime_checkable
 
+from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.cli.options import MODELS_HELP
 from groundjudge.cli.screen import fail
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import as_model, load
+from groundjudge.judging.load import as_judge, as_model, load
 from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.loop_thread import shared_loop
@@ -67,6 +68,7 @@ class JudgeSelection:
         structured: when the schema of a JSON format is sent; None: the default.
         empty_response: what becomes of a row whose response is missing or blank.
         no_tool_titles: whether titles do not make a document a tool result.
+        may_be_empty: the inputs that may be blank, of each judge that has them.
         cascade: the models that are asked before `model`, the cheapest first.
         until: the bounds of these, as LOW,HIGH: one pair, or one for each.
         until_by: what bounds are compared with; None: the default.
@@ -82,6 +84,7 @@ class JudgeSelection:
     structured: Structured | None = None
     empty_response: EmptyResponse = "error"
     no_tool_titles: bool = False
+    may_be_empty: list[str] | None = None
     cascade: list[str] | None = None
     until: list[str] | None = None
     until_by: By | None = None
@@ -219,7 +222,9 @@ class JudgeSelection:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
         groups: list[list[Judge]] = []
         for name in self.names:
-            groups.append([load(name, model=model, **self._rubric_options()) for model in models])
+            judges = [load(name, model=model, **self._rubric_options()) for model in models]
+            groups.append([self._with_blank_inputs(judge) for judge in judges])
+        self._check_blank_inputs(groups)
         if self._judges_vote:
             groups = [[judge for (judge,) in groups]]
         if self.cascade:
@@ -246,6 +251,23 @@ class JudgeSelection:
             return list(judges)
         return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
 
+    def _with_blank_inputs(self, judge: Judge) -> Judge:
+        """Let those inputs of a judge be blank that --may-be-empty names; it need not have all of them."""
+        names_of_judge = [name for name in self.may_be_empty or () if _has_input(judge, name)]
+        return as_judge(judge, may_be_empty=names_of_judge)
+
+    def _check_blank_inputs(self, groups: Sequence[Sequence[Judge]]) -> None:
+        """Exit if --may-be-empty names what no judge has."""
+        judges = [group[0] for group in groups]
+        inputs: dict[str, None] = {}
+        for judge in judges:
+            inputs.update(dict.fromkeys(prompt_input.name for prompt_input in judge.inputs))
+        for name in self.may_be_empty or ():
+            if not name:  # what an unset variable in a script leaves
+                fail(f"--may-be-empty: no input named; there are: {', '.join(inputs)}")
+            if not any(_has_input(judge, name) for judge in judges):
+                fail(f"--may-be-empty {name}: no judge has that input; there are: {', '.join(inputs)}")
+
     def _rubric_options(self) -> RubricOptions:
         """The options of the rubrics; what was not given is left to the prompt file."""
         return {
@@ -254,6 +276,12 @@ class JudgeSelection:
             "empty_response": self.empty_response,
             "tool_titles": not self.no_tool_titles,
         }
+
+
+def _has_input(judge: Judge, name: str) -> bool:
+    """Whether a judge has an input, by the name of its field, an alias of that, or its placeholder."""
+    field = FIELD_NAMED.get(name, name)
+    return any(prompt_input.field == field for prompt_input in judge.inputs)
 
 
 def _read_bounds(text: str) -> Bounds:
