@@ -23,9 +23,12 @@ SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "2000"))
 Row = Case | Mapping[str, Any] | CaseError
 
 
-def judge_named(name: str, model: ModelLike) -> Judge:
-    """A judge whose values are whole numbers from 0 to 100,000."""
-    head = f"---\nname: {name}\ninputs: [{{name: response, type: messages}}]\n---\n"
+def judge_named(name: str, model: ModelLike, offline: str | None = None) -> Judge:
+    """A judge whose values are whole numbers from 0 to 100,000; it resembles `offline`, a library judge."""
+    head = f"---\nname: {name}\ninputs: [{{name: response, type: messages}}]\n"
+    if offline is not None:
+        head += f"offline: {offline}\n"
+    head += "---\n"
     prompt = Prompt.parse(head + "user:\nRate {{response}}")
     scale = Scale(worst=0, best=100_000, integer=True)
     return Judge(Rubric(prompt, Tags(), scale, {}, (), 0.5), as_model(model))

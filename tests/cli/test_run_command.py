@@ -90,7 +90,9 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
         ),
         pytest.param(
             {**ROW, "judges": "passage_quality"},
-            "nothing was judged, because every row names other judges",
+            "nothing was judged, because every row names other judges under `judges`: choose one of them "
+            "with --judge, leave that key out of the rows, or, if a prompt of your own judges what NAME "
+            "among them does, say `offline: NAME` in the front matter of its file",
             id="rows for other judges",
         ),
         pytest.param(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
+from command_line import COMMAND, GOOD, ROW, STRICT, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 from typer.testing import Result
@@ -101,6 +101,27 @@ def test_verdicts_of_other_judges_are_kept(run: Run, out: Path) -> None:
     run(1, 2, options=["--judge", "statement_groundedness"], replies=[ModelError("timeout", "late")])
     run(1, 2, options=["--resume"])
     assert sorted(statuses(out)) == [("1", "error"), ("1", "ok"), ("2", "error"), ("2", "ok")]
+
+
+def test_rows_of_a_judge_that_resembles_a_library_judge_are_reused(run: Run, out: Path) -> None:
+    mine = out.with_name("strict.prompty")
+    mine.write_text(STRICT)
+    rows: list[Mapping[str, Any]] = []
+    for case_id, names in enumerate(("groundedness", "strict", "passage_quality"), 1):
+        rows.append({**ROW, "id": str(case_id), "judges": names})
+    _, n_asked = run(*rows, options=["--judge", mine])
+    assert n_asked == 2
+    out.unlink()
+    mine.write_text(STRICT.replace("name: strict", "name: strict\noffline: groundedness"))
+    _, n_asked = run(*rows, options=["--judge", mine])
+    assert n_asked == 3
+    assert sorted((v.judge, v.case_id) for v in verdicts_in(out.read_text())) == [
+        ("groundedness", "1"),
+        ("strict", "1"),
+        ("strict", "2"),
+    ]
+    resumed, n_asked = run(*rows, options=["--judge", mine, "--resume"])
+    assert ("3 verdicts reused, 0 new" in resumed.stdout, n_asked) == (True, 0)
 
 
 def test_unreadable_rows_are_written_once(run: Run, out: Path) -> None:

@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from contextvars import ContextVar
@@ -17,13 +17,27 @@ from typing import Any
 
 import pytest
 from command_line import run_program
+from formatter import sure
 from many_rows import GOOD, Echo, Row, codes, ids, judge_named, rows
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, CaseError, ModelError, Reply, Verdict, arun, estimate, run
+from groundjudge import (
+    Case,
+    CaseError,
+    ModelError,
+    Reply,
+    Verdict,
+    arun,
+    cascade,
+    estimate,
+    load,
+    panel,
+    run,
+)
 from groundjudge.batches.lines import verdicts_of
+from groundjudge.judging.panel import repeat_judge
 from groundjudge.models.redaction import RedactedError
-from groundjudge.types import Judge, Request
+from groundjudge.types import AnyJudge, Judge, Request
 from groundjudge.verdict import well_formed
 
 REPLACED = well_formed("\ud800")
@@ -387,6 +401,69 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
         "the row names an unknown judge 'groundednes'; the known judges are .*, groundedness, .*mine",
         verdict.error.message,
     )
+
+
+def own_judge(name: str, offline: str | None = None) -> Judge:
+    return judge_named(name, ScriptedModel(GOOD), offline)
+
+
+GROUNDEDNESS = load("groundedness", model=ScriptedModel(f"<S0>t</S0><S1>r</S1>{sure(5)}"))
+MINE, OTHER = own_judge("mine", "groundedness"), own_judge("other", "passage_quality")
+PLAIN = own_judge("plain")
+RESEMBLING: dict[str, tuple[Sequence[AnyJudge], Any, list[str]]] = {
+    "own judge that resembles it": ([MINE], ["groundedness"], ["mine"]),
+    "own judge that resembles it, by its own name": ([MINE], ["mine"], ["mine"]),
+    "own judge that resembles it, by both names": ([MINE], ["mine", "groundedness"], ["mine"]),
+    "in a table's cell": ([MINE], "passage_quality, groundedness", ["mine"]),
+    "own judge that resembles nothing": ([PLAIN], ["groundedness"], []),
+    "own judge that resembles another one": ([OTHER], ["groundedness"], []),
+    "library judge of another run": ([GROUNDEDNESS], ["passage_quality"], []),
+    "own judge, and no judge at all": ([MINE], [], []),
+    "own judge, and no names": ([MINE], None, ["mine"]),
+    "several own judges, each by what it resembles": (
+        [MINE, OTHER, PLAIN],
+        ["passage_quality", "plain"],
+        ["other", "plain"],
+    ),
+    "two that resemble one": (
+        [MINE, own_judge("second", "groundedness")],
+        ["groundedness"],
+        ["mine", "second"],
+    ),
+    "own and library judge": ([GROUNDEDNESS, MINE], ["groundedness"], ["groundedness", "mine"]),
+    "own and library judge, by the own name": ([GROUNDEDNESS, MINE], ["mine"], ["mine"]),
+    "panel, one of whose judges resembles it": (
+        [panel([MINE, PLAIN])],
+        ["groundedness"],
+        ["mine+plain"],
+    ),
+    "panel of which none does": ([panel([OTHER, PLAIN])], ["groundedness"], []),
+    "repeats": ([repeat_judge(MINE, 3)], ["groundedness"], ["mine"]),
+    "panel by its own name": ([panel([MINE, PLAIN])], ["mine+plain"], ["mine+plain"]),
+    "panel of judges that resemble nothing": ([panel([PLAIN, own_judge("plainer")])], ["groundedness"], []),
+    "cascade, whose second judge resembles it": (
+        [cascade([PLAIN, MINE], until=(0.1, 0.9))],
+        ["groundedness"],
+        ["plain+mine"],
+    ),
+    "cascade of which none does": ([cascade([PLAIN, OTHER], until=(0.1, 0.9))], ["groundedness"], []),
+    "misspelt name": ([MINE], ["groundedness", "mien"], ["mine", "mien: unknown_judge"]),
+    "misspelt name alone": ([MINE], ["groundednes"], ["groundednes: unknown_judge"]),
+}
+
+
+@pytest.mark.parametrize(("judges", "names_in_row", "outcomes"), RESEMBLING.values(), ids=RESEMBLING)
+def test_rows_for_a_library_judge_are_for_own_judges_that_resemble_it(
+    judges: Sequence[AnyJudge], names_in_row: Any, outcomes: list[str]
+) -> None:
+    row = {"query": "When?", "context": "At nine.", "response": "1", "judges": names_in_row}
+    actual_outcomes: list[str] = []
+    for verdict in run(judges, [row], ordered=True):
+        failure = f": {verdict.error.code}" if verdict.error else ""
+        actual_outcomes.append(verdict.judge + failure)
+    assert actual_outcomes == outcomes
+    n_calls = [estimated.n_calls + estimated.n_free for estimated in estimate(judges, [row])]
+    assert sum(map(bool, n_calls)) == sum(":" not in outcome for outcome in outcomes)
 
 
 class DataFrame(dict[str, Any]):

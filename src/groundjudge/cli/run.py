@@ -95,9 +95,9 @@ def run(
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
-    A row may name the judges that apply to it (`judges`), and the other judges skip it. A row that lacks an
-    input that a judge requires is an error; so is a missing or blank response, unless --empty-response says
-    otherwise.
+    A row may name the judges that apply to it (`judges`), and the other judges skip it, except for a prompt
+    file whose `offline:` is one of these names. A row that lacks an input that a judge requires is an error;
+    so is a missing or blank response, unless --empty-response says otherwise.
 
     With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,
     and a row without a majority is an error.

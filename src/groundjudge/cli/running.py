@@ -152,7 +152,10 @@ def exit_after_run(
     summaries = totals.tally.summaries()
     nothing = f"{rows.path}: nothing was judged, because every row"
     if not any(summary.n for summary in summaries):
-        remedy = "choose one of them with --judge, or leave that key out of the rows"
+        remedy = (
+            "choose one of them with --judge, leave that key out of the rows, or, if a prompt of your own "
+            "judges what NAME among them does, say `offline: NAME` in the front matter of its file"
+        )
         fail(f"{nothing} names other judges under `judges`: {remedy}")
     if all(summary.n == summary.errors.get("missing_field", 0) for summary in summaries):
         fail(f"{nothing} lacks a required input: see above")

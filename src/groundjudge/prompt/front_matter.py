@@ -82,7 +82,8 @@ class FrontMatter(BaseModel):
             The probe then leaves out the attacks that put such a response in the place of a wrong one.
         example_reply: an example that the reply format must read correctly.
         offline: the name of the library's judge that this one resembles, so that the lexical baseline knows
-            that it judges grounding, and judges with it; None: only if the file is one of the library's.
+            that it judges grounding, and judges with it; rows that name that judge are for this one, too.
+            None: only if the file is one of the library's.
         questions: what a decision model is asked in place of the prompt; None: it is made from the prompt,
             where that can be done.
     """

@@ -95,8 +95,9 @@ def arun(
     is "".
 
     A row can name the judges that apply to it under `judges`, in a list or a comma-separated string. The
-    other judges skip it. A name that is neither a judge of this run nor one that comes with groundjudge is
-    most likely misspelt: it gets a verdict with the code `unknown_judge`.
+    other judges skip it. The name of a library judge also means judges of your own whose prompt files say
+    `offline:` with that name. A name that is neither a judge of this run nor one that comes with groundjudge
+    is most likely misspelt: it gets a verdict with the code `unknown_judge`.
 
     A request that meets a rate limit is retried up to 8 times, after at least the time that the endpoint
     asks for. While that happens, fewer requests are in flight.
@@ -326,7 +327,7 @@ def _judges_of_row(
     if not is_list(row_names) or not all(isinstance(name, str) for name in row_names):
         message = f"judges must be a list of names or a comma-separated string, not {row_names!r}"
         raise CaseError("field_unreadable", message, "judges")
-    judges_of_row = [judge for judge in judges if judge.name in row_names]
+    judges_of_row = [judge for judge in judges if not _judge_names(judge).isdisjoint(row_names)]
     foreign_names = set(row_names) - {judge.name for judge in judges}
     if not foreign_names:
         return judges_of_row, {}
@@ -336,6 +337,15 @@ def _judges_of_row(
         message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known_names)}"
         unknown_judges[name] = CaseError("unknown_judge", message, "judges")
     return judges_of_row, unknown_judges
+
+
+def _judge_names(judge: AnyJudge | Rubric) -> set[str]:
+    """Return the names by which rows mean a judge: its own, and those of library judges that it resembles."""
+    judge_names = {judge.name}
+    for rubric in judge.rubrics:
+        if rubric.prompt.front_matter.offline is not None:
+            judge_names.add(rubric.prompt.front_matter.offline)
+    return judge_names
 
 
 async def _outputs(  # noqa: PLR0913  what a run is made of
