@@ -205,6 +205,10 @@ FAULTY_TEXTS: Mapping[str, str] = {
     % (LISTED % THIRDS.replace('"probability": 0.4', '"probability" : 0.4, "probability" : 0.4')),
     "a level twice beside a text with a colon": '{"model": "a:b", "answers": {"recall": %s}}'
     % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "2": 0.4}'),
+    "a level twice beside an escaped colon": '{"model": "a\\u003ab", "answers": {"recall": %s}}'
+    % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "2": 0.4}'),
+    "a level twice, once with an escape": '{"answers": {"recall": %s}}'
+    % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "\\u0032": 0.4}'),
     "an index without a number": '{"answers": [%s]}'
     % (LISTED % THIRDS.replace(', "probability": 0.3}', "}", 1)),
     "a number without an index": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0, ', "")),

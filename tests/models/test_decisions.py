@@ -131,6 +131,23 @@ def test_the_form_of_system_one_has_the_state_as_it_is() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["decisions:gpt-6-luna", "systemone:jev-1.13.0"])
+def test_numbers_of_any_size_and_signs_of_any_script_are_sent(name: str) -> None:
+    values: dict[str, Any] = {
+        "large": 10**30,
+        "small": -(2**70),
+        "half": 0.5,
+        "text": "東京 😀",
+        "none": None,
+    }
+    request = replace(decision_request(), state={**STATE, "response": [{"role": "tool", "content": values}]})
+    _, (sent,) = asked(name, request=request)
+    state = sent.body.get("state")
+    if state is None:
+        state = sent.body["input"][-1]["content"][-1]["data"]
+    assert state["response"] == [{"role": "tool", "content": values}]
+
+
 def test_an_option_whose_key_says_it_all_has_no_description() -> None:
     question = Question("e1", "choice", "Which one?", (Option("0", "None of them."), Option("1", "")))
     _, (request,) = asked("decisions:gpt-6-luna", request=decision_request(question))

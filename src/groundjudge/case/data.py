@@ -23,7 +23,7 @@ def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a list or a tuple; type checkers narrow its type accordingly."""
-    return isinstance(value, list | tuple)
+    return isinstance(value, (list, tuple))  # `list | tuple` would be made anew for each value
 
 
 def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from groundjudge.decisions.answers import Probabilities
 from groundjudge.decisions.question import Question
@@ -21,6 +21,9 @@ LEAST_OF_LIKELIEST = 0.5
 
 MOST_FOR_NONE = 0.5
 """If it is more probable than this that no sentence supports it, there is no evidence."""
+
+EVIDENCE_KEPT = 64
+"""Quotes that are kept: one sentence of the source may support several of a response."""
 
 SPECIAL_WEIGHT = 100.0
 """How much a number or a name counts, which say more than any words: a sentence has fewer of them."""
@@ -107,16 +110,16 @@ def find_evidence(
     least = LEAST_OF_LIKELIEST * likeliest
     indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
     indices.sort(key=probabilities.__getitem__, reverse=True)
-    evidence: list[Evidence] = []
-    for index in indices[:MOST_CHOSEN]:
-        sentence = source[int(question.options[index].key) - 1]
-        evidence.append(
-            Evidence(
-                quote=sentence.text,
-                document=sentence.document,
-                start=sentence.start,
-                end=sentence.end,
-                exact=True,
-            )
-        )
-    return tuple(evidence)
+    numbers = [int(question.options[index].key) for index in indices[:MOST_CHOSEN]]
+    return tuple(_evidence_of(source[number - 1]) for number in numbers)
+
+
+@lru_cache(EVIDENCE_KEPT)
+def _evidence_of(sentence: SourceSentence) -> Evidence:
+    return Evidence(
+        quote=sentence.text,
+        document=sentence.document,
+        start=sentence.start,
+        end=sentence.end,
+        exact=True,
+    )

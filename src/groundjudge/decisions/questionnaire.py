@@ -124,6 +124,12 @@ class JudgeQuestion:
         """The values of the alternatives; 0 for one without."""
         return [alternative.value or 0.0 for alternative in self.alternatives]
 
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest value with a score, whichever of them is the best one."""
+        scored_values = [self.values[index] for index in self.ranking]
+        return min(scored_values), max(scored_values)
+
     @property
     def best_value(self) -> float:
         """The value of the alternative with the best score."""

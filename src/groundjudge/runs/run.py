@@ -13,7 +13,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.data import is_list
 from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
-from groundjudge.judging.judge import with_error
+from groundjudge.judging.judge import case_hash, with_error
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import model_error
 from groundjudge.models.loop_thread import LoopThread
@@ -300,7 +300,7 @@ def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, in
         CaseError: `duplicate_id`.
     """
     judge_names = tuple(judge.name for judge in judges)
-    content = hash(repr([(name, value) for name, value in case if name != "metadata"]))
+    content = hash(case_hash(case, ()))
     if ids.setdefault(hash((case.id, judge_names)), content) != content:
         message = f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
         raise CaseError("duplicate_id", message, "id")
@@ -348,7 +348,7 @@ def _judge_names(judge: AnyJudge | Rubric) -> set[str]:
     return judge_names
 
 
-async def _outputs(  # noqa: PLR0913  what a run is made of
+async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
     rows: Rows,
     make_jobs: Callable[[Row, int], Iterable[Job]],
     limits: Limits,
@@ -406,7 +406,8 @@ async def _outputs(  # noqa: PLR0913  what a run is made of
     try:
         while running or not (reading.done() and due.empty()):
             task = await due.get()
-            await asyncio.wait([task])
+            if not task.done():
+                await asyncio.wait([task])
             if task is reading or task.cancelled():
                 continue
             result = task.result()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import NamedTuple
 from unicodedata import normalize
@@ -16,17 +15,21 @@ inc ltd co corp dept est approx ca circa min max tel jan feb mar apr jun jul aug
 _CLOSING = r"[\"'”’»›)\]）」』】》]"
 # Behind a blank these close a quotation only if nothing follows them: . "Then
 _OPENS_OR_CLOSES = r"[\"'»›]"
+_POINT = r"[.!?…]"
+_WIDE_POINT = r"[。！？｡؟۔।॥։।]"
+# A set of signs stands first: Python looks for one in a tenth of the time that trying every place takes.
 _BOUNDARY = re.compile(
     rf"""
-      (?<![.!?…]) (?P<end>[.!?…]++)
-      (?: {_CLOSING} | [«‹“] | [^\S\n] (?!{_OPENS_OR_CLOSES}[^\W_]) {_CLOSING} )*+ \s++
-    | (?<![。！？｡؟۔।॥։።]) [。！？｡؟۔।॥։።]++ {_CLOSING}*+ \s*+
-    | (?P<line>\n) \s*+
+    (?P<first> [.!?…。！？｡؟۔।॥։।\n])
+    (?:
+        (?<={_POINT}) (?<!{_POINT}{{2}}) (?P<more> {_POINT}*+)
+        (?: {_CLOSING} | [«‹“] | [^\S\n] (?!{_OPENS_OR_CLOSES}[^\W_]) {_CLOSING} )*+ \s++
+      | (?<={_WIDE_POINT}) (?<!{_WIDE_POINT}{{2}}) {_WIDE_POINT}*+ {_CLOSING}*+ \s*+
+      | (?<=\n) \s*+
+    )
     """,
     re.VERBOSE,
 )
-# What each of these begins with.
-_FIRST_SIGN = re.compile(r"[.!?…。！？｡؟۔।॥։።\n]")
 _CITATION = re.compile(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
 # No point behind these ends a sentence: an abbreviation or an initial, e.g or U.S, and the number of a list.
 # As they are compared, without capitals; a Turkish initial, İ, has two characters then.
@@ -57,7 +60,7 @@ def sentences(text: str) -> list[Span]:
     markers end none, and belong to the sentence that they follow.
     """
     plain = without_citations(text)
-    ends = [boundary.end() for boundary in _boundaries(plain) if _ends_sentence(plain, boundary)]
+    ends = [boundary.end() for boundary in _BOUNDARY.finditer(plain) if _ends_sentence(plain, boundary)]
     ends.append(len(text))
     spans: list[Span] = []
     start = 0
@@ -71,17 +74,6 @@ def sentences(text: str) -> list[Span]:
     if whole.text:
         return [whole]
     return []
-
-
-def _boundaries(text: str) -> Iterator[re.Match[str]]:
-    """Yield the boundaries of a text; looking for their first signs takes a tenth of trying every place."""
-    position = 0
-    while sign := _FIRST_SIGN.search(text, position):
-        boundary = _BOUNDARY.match(text, sign.start())
-        position = sign.end()
-        if boundary:
-            yield boundary
-            position = boundary.end()
 
 
 def without_citations(text: str) -> str:
@@ -98,17 +90,19 @@ def _says_something(text: str) -> bool:
 
 
 def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
-    start = boundary.start()
-    goes_on = text[boundary.end() : boundary.end() + 1].islower()
-    if boundary["line"]:
-        return not goes_on or boundary[0].count("\n") > 1
-    if not boundary["end"] or "\n" in boundary[0]:
+    start, end = boundary.span()
+    first, more = boundary.group("first", "more")
+    goes_on = text[end : end + 1].islower()
+    if first == "\n":
+        return not goes_on or text.count("\n", start, end) > 1
+    is_wide = more is None
+    if is_wide or "\n" in boundary[0]:
         return True
-    if boundary["end"] != ".":
+    if first != "." or more:
         if not goes_on:
             return True
         # A question in a sentence ends none where a quotation mark closes it: "Why?" he asked.
-        return boundary["end"] in "!?" and boundary[0].rstrip()[-1] in "!?"
+        return first + more in "!?" and boundary[0].rstrip()[-1] in "!?"
     if _leaves_open(text, start):
         return False
     is_apart = text[start - 1 : start].isspace()  # as in texts that were cut into words
@@ -117,8 +111,12 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
 
 def _leaves_open(text: str, end: int) -> bool:
     """Whether a point at that place ends no sentence, because of the word ahead of it."""
-    start = max(0, end - _FAR)
-    word = _BEFORE_WORD.split(text[start:end])[-1]
+    start = end - _FAR if end > _FAR else 0
+    word = text[start:end].rpartition(" ")[2]
+    # So most words are: it takes a fifth of the time to see that nothing else is in them.
+    if word.isalpha():
+        return word.casefold() in _SHORT_WORDS
+    word = _BEFORE_WORD.split(word)[-1]
     if word.casefold() in _SHORT_WORDS:
         return True
     if "." in word:
@@ -128,7 +126,7 @@ def _leaves_open(text: str, end: int) -> bool:
 
 def _strip(text: str, start: int, end: int) -> Span:
     """A piece of a text without the white space around it."""
-    piece = text[start:end]
-    start += len(piece) - len(piece.lstrip())
-    piece = piece.strip()
-    return Span(piece, start, start + len(piece))
+    piece = text[start:end].rstrip()
+    end = start + len(piece)
+    piece = piece.lstrip()
+    return Span(piece, end - len(piece), end)
