@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Message
@@ -198,33 +199,52 @@ def _with_answers(
     return judged_claims
 
 
-def facts_of(claim: Support, sources: PassageIndex) -> list[Support]:
-    """The facts that a sentence joins, each with how much of it the sources have, in whatever wording.
+def facts_of(text: str, sources: PassageIndex, judged_claims: Sequence[Support] = ()) -> list[Support]:
+    """The facts that a text joins, each with how much of it the sources have, in whatever wording.
 
     To compare two passages is to count facts, so a fact is scored by the share of its content that the other
     passage has anywhere, and by nothing if that has another number, name or a denial in its place. Of the
     share it is the square root: reworded facts keep some of their words, and foreign ones hardly any.
+
+    Args:
+        text: the passage.
+        sources: the other one.
+        judged_claims: the sentences of the passage that are judged already.
     """
-    if claim.note:
-        return [claim]
+    claims_by_text = {claim.sentence: claim for claim in judged_claims}
     facts: list[Support] = []
-    for text in _clauses_of(claim.sentence):
-        fact = claim if text == claim.sentence else support(text, sources)
-        is_other = bool(fact.contradictions) or fact.signals.unknown > 0
-        share = 0.0 if is_other else 1 - fact.missing_share
-        facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))
+    for sentence in sentences(text):
+        claim = claims_by_text.get(sentence.text)
+        if claim is not None and claim.note:  # an answer, which no clause of it gives
+            facts.append(claim)
+            continue
+        for clause in _clauses_of(sentence.text):
+            fact = claim
+            if fact is None or clause != sentence.text:
+                fact = support(clause, sources)
+            is_other = bool(fact.contradictions) or fact.signals.unknown > 0
+            share = 0.0 if is_other else 1 - fact.missing_share
+            facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))
     return facts
 
 
 def _clauses_of(sentence: str) -> list[str]:
     """A sentence cut at commas and semicolons, where enough stands on both sides to state something."""
+    ends = [mark.end() for mark in _CLAUSE_END.finditer(sentence)]
+    if not ends:
+        return [sentence]
+    ends.append(len(sentence))
+    counts = [_content_count(sentence[start:end]) for start, end in pairwise([0, *ends])]
     clauses: list[str] = []
     start = 0
-    for mark in _CLAUSE_END.finditer(sentence):
-        ahead, behind = sentence[start : mark.end()], sentence[mark.end() :]
-        if _content_count(ahead) >= LEAST_OF_FACT and _content_count(behind) >= LEAST_OF_FACT:
-            clauses.append(ahead.strip())
-            start = mark.end()
+    ahead, behind = 0, sum(counts)
+    for end, count in zip(ends, counts, strict=True):
+        ahead += count
+        behind -= count
+        if min(ahead, behind) >= LEAST_OF_FACT:
+            clauses.append(sentence[start:end].strip())
+            start = end
+            ahead = 0
     clauses.append(sentence[start:].strip())
     return clauses
 

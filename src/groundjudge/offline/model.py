@@ -118,7 +118,7 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
         value = next((value for value, label in rubric.levels.items() if label == _level(real_claims)), None)
     else:
         value = _value(rubric, real_claims, in_role=in_role)
-    parts = [_named_part(name, rubric, case, sources, query) for name in rubric.format.part_names]
+    parts = [_named_part(name, rubric, case, sources, all_claims) for name in rubric.format.part_names]
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
         parts = [_sentence(rubric, claim) for claim in all_claims if claim.sentence in to_rate]
@@ -175,17 +175,16 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     return PartReading(claim.sentence, value, f"{reason([claim])} {NOTICE}", quotes, _label(rubric, value))
 
 
-def _named_part(name: str, rubric: Rubric, case: Case, sources: PassageIndex, query: str) -> PartReading:
+def _named_part(
+    name: str, rubric: Rubric, case: Case, sources: PassageIndex, response_claims: Sequence[Support]
+) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
-        others, where = index([case.response_text]), "the returned passage"
-        compared = claims(case.reference or "", others)
+        where = "the returned passage"
+        facts = facts_of(case.reference or "", index([case.response_text]))
     else:
-        others, where = sources, "the reference"
-        compared = claims(case.response_text, others, None, query)
-    facts: list[Support] = []
-    for claim in compared:
-        facts.extend(facts_of(claim, others))
+        where = "the reference"
+        facts = facts_of(case.response_text, sources, response_claims)
     total = sum(fact.length for fact in facts)
     weighted_scores = (fact.length * fact.score for fact in facts)
     return PartReading(

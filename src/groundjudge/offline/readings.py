@@ -7,17 +7,19 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
+from operator import attrgetter
 from typing import NamedTuple
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, MatchingBlock
 
 from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import (
     ARTICLES,
     FUNCTION_SIGNS,
     Word,
+    has_unspaced,
     is_unspaced,
     negated_at,
     opposites,
@@ -42,6 +44,8 @@ LONGEST_NAMED = 60
 # it, and that both must have of each other, for another word or a denial to do so: of labelled responses that
 # differ in such a way from less, people call as many grounded as of all others.
 HELD, ALIKE = 0.7, 0.65
+# Words that 1 may be written as.
+ONE = frozenset(("one", "一"))
 # Letters of a word in which one letter may be a slip of the pen.
 LONG_WORD = 7
 # Texts whose readings are kept: a sentence is read as part of its document, as a quote and as a claim.
@@ -61,13 +65,23 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """A text as it is compared, with dates and hours spelled in one way."""
+    """A text as it is compared; of most passages nothing but the keys is ever needed."""
 
-    tokens: Sequence[Token]  # all that it consists of, in order
+    text: str  # with dates and hours spelled in one way
+    numbers: Sequence[Number]
     words: Sequence[Word]  # in scripts without spaces, every two neighbouring signs
     weights: Mapping[str, float]  # how much each of its stems and numbers counts
     keys: frozenset[str]  # what a sentence finds in it: stems, numbers and signs
-    negated: frozenset[int]  # where its negations begin
+
+    @cached_property
+    def tokens(self) -> Sequence[Token]:
+        """All that it consists of, in order."""
+        return sorted(_tokens(self.text, self.numbers, self.words), key=attrgetter("start"))
+
+    @cached_property
+    def negated(self) -> frozenset[int]:
+        """Where its negations begin."""
+        return frozenset(negated_at(self.text))
 
 
 class Difference(NamedTuple):
@@ -82,17 +96,27 @@ class Difference(NamedTuple):
 def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
-    numbers, signs = numbers_at(text), list(text)
+    numbers = numbers_at(text)
+    text_of_words = text
     for _, start, end in numbers:
-        signs[start:end] = " " * (end - start)
-    word_list = words("".join(signs))
+        text_of_words = f"{text_of_words[:start]}{' ' * (end - start)}{text_of_words[end:]}"
+    word_list = words(text_of_words)
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
-    tokens = sorted(_tokens(text, numbers, word_list), key=lambda token: token.start)
-    keys = {*weights, *(token.key for token in tokens)}
-    either = {"1"} if keys & {"one", "一"} else set[str]()  # where 1 may be written as a word
-    return TokenizedText(tokens, word_list, weights, frozenset(keys | either), frozenset(negated_at(text)))
+    keys = {*weights, *MEASURE.findall(text)}
+    for word in _unspaced_words(text, word_list):
+        keys.update(word.text)
+    if not keys.isdisjoint(ONE):
+        keys.add("1")
+    return TokenizedText(text, numbers, word_list, weights, frozenset(keys))
+
+
+def _unspaced_words(text: str, word_list: Sequence[Word]) -> list[Word]:
+    """The words of a text that are written without spaces."""
+    if not has_unspaced(text):
+        return []
+    return [word for word in word_list if is_unspaced(word.text)]
 
 
 def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> Iterator[Token]:
@@ -100,12 +124,14 @@ def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> 
     signs = {sign.start(): sign[0] for sign in MEASURE.finditer(text)}
     for value, start, end in numbers:
         yield Token(value, text[start:end], start, bisect_left(ends, start), is_number=True)
-    for stem, weight, word, start in word_list:
-        if is_unspaced(word):
-            signs.update(enumerate(word, start))  # each sign once, although neighbouring pairs share it
-        elif stem not in ARTICLES:
-            is_content = weight == 1 or (len(word) == 1 and word.isupper())  # port B, 20 °C
-            yield Token(stem, word, start, bisect_left(ends, start), is_content)
+    unspaced_words = _unspaced_words(text, word_list)
+    for word in unspaced_words:
+        signs.update(enumerate(word.text, word.start))  # each sign once, although neighbouring pairs share it
+    unspaced_starts = {word.start for word in unspaced_words}
+    for stem, weight, word_text, start in word_list:
+        if stem not in ARTICLES and start not in unspaced_starts:
+            is_content = weight == 1 or (len(word_text) == 1 and word_text.isupper())  # port B, 20 °C
+            yield Token(stem, word_text, start, bisect_left(ends, start), is_content)
     for start, sign in signs.items():
         yield Token(sign, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
 
@@ -113,12 +139,13 @@ def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> 
 def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
     tokens, passage_tokens = sentence.tokens, _on_topic(passage, sentence)
-    differences = list(_differences(tokens, passage_tokens))
+    blocks = Levenshtein.opcodes(_keys(tokens), _keys(passage_tokens)).as_matching_blocks()
+    differences = list(_differences(tokens, passage_tokens, blocks))
     swaps = [pair for pair in combinations(differences, 2) if _is_turned(*pair)]
     single_differences = [
         difference for difference in differences if not any(difference in pair for pair in swaps)
     ]
-    share, mutual_share = _common_shares(tokens, passage_tokens)
+    share, mutual_share = _common_shares(tokens, passage_tokens, blocks)
     is_held = share >= HELD
     is_alike = is_held and mutual_share >= ALIKE
     pairs: list[Sequence[Sequence[Token]]] = []
@@ -154,9 +181,12 @@ def _find_opposites(
     """The words of a sentence whose opposite the passage has in their place."""
     sentence_keys, passage_keys = set(_keys(sentence_tokens)), set(_keys(passage_tokens))
     pairs: list[tuple[Sequence[Token], Sequence[Token]]] = []
+    opposites_of_keys = opposites()
     for token in sentence_tokens:
-        opposite_keys = opposites().get(token.key, frozenset[str]()) - sentence_keys
-        if token.key in passage_keys or opposite_keys.isdisjoint(passage_keys):
+        if token.key not in opposites_of_keys or token.key in passage_keys:
+            continue
+        opposite_keys = opposites_of_keys[token.key] - sentence_keys
+        if opposite_keys.isdisjoint(passage_keys):
             continue
         other = next(other for other in passage_tokens if other.key in opposite_keys)
         pairs.append(([token], [other]))
@@ -165,19 +195,23 @@ def _find_opposites(
 
 def _on_topic(passage: TokenizedText, sentence: TokenizedText) -> list[Token]:
     """The clauses of a passage a third of whose content the sentence has."""
-    content_counts = Counter(token.clause for token in passage.tokens if token.is_content)
-    common_counts = Counter(
-        token.clause for token in passage.tokens if token.is_content and token.key in sentence.keys
-    )
+    content_counts: Counter[int] = Counter()
+    common_counts: Counter[int] = Counter()
+    for token in passage.tokens:
+        if token.is_content:
+            content_counts[token.clause] += 1
+            common_counts[token.clause] += token.key in sentence.keys
     return [
         token for token in passage.tokens if 3 * common_counts[token.clause] >= content_counts[token.clause]
     ]
 
 
-def _common_shares(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> tuple[float, float]:
+def _common_shares(
+    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token], blocks: Sequence[MatchingBlock]
+) -> tuple[float, float]:
     """The shares of a sentence's content, and of both texts' content, that they have in the same order."""
     common = 0
-    for block in Levenshtein.opcodes(_keys(sentence_tokens), _keys(passage_tokens)).as_matching_blocks():
+    for block in blocks:
         common += _content_count(sentence_tokens[block.a : block.a + block.size])
     content, passage_content = _content_count(sentence_tokens), _content_count(passage_tokens)
     return common / max(1, content), 2 * common / max(1, content + passage_content)
@@ -187,10 +221,12 @@ def _content_count(tokens: Sequence[Token]) -> int:
     return sum(token.is_content for token in tokens)
 
 
-def _differences(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> Iterator[Difference]:
+def _differences(
+    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token], blocks: Sequence[MatchingBlock]
+) -> Iterator[Difference]:
     """What the sentence and the passage have between the tokens that they share."""
     place = passage_place = 0
-    for block in Levenshtein.opcodes(_keys(sentence_tokens), _keys(passage_tokens)).as_matching_blocks():
+    for block in blocks:
         if block.a > place or block.b > passage_place:
             yield Difference(sentence_tokens[place : block.a], passage_tokens[passage_place : block.b], place)
         place, passage_place = block.a + block.size, block.b + block.size

@@ -44,7 +44,7 @@ def is_unknown_language(text: str) -> bool:
         n_kana = len(_KANA.findall(beginning))
         if 2 * n_known < n_letters or 5 * n_kana > n_letters:
             return True
-    terms = [word.casefold() for word in _WORD.findall(beginning)]
-    n_foreign = sum(term in FOREIGN for term in terms)
-    n_english = sum(term in ENGLISH for term in terms)
+    terms = _WORD.findall(beginning.casefold())
+    n_foreign = sum(map(FOREIGN.__contains__, terms))
+    n_english = sum(map(ENGLISH.__contains__, terms))
     return n_foreign >= LEAST_WORDS and n_foreign > n_english

@@ -123,10 +123,19 @@ class Word(NamedTuple):
 def words(text: str) -> list[Word]:
     """The words of a text; in scripts without spaces, every two neighbouring signs."""
     found_words: list[Word] = []
+    if not has_unspaced(text):  # most texts are searched for them once, and not at each of their words
+        for match in _WORD.finditer(text):
+            found_words.append(_spaced_word(match[0], match.start()))
+        return found_words
     for match in _WORD.finditer(text):
         for run in _RUN.finditer(text, *match.span()):
             found_words.extend(_words_of_run(run[0], run.start()))
     return found_words
+
+
+def has_unspaced(text: str) -> bool:
+    """Whether a text has a sign of a script without spaces."""
+    return not text.isascii() and _UNSPACED_SIGN.search(text) is not None
 
 
 def is_unspaced(word: str) -> bool:
@@ -153,7 +162,7 @@ def _spell_out_date(date: re.Match[str]) -> str:
 
 def _words_of_run(run: str, start: int) -> Iterator[Word]:
     if not is_unspaced(run):
-        yield Word(*_stem_and_weight(run[:LONGEST_KEPT]), run, start)
+        yield _spaced_word(run, start)
         return
     if len(run) == 1 or run[0] in "没沒无無":
         yield Word(run[0], FUNCTION_WEIGHT, run, start)
@@ -162,6 +171,11 @@ def _words_of_run(run: str, start: int) -> Iterator[Word]:
         pair = sign + next_sign
         weight = FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(pair) else 1.0
         yield Word(pair, weight, pair, start + number)
+
+
+def _spaced_word(text: str, start: int) -> Word:
+    stem_of_word, weight = _stem_and_weight(text[:LONGEST_KEPT])
+    return Word(stem_of_word, weight, text, start)
 
 
 def stem(word: str) -> str:
