@@ -215,11 +215,6 @@ OTHER_DRAFTS = {
         {"reply": {"format": "plain"}},
         {"choices": {"Yes": 1, "No": 0}},
     ),
-    "nothing that tells": (
-        "What about {{response}}?",
-        {"reply": {"format": "plain"}},
-        {"worst": 1, "best": 5},
-    ),
 }
 
 
@@ -231,6 +226,216 @@ def test_formats_are_told_by_what_a_text_asks_for(tmp_path: Path, text: str, rep
     assert yaml.safe_load(new_text.split("---\n")[1]) == {**reply, "scale": scale}
     path.write_text(new_text)
     load_rubric(path)
+
+
+def scale_line(path: Path) -> str:
+    """The line that is proposed for a scale, with its comment."""
+    with pytest.raises(PromptError) as raised:
+        load_rubric(path)
+    (line,) = (line for line in raised.value.message.splitlines() if line.startswith("scale:"))
+    return line
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "reason"),
+    [
+        pytest.param(
+            '{"reason": "<why this score>", "score": <integer>}', "score", "reason", id="reason first"
+        ),
+        pytest.param('{"score": 4, "reason": "<why this score>"}', "score", "reason", id="score first"),
+        pytest.param(
+            '{"reason": "explain the score", "score": 0-10}', "score", "reason", id="score explained"
+        ),
+        pytest.param(
+            '{"rationale": "why this label", "verdict": "yes"}', "verdict", "rationale", id="a label"
+        ),
+        pytest.param("{'thought': 'on the score', 'rating': 4}", "rating", "thought", id="single quotes"),
+        pytest.param("{reason: string, score: number}", "score", "reason", id="keys without quotes"),
+        pytest.param('{{"reason": "...", "score": 4}}', "score", "reason", id="double braces"),
+        pytest.param(
+            '{"explanation": "the score", "groundedness": 4}', "groundedness", "explanation", id="name"
+        ),
+        pytest.param('{"is_hallucination": bool, "quote": "..."}', "is_hallucination", None, id="a question"),
+        pytest.param(
+            '{"score_reason": "...", "score": 3}', "score", "score_reason", id="a reason by its end"
+        ),
+        pytest.param('{"claims": 3, "faithfulness": 0.5}', "faithfulness", None, id="two numbers"),
+        pytest.param(
+            '{"claims": [{"text": "...", "verdict": "..."}], "faithfulness": 0.5}',
+            "faithfulness",
+            None,
+            id="keys of objects within",
+        ),
+        pytest.param(
+            '{"type": "object", "properties": {"score": {"type": "integer"}, "reason": {"type": "string"}}}',
+            "score",
+            "reason",
+            id="a schema",
+        ),
+        pytest.param(
+            'Input: {"answer": "a"}\nOutput: {"reason": "r", "score": 4}\n'
+            'Input: {"answer": "b"}\nOutput: {"reason": "r", "score": 1}\nInput: {"answer": "{{query}}"}',
+            "score",
+            "reason",
+            id="examples",
+        ),
+        pytest.param('JSON with the keys "reasoning" and "score".', "score", "reasoning", id="keys in prose"),
+        pytest.param("JSON with `explanation` and `verdict`.", "verdict", "explanation", id="in backticks"),
+        pytest.param(
+            'JSON: "explanation", "groundedness".', "groundedness", "explanation", id="a name in prose"
+        ),
+        pytest.param("JSON with keys reason and score.", "score", "reason", id="in prose without quotes"),
+        pytest.param("JSON with:\n- reason: why\n- score: a number", "score", "reason", id="in a list"),
+    ],
+)
+def test_the_key_of_a_verdict_is_told_by_its_name(
+    tmp_path: Path, text: str, value: str, reason: str | None
+) -> None:
+    path = tmp_path / "brought.md"
+    path.write_text(f"Rate {{{{response}}}} from 0 to 10.\n{text}")
+    reply = {"format": "json", "value": value}
+    if reason is not None:
+        reply["reason"] = reason
+    assert yaml.safe_load(pasted(path).split("---\n")[1])["reply"] == reply
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"),
+    [
+        pytest.param(
+            'Answer with a word: "yes" if the answer contains a hallucination, "no" if it does not.',
+            {"yes": 0, "no": 1},
+            id="yes is bad",
+        ),
+        pytest.param(
+            '"yes" if the answer is faithful, otherwise "no".', {"yes": 1, "no": 0}, id="yes is good"
+        ),
+        pytest.param(
+            'Say "no" if there is a hallucination, "yes" otherwise.', {"no": 0, "yes": 1}, id="no is bad"
+        ),
+        pytest.param(
+            'Say "yes" if it does not contain hallucinations, else "no".', {"yes": 1, "no": 0}, id="negated"
+        ),
+        pytest.param(
+            'Return "yes" if it is hallucinated.\nReturn "no" if all is supported.',
+            {"yes": 0, "no": 1},
+            id="a line for each",
+        ),
+        pytest.param("**Yes** if it is faithful, otherwise **No**.", {"Yes": 1, "No": 0}, id="bold"),
+        pytest.param("<hallucination>yes/no</hallucination>", {"yes": 0, "no": 1}, id="a tag's name"),
+        pytest.param('{"is_hallucination": true|false}', {"true": 0, "false": 1}, id="a key's name"),
+        pytest.param('{"grounded": <bool>}', {"true": 1, "false": 0}, id="a boolean"),
+        pytest.param(
+            "<verdict>SUPPORTED or NOT_SUPPORTED</verdict>",
+            {"SUPPORTED": 1, "NOT_SUPPORTED": 0},
+            id="in a tag",
+        ),
+        pytest.param(
+            "Write HALLUCINATED or NOT HALLUCINATED.",
+            {"HALLUCINATED": 0, "NOT HALLUCINATED": 1},
+            id="the good one is the negated one",
+        ),
+        pytest.param(
+            "SUPPORTED, PARTIALLY_SUPPORTED or NOT_SUPPORTED",
+            {"SUPPORTED": 1, "PARTIALLY_SUPPORTED": 0.5, "NOT_SUPPORTED": 0},
+            id="three",
+        ),
+        pytest.param("PASS, FAIL, or N/A.", {"PASS": 1, "FAIL": 0, "N/A": None}, id="not applicable"),
+        pytest.param('either "factual" or "hallucinated".', {"factual": 1, "hallucinated": 0}, id="quoted"),
+        pytest.param(
+            "PASS if all is in the source. FAIL if anything is not.", {"PASS": 1, "FAIL": 0}, id="sentences"
+        ),
+        pytest.param(
+            'Explain in 1 to 2 sentences, then write "Verdict: PASS" or "Verdict: FAIL"',
+            {"PASS": 1, "FAIL": 0},
+            id="a labelled line",
+        ),
+        pytest.param(
+            'Output: {"label": "faithful"}\nOutput: {"label": "unfaithful"}',
+            {"faithful": 1, "unfaithful": 0},
+            id="in examples",
+        ),
+    ],
+)
+def test_labels_are_proposed_with_the_good_one_by_the_words_around(
+    tmp_path: Path, text: str, scores: dict[str, float | None]
+) -> None:
+    path = tmp_path / "brought.md"
+    path.write_text(f"This is to be judged: {{{{response}}}}.\n{text}")
+    line = scale_line(path)
+    assert "#" not in line
+    assert yaml.safe_load(line) == {"scale": {"choices": scores}}
+    path.write_text(pasted(path))
+    assert load_rubric(path).scale.choices == scores
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        pytest.param("Answer yes or no.", {"choices": {"yes": 1, "no": 0}}, id="nothing around"),
+        pytest.param(
+            "Does the answer hallucinate? Output YES or NO only.",
+            {"choices": {"YES": 0, "NO": 1}},
+            id="the question ahead",
+        ),
+        pytest.param(
+            'End with "Verdict: yes" or "Verdict: no"', {"choices": {"yes": 1, "no": 0}}, id="a labelled line"
+        ),
+        pytest.param(
+            'Answer "entailment", "neutral" or "contradiction".',
+            {"choices": {"entailment": 1, "neutral": 0.5, "contradiction": 0}},
+            id="a label that tells nothing",
+        ),
+        pytest.param("<score>0 or 1</score>", {"worst": 0, "best": 1, "integer": True}, id="two numbers"),
+        pytest.param('{"hallucination_score": 0.0-1.0}', {"worst": 1, "best": 0}, id="a bad thing is rated"),
+    ],
+)
+def test_where_the_words_do_not_say_which_end_is_good_a_comment_says_to_check(
+    tmp_path: Path, text: str, scale: dict[str, Any]
+) -> None:
+    path = tmp_path / "brought.md"
+    path.write_text(f"This is to be judged: {{{{response}}}}.\n{text}")
+    line = scale_line(path)
+    assert "  # check which" in line
+    assert yaml.safe_load(line) == {"scale": scale}
+    path.write_text(pasted(path))
+    load_rubric(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("What about it?", id="no word"),
+        pytest.param("Give a score out of 10.", id="one number"),
+        pytest.param("Compare the ANSWER with the CONTEXT, or say why not.", id="capital words"),
+        pytest.param('{"explanation": "...", "score": <your score>}', id="a key"),
+        pytest.param("Say in 1-2 sentences how well it is supported.", id="a number of sentences"),
+    ],
+)
+def test_a_scale_that_no_word_tells_is_to_be_filled_in(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "brought.md"
+    path.write_text(f"This is to be judged: {{{{response}}}}.\n{text}")
+    filled_in = pasted(path)
+    line = "scale: {worst: LOWEST, best: HIGHEST}"
+    comment = "  # fill in the numbers, or for labels: {choices: {GOOD: 1, BAD: 0}}"
+    assert scale_line(path) == f"{line}{comment}"
+    path.write_text(filled_in)
+    with pytest.raises(PromptError, match=r"bad_front_matter.*worst"):
+        load_rubric(path)
+    path.write_text(filled_in.replace("LOWEST", "1").replace("HIGHEST", "5"))
+    load_rubric(path)
+
+
+def test_examples_of_judged_answers_are_not_the_verdicts_line(tmp_path: Path) -> None:
+    path = tmp_path / "brought.md"
+    path.write_text(
+        "Answer: a\nLabel: supported\nAnswer: b\nLabel: unsupported\nAnswer: {{response}}\nLabel:"
+    )
+    settings = yaml.safe_load(pasted(path).split("---\n")[1])
+    assert settings == {
+        "reply": {"format": "line", "name": "Label"},
+        "scale": {"choices": {"supported": 1, "unsupported": 0}},
+    }
 
 
 def test_the_message_has_a_line_on_each_format(tmp_path: Path) -> None:
