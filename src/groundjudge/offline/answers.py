@@ -262,14 +262,15 @@ def _telling_passages(
     for key in keys:
         places: set[int] = set()
         for stem in {key, *opposites().get(key, ())}:
-            places.update(sources.places.get(stem, ()))
+            places.update(sources.passages_with(stem))
         counts.update(places)
     places_of_all = sorted(place for place, count in counts.items() if count == len(keys))
-    has_single = any(place < sources.singles for place in places_of_all)
+    n_singles = len(sources.singles)
+    has_single = any(place < n_singles for place in places_of_all)
     for place in places_of_all:
-        passage = sources.passages[place]
+        passage = sources.passage(place)
         text = sources.documents[passage.document][passage.start : passage.end]
-        if place < sources.singles:
+        if place < n_singles:
             yield passage, text, keys
         elif not has_single:
             last = sentences(text)[-1].text
@@ -349,7 +350,7 @@ def find_as_answer(text: str, query: str, sources: PassageIndex) -> Passage | No
     has_placeholder = _PLACEHOLDER.search(text) is not None
     if not keys or not (literal or is_denial or has_placeholder):
         return None
-    for passage in sources.passages[: sources.singles]:
+    for passage in sources.singles:
         passage_text = sources.documents[passage.document][passage.start : passage.end]
         for part in _ITEMS.split(passage_text):
             reading = tokenize_text(part)

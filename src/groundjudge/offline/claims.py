@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Message
@@ -233,24 +233,18 @@ def _clauses_of(sentence: str) -> list[str]:
     ends = [mark.end() for mark in _CLAUSE_END.finditer(sentence)]
     if not ends:
         return [sentence]
-    ends.append(len(sentence))
-    counts = [_content_count(sentence[start:end]) for start, end in pairwise([0, *ends])]
+    reading = tokenize_text(sentence)
+    content_starts = [token.start for token in reading.tokens if token.is_content]
     clauses: list[str] = []
-    start = 0
-    ahead, behind = 0, sum(counts)
-    for end, count in zip(ends, counts, strict=True):
-        ahead += count
-        behind -= count
-        if min(ahead, behind) >= LEAST_OF_FACT:
+    start = n_cut = 0
+    # With its dates spelled out, a sentence has the same commas at other places.
+    for end, mark in zip(ends, _CLAUSE_END.finditer(reading.text), strict=True):
+        n_ahead = bisect_left(content_starts, mark.end())
+        if n_ahead - n_cut >= LEAST_OF_FACT and len(content_starts) - n_ahead >= LEAST_OF_FACT:
             clauses.append(sentence[start:end].strip())
-            start = end
-            ahead = 0
+            start, n_cut = end, n_ahead
     clauses.append(sentence[start:].strip())
     return clauses
-
-
-def _content_count(text: str) -> int:
-    return sum(token.is_content for token in tokenize_text(text).tokens)
 
 
 class Backing(NamedTuple):
@@ -349,11 +343,14 @@ def _announces(text: str) -> bool:
 
     A bold line is not taken for a heading: it can be the whole answer.
     """
+    is_lead = _LEAD.search(text) is not None
+    if not is_lead and _FULL_STOP.search(text):
+        return False
     if tokenize_text(text).negated:
         return False
-    if _LEAD.search(text):
+    if is_lead:
         return not any(map(_tells, _CLAUSE.split(text)))
-    return not _FULL_STOP.search(text) and not _tells(text, most=0)
+    return not _tells(text, most=0)
 
 
 def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:

@@ -97,10 +97,7 @@ def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
     numbers = numbers_at(text)
-    text_of_words = text
-    for _, start, end in numbers:
-        text_of_words = f"{text_of_words[:start]}{' ' * (end - start)}{text_of_words[end:]}"
-    word_list = words(text_of_words)
+    word_list = words(_without_numbers(text, numbers))
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
@@ -110,6 +107,16 @@ def tokenize_text(text: str) -> TokenizedText:
     if not keys.isdisjoint(ONE):
         keys.add("1")
     return TokenizedText(text, numbers, word_list, weights, frozenset(keys))
+
+
+def _without_numbers(text: str, numbers: Sequence[Number]) -> str:
+    """A text with blanks where its numbers are."""
+    if not numbers:
+        return text
+    signs = list(text)
+    for _, start, end in numbers:
+        signs[start:end] = " " * (end - start)
+    return "".join(signs)
 
 
 def _unspaced_words(text: str, word_list: Sequence[Word]) -> list[Word]:

@@ -7,10 +7,11 @@ import math
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
@@ -40,12 +41,40 @@ _PIECE = re.compile(r"\S(?s:.{0,400})(?=[ ,，、](?!\d)|\Z)|\S(?s:.{0,400})")
 
 @dataclass(frozen=True)
 class PassageIndex:
-    """Documents made ready for looking sentences up in them; `index` makes one."""
+    """Documents made ready for looking sentences up in them; `index` makes one.
+
+    A passage is a sentence, or a pair of neighbouring ones. It has a number: those of the pairs follow those
+    of the sentences, and no pair is stored.
+    """
 
     documents: Sequence[str]
-    passages: Sequence[Passage]  # sentences, then pairs of neighbouring ones
-    singles: int
-    places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
+    singles: Sequence[Passage]  # the sentences
+    numbers: Mapping[str, Sequence[int]]  # of the sentences that have each stem and each number, rising
+    openings: Collection[
+        int
+    ]  # the numbers of the sentences that begin a document, and the one behind the last
+
+    def passage(self, number: int) -> Passage:
+        """The passage of that number."""
+        n_singles = len(self.singles)
+        if number < n_singles:
+            return self.singles[number]
+        last = self.singles[number - n_singles]
+        return Passage(last.document, self.singles[number - n_singles - 1].start, last.end)
+
+    def passages_with(self, key: str) -> Iterator[int]:
+        """Yield the numbers of the sentences that have a stem or a number, then those of such pairs."""
+        singles = self.numbers.get(key, ())
+        yield from singles
+        # A pair is counted by its second sentence.
+        n_singles = len(self.singles)
+        previous = -1
+        for single in singles:
+            if single > previous and single not in self.openings:
+                yield n_singles + single
+            previous = single + 1
+            if previous not in self.openings:
+                yield n_singles + previous
 
 
 class Signals(NamedTuple):
@@ -79,31 +108,22 @@ class Support:
 
 def index(documents: Sequence[str]) -> PassageIndex:
     """Make documents ready for looking sentences up in them."""
-    passages: list[Passage] = []
-    pairs: list[Passage] = []
-    # The keys of a passage go once its places are entered: those of all take far more memory than the text.
-    places: defaultdict[str, array[int]] = defaultdict(_no_places)
-    places_of_pairs: defaultdict[str, array[int]] = defaultdict(_no_places)
-    for number, document in enumerate(documents):
-        previous_keys: frozenset[str] | None = None
+    singles: list[Passage] = []
+    openings: set[int] = set()
+    # The keys of a sentence go once its number is entered: those of all take far more memory than the text.
+    numbers: defaultdict[str, array[int]] = defaultdict(_no_numbers)
+    for document_number, document in enumerate(documents):
+        openings.add(len(singles))
         for _, start, end in sentences(document):
             for piece in _PIECE.finditer(document, start, end):
-                passage = Passage(number, *piece.span())
-                keys = tokenize_text(piece[0]).keys
-                for key in keys:
-                    places[key].append(len(passages))
-                if previous_keys is not None:
-                    for key in previous_keys | keys:
-                        places_of_pairs[key].append(len(pairs))
-                    pairs.append(Passage(number, passages[-1].start, passage.end))
-                passages.append(passage)
-                previous_keys = keys
-    for key, pair_numbers in places_of_pairs.items():
-        places[key].extend(len(passages) + pair_number for pair_number in pair_numbers)
-    return PassageIndex(documents, [*passages, *pairs], len(passages), dict(places))
+                for key in tokenize_text(piece[0]).keys:
+                    numbers[key].append(len(singles))
+                singles.append(Passage(document_number, *piece.span()))
+    openings.add(len(singles))
+    return PassageIndex(documents, singles, dict(numbers), openings)
 
 
-def _no_places() -> array[int]:
+def _no_numbers() -> array[int]:
     return array("I")
 
 
@@ -122,7 +142,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
     if is_whole and content and is_unspaced(content[-1].text):
         share = 1.0  # words that moved made new pairs of signs
-    missing = [token for token in content if token.key not in sources.places]
+    missing = [token for token in content if token.key not in sources.numbers]
     if content:
         missing_share = _weight(missing) / _weight(content)
         is_foreign = len(missing) == len(content)
@@ -131,7 +151,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
         is_foreign = share == 0
     missing_texts = dict.fromkeys(token.text for token in missing)
     names = [token for token in missing if _is_name(token)]
-    is_personal = any(word.stem in PERSONAL and word.stem not in sources.places for word in reading.words)
+    is_personal = any(word.stem in PERSONAL and word.stem not in sources.numbers for word in reading.words)
     signals = Signals(
         together=share,
         missing=missing_share * _shortness(sources),
@@ -175,7 +195,7 @@ def _is_name(token: Token) -> bool:
 
 def _shortness(sources: PassageIndex) -> float:
     """How much more a missing word counts in short documents, which say little in two ways: 1 to 5.7."""
-    size = math.log1p(len(sources.places))
+    size = math.log1p(len(sources.numbers))
     shortness: float = (LONG / min(max(size, SHORT), LONG)) ** STEEPNESS
     return shortness
 
@@ -200,14 +220,15 @@ def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float
     """The passage that holds most of a sentence, and the weighted share that it holds."""
     weight_of_place: defaultdict[int, float] = defaultdict(float)
     for key, weight in reading.weights.items():
-        for place in sources.places.get(key, ())[:MOST_PLACES]:
+        for place in islice(sources.passages_with(key), MOST_PLACES):
             weight_of_place[place] += weight
     if not weight_of_place:
         return Passage(0, 0, 0), 0.0
     total = sum(reading.weights.values())
     least_gain = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
+    n_singles = len(sources.singles)
     best = max(
         weight_of_place,
-        key=lambda place: (weight_of_place[place] - least_gain[place >= sources.singles], -place),
+        key=lambda place: (weight_of_place[place] - least_gain[place >= n_singles], -place),
     )
-    return sources.passages[best], weight_of_place[best] / total
+    return sources.passage(best), weight_of_place[best] / total

@@ -49,13 +49,15 @@ def claim_of(sentence: str) -> str:
     number = LIST_NUMBER.match(text)
     if number and text[number.end() :].strip():
         text = text[number.end() :].strip()
-    opening, comma, claim = text.partition(",")
+    _, comma, claim = text.partition(",")
     # A comma between digits belongs to a number: 1,500.
     if not comma or claim[:1].isdigit() or not claim.strip():
         return text
-    reading = tokenize_text(opening)
-    stems = {word.stem for word in reading.words if word.weight == 1}
-    has_number = any(token.is_number for token in reading.tokens)
-    if stems <= OPENINGS and not reading.negated and not has_number:
-        return claim.strip()
-    return text
+    # All of it is read, for mostly all of it is the claim. Spelled-out dates move its comma.
+    reading = tokenize_text(text)
+    place = reading.text.index(",")
+    stems = {word.stem for word in reading.words if word.weight == 1 and word.start < place}
+    has_number = any(number.start < place for number in reading.numbers)
+    if not stems <= OPENINGS or has_number or any(start < place for start in reading.negated):
+        return text
+    return claim.strip()

@@ -231,6 +231,7 @@ def negated_at(text: str) -> list[int]:
         word = match[0].casefold()
         if word in negations or word.endswith(("n't", "n’t")):
             starts.append(match.start())
-    for sign in _NEGATION_SIGN.finditer(text):
-        starts.append(sign.start())
+    if not text.isascii():
+        for sign in _NEGATION_SIGN.finditer(text):
+            starts.append(sign.start())
     return starts
