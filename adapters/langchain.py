@@ -202,7 +202,7 @@ def _rubric_of(judge: Judge | Rubric) -> Rubric:
         return judge.rubric
     if not isinstance(judge, Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = f"prompt and parser need a judge or a rubric, not {type(judge).__name__}"
-        raise PromptError("bad_panel", f"{message}: use runnable for a panel")
+        raise PromptError("bad_panel", f"{message}: use runnable for a panel, and load() for a name")
     return judge
 
 

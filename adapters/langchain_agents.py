@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, NotRequired, TypeAlias, Unpack
 
 from groundjudge.case.content import content_text, read_block
@@ -22,6 +23,7 @@ from groundjudge.case.shapes import read_chat, role_of
 from groundjudge.errors import requires
 from groundjudge.judging.answer import NOT_SPEAKING, Turn, count_old
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
+from groundjudge.judging.judge import BaseJudge
 from groundjudge.models.loop_thread import enter_context
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
@@ -145,8 +147,13 @@ def add_guard(
         A runnable with the chain's input and output.
 
     Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`; TypeError also if the judge comes first.
     """
+    if isinstance(chain, str | Path | Guard | BaseJudge):
+        message = (
+            f"add_guard takes the chain first and the judge second, and {type(chain).__name__} is no chain"
+        )
+        raise TypeError(message)
     settings = as_guard(guard, **options)
     step = coerce_to_runnable(chain)
     next_input = retry_input or _with_note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import re
@@ -147,6 +148,19 @@ def test_a_judge_given_to_evaluate_as_a_metric_is_refused_with_the_metric_to_pas
     judge: Any = load("groundedness", model=ScriptedModel(GROUNDED))
     with pytest.raises(AttributeError, match=rf"groundjudge\.adapters\.deepeval\.{metric}\(judge=judge\)"):
         DEEPEVAL.evaluate([case], [judge])
+
+
+@pytest.mark.parametrize("metric_class", [GroundednessMetric, TurnGroundednessMetric])
+def test_a_metric_that_is_taken_for_a_function_a_judge_or_a_model_says_what_to_do(metric_class: Any) -> None:
+    metric: Any = metric_class(model=ScriptedModel(GROUNDED))
+    for misuse in (metric, inspect.signature):
+        with pytest.raises(TypeError, match=r"langsmith\.evaluator\(metric\.judge\)"):
+            misuse(metric)
+    with pytest.raises(PromptError, match=r"Metric cannot be used as a judge: .*pass its attribute `judge`"):
+        JudgeMetric(judge=metric)
+    with pytest.raises(ModelError, match=r"unknown_model: a judge \(\w+Metric\) is no model"):
+        JudgeMetric(judge="groundedness", model=metric)
+    assert "threshold" in inspect.signature(metric_class).parameters
 
 
 def test_assert_test_fails_with_score_and_reason_and_passes_what_is_not_applicable(run_async: Any) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,14 @@ from fenced import without_codes
 from formatter import sure
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, GroundjudgeError, ModelError, Reply, Verdict, load
+from groundjudge import Case, GroundjudgeError, ModelError, PromptError, Reply, Verdict, load
+from groundjudge.adapters.deepeval import JudgeMetric
+from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
+from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
+from groundjudge.adapters.langsmith import evaluator as langsmith_evaluator
+from groundjudge.adapters.langsmith import summary as langsmith_summary
+from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.types import Request
@@ -431,6 +439,31 @@ def test_wrong_argument_is_refused_before_any_row(entry: Entry, adapter: str) ->
         with pytest.raises((TypeError, ValueError, GroundjudgeError), match=message):
             judge_rows(entry, model, [Exchange("1", QUESTION, ANSWER)], **at_root(options, root))
     assert model.asked == []
+
+
+def metric_of(judge: Any) -> JudgeMetric:
+    return JudgeMetric(judge=judge)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(langsmith_evaluator, id="langsmith"),
+        pytest.param(langsmith_summary, id="langsmith summary"),
+        pytest.param(runnable, id="langchain"),
+        pytest.param(GroundingMiddleware, id="langchain middleware"),
+        pytest.param(partial(add_guard, str.upper), id="langchain guard"),
+        pytest.param(metric_of, id="deepeval"),
+        pytest.param(langfuse_evaluator, id="langfuse"),
+        pytest.param(JudgeEvaluator, id="pydantic-evals"),
+    ],
+)
+def test_an_evaluator_in_the_place_of_a_judge_is_refused_with_what_to_pass(make: Any) -> None:
+    wrong_judge = langsmith_evaluator("groundedness", model=ScriptedModel(GOOD))
+    with pytest.raises(
+        PromptError, match=r"JudgeEvaluator cannot be used as a judge: .*its attribute `judge`"
+    ):
+        make(wrong_judge)
 
 
 # --- the packages -----------------------------------------------------------------------------------

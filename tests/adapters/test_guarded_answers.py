@@ -696,3 +696,9 @@ async def test_output_that_a_function_makes_of_text_is_what_is_judged() -> None:
     agent.output_validator(grounding_validator(JUDGE, **options(seen)))
     assert (await agent.run(QUERY)).output == "good one"
     assert [outcome.response for outcome in seen.outcomes] == ["good one"]
+
+
+@pytest.mark.parametrize("judge", ["groundedness", JUDGE], ids=["a name", "a judge"])
+def test_a_judge_in_the_place_of_the_chain_is_refused(judge: Any) -> None:
+    with pytest.raises(TypeError, match="add_guard takes the chain first and the judge second"):
+        add_guard(judge, "groundedness")

@@ -33,6 +33,7 @@ from standin_openai import StandIn as Endpoint
 from standin_openai import Text
 
 from groundjudge import CachedModel, Case, ModelError, PromptError, Reply, Usage, load, load_rubric, panel
+from groundjudge.adapters.deepeval import GroundednessMetric
 from groundjudge.adapters.langsmith import evaluator, summary
 from groundjudge.types import Request
 
@@ -811,3 +812,9 @@ def test_each_vote_is_a_run_with_its_call_inside(upload: Any) -> None:
     assert [vote["score"] for vote in extra["votes"]] == [1, 0, 1]
     assert (extra["decided_after"], extra["agreement"]) == (3, pytest.approx(2 / 3))
     assert "reply" not in extra["votes"][0]
+
+
+def test_a_metric_of_deepeval_among_the_evaluators_is_refused_before_any_row() -> None:
+    metric: Any = GroundednessMetric(model="offline")
+    with pytest.raises(TypeError, match=r"groundjudge\.adapters\.langsmith\.evaluator\(metric\.judge\)"):
+        local(returning(ANSWER), (QUESTION, None), evaluators=[metric])

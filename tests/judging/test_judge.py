@@ -20,7 +20,9 @@ from groundjudge import (
     CachedModel,
     CaseError,
     GroundjudgeError,
+    Guard,
     ModelError,
+    PromptError,
     Reply,
     Scale,
     Usage,
@@ -303,6 +305,7 @@ def test_a_judge_that_is_taken_for_a_function_a_metric_or_a_model_says_what_to_d
     assert not hasattr(judge, "__name__")  # for those who ask whether it has one
     with pytest.raises(ModelError, match=r"unknown_model: a judge \(Judge\) is no model"):
         load("groundedness", model=judge)
+    assert list(inspect.signature(Judge).parameters)[:2] == ["rubric", "model"]  # the class is called
 
 
 GREETING = "Hello! How can I help you?"
@@ -495,6 +498,49 @@ def test_repr_of_a_verdict_has_one_short_line(fields: Any, words: str) -> None:
 def test_what_cannot_be_loaded_is_refused_with_the_choices(name: str, options: Any, message: str) -> None:
     with pytest.raises(GroundjudgeError, match=message):
         load(name, **options)
+
+
+def chain_model(_: object) -> str:
+    return "hm"
+
+
+@pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        pytest.param(
+            None, "no judge was given: a judge is one of confidence_grounding, .*a prompt file", id="None"
+        ),
+        pytest.param("", "no judge was given", id="an empty name"),
+        pytest.param(4, "int cannot be used as a judge: a judge is one of .*what load", id="a number"),
+        pytest.param(b"groundedness", "bytes cannot be used as a judge", id="bytes"),
+        pytest.param({"judge": "groundedness"}, "dict cannot be used as a judge", id="a mapping"),
+        pytest.param(["groundedness"], r"list cannot .*pass several one by one, or panel\(", id="a list"),
+        pytest.param(chain_model, "function cannot .*a model is passed as `model`", id="a function"),
+        pytest.param(
+            ScriptedModel("hm"), "ScriptedModel cannot .*a model is passed as `model`", id="a model"
+        ),
+        pytest.param(Judge, "the class Judge cannot be used as a judge(?!.*model)", id="a class"),
+        pytest.param(
+            Guard(load("groundedness", model="offline")),
+            "Guard cannot .*this one has a judge: pass its attribute `judge`",
+            id="what is made of a judge",
+        ),
+        pytest.param(
+            "You are a judge.\nRate {{response}}." * 99,
+            "'You are a judge.' begins a prompt's text: save the text as a file",
+            id="the text of a prompt",
+        ),
+    ],
+)
+def test_what_is_in_the_place_of_a_judge_is_named_with_what_belongs_there(judge: Any, message: str) -> None:
+    with pytest.raises(PromptError, match=f"unknown_judge: .*{message}"):
+        load(judge, model="offline")
+
+
+def test_a_rubric_is_loaded_from_a_name_or_a_path_only() -> None:
+    judge: Any = load("groundedness", model="offline")
+    with pytest.raises(PromptError, match=r"unknown_judge: a rubric is loaded by .*, not from Judge"):
+        load_rubric(judge)
 
 
 async def answer_later(_: object) -> str:

@@ -59,6 +59,21 @@ NO_METRIC = (
 )
 
 
+class NoSignature:
+    """The signature of what is not called: looking at that of an instance raises a TypeError with a message.
+
+    The class itself keeps the signature of its arguments.
+    """
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __get__(self, instance: object, owner: type[Any]) -> NoReturn:
+        if instance is None:
+            raise AttributeError
+        raise TypeError(self.message)
+
+
 class BaseJudge(ABC):
     """Gives a verdict on a case: a single judge, or several as a panel or a cascade."""
 
@@ -153,10 +168,8 @@ class BaseJudge(ABC):
         """
         raise TypeError(NOT_CALLED)
 
-    @property
-    def __signature__(self) -> NoReturn:
-        """What frameworks look at before they call a function; see `__call__`."""
-        raise TypeError(NOT_CALLED)
+    __signature__ = NoSignature(NOT_CALLED)
+    """What frameworks look at before they call a function; see `__call__`."""
 
     @property
     def __name__(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]  of instances only

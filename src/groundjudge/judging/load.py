@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
 
+from groundjudge.errors import ModelError, PromptError
 from groundjudge.judging.cascade import Cascade, bad_cascade
-from groundjudge.judging.judge import Judge
+from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
-from groundjudge.rubric.rubric import Rubric, load_rubric
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
 
 JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 """What names a judge: a judge, a panel, a cascade, a rubric, a judge's name, or the path of a prompt file."""
@@ -105,8 +106,9 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
             what each of its judges has. A cascade takes those of `JudgeOptions` only.
 
     Raises:
-        PromptError, ModelError, TypeError: as for `load`.
+        PromptError, ModelError, TypeError: as for `load`; `unknown_judge` also if the argument is no judge.
     """
+    _check_judge(judge)
     check_options(options, PanelOptions)
     judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     panel_options: dict[str, Any] = {}
@@ -135,6 +137,44 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     if judge_options.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     return repeat_judge(_single_judge(judge, model, judge_options), **panel_options)
+
+
+def _check_judge(candidate: object) -> None:
+    """Refuse what cannot name a judge, such as what an adapter makes of one; its own words say what to pass.
+
+    Raises:
+        PromptError: `unknown_judge`.
+    """
+    is_blank = candidate is None or candidate == ""
+    is_path = isinstance(candidate, str) or hasattr(candidate, "__fspath__")
+    if isinstance(candidate, BaseJudge | Rubric) or (is_path and not is_blank):
+        return
+    choices = (
+        f"a judge is one of {', '.join(names())}, the path of a prompt file, a rubric, or what load() returns"
+    )
+    if is_blank:
+        message = f"no judge was given: {choices}"
+        raise PromptError("unknown_judge", message, "")
+    if isinstance(candidate, type):
+        kind = f"the class {candidate.__name__}"
+    else:
+        kind = type(candidate).__name__
+    message = f"{kind} cannot be used as a judge: {choices}"
+    if isinstance(getattr(candidate, "judge", None), BaseJudge):  # an evaluator, a metric, a guard
+        message += "; this one has a judge: pass its attribute `judge`"
+    elif isinstance(candidate, list | tuple | set):
+        message += "; pass several one by one, or panel([...]) for one verdict of all"
+    elif _is_model(candidate):
+        message += "; a model is passed as `model`, and instead of an adapter's runnable the judge in it"
+    raise PromptError("unknown_judge", message, kind)
+
+
+def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type checker passes anything
+    try:
+        as_model(candidate)
+    except ModelError:
+        return False
+    return not isinstance(candidate, type)
 
 
 def as_model(model: ModelLike | None) -> Model:

@@ -378,7 +378,8 @@ def model_of(model: ModelLike | None) -> Model:
         raise model_error("unknown_model", message, kind)
     if any(_has_methods(candidate, *methods) for methods in LIBRARIES):
         return LibraryModel(candidate)
-    if _has_methods(candidate, "ajudge"):
+    # Metrics and evaluators that are made of a judge are called like functions, but answer nothing.
+    if _has_methods(candidate, "ajudge") or _has_methods(getattr(candidate, "judge", None), "ajudge"):
         kind = type(candidate).__name__
         message = f"a judge ({kind}) is no model: pass the judge itself where judges go, and here {CHOICES}"
         raise model_error("unknown_model", message, kind)

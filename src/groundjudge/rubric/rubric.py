@@ -588,6 +588,15 @@ def _is_mentioned(label: str, text: str) -> bool:
 
 
 def _find_prompt_file(name: str | Path) -> Path:
+    if not isinstance(name, str) and not hasattr(name, "__fspath__"):
+        kind = type(name).__name__
+        message = f"a rubric is loaded by its judge's name or the path of a prompt file, not from {kind}"
+        raise PromptError("unknown_judge", message, kind)
+    # A path may have any character, but none has a placeholder and lines.
+    if "\n" in str(name):
+        first_line = str(name).strip().partition("\n")[0][:60]
+        message = f"{first_line!r} begins a prompt's text: save the text as a file, and pass the file's path"
+        raise PromptError("unknown_judge", message, first_line)
     path = Path(name)
     if str(name) in names():
         path = PROMPTS / f"{name}.prompty"

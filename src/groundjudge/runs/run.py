@@ -13,7 +13,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.data import is_list
 from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
-from groundjudge.judging.judge import case_hash, with_error
+from groundjudge.judging.judge import BaseJudge, case_hash, with_error
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.answer import model_error
 from groundjudge.models.loop_thread import LoopThread
@@ -208,12 +208,19 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
 
     Raises:
         ValueError: there is none, two have one name, or the concurrency is below 1.
-        TypeError: one of them is a name.
+        TypeError: one of them is a name, or no judge.
     """
     all_judges = tuple(judges) if isinstance(judges, Sequence) else (judges,)
     if any(isinstance(judge, str) for judge in all_judges):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = "judges must be Judge objects, not names: load() returns the Judge of a name"
         raise TypeError(message)
+    for judge in all_judges:
+        if not isinstance(judge, BaseJudge):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(judge).__name__
+            message = (
+                f"judges must be Judge objects, as load() returns them, not {kind}; the cases come second"
+            )
+            raise TypeError(message)
     if not all_judges:
         message = "no judge given"
         raise ValueError(message)
