@@ -135,6 +135,88 @@ def test_unusable_file_of_labels_raises(rows: list[Any], key: str, group: str | 
         read_labels("l.jsonl", key, group, rows)
 
 
+TWO_LABELS = "Of two labels of one id correct one, or say in `annotator` who gave which"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code", "message"),
+    [
+        pytest.param(
+            "l.csv",
+            "id,label\na,1\nb,0,x\n",
+            "unreadable_label",
+            "line 3: 3 cells, but the header has 2",
+            id="one row",
+        ),
+        pytest.param(
+            "l.csv",
+            "id,label\na,1\na,0\n",
+            "label_conflict",
+            f"row 2: 'a' has two labels, '1' and '0'. {TWO_LABELS}",
+            id="one conflict",
+        ),
+        pytest.param(
+            "l.csv",
+            "id,label\na,1\na,0\nb,1\nb,0\nb,1\n",
+            "label_conflict",
+            "2 faults: row 2: 'a' has two labels, '1' and '0'; row 4: 'b' has two labels, '1' and '0'. "
+            + TWO_LABELS,
+            id="two conflicts",
+        ),
+        pytest.param(
+            "l.csv",
+            "id,label\na,1\na,0\nb,1,x\nc,1\n",
+            "unreadable_label",
+            "2 faults: row 2: 'a' has two labels, '1' and '0'; line 4: 3 cells, but the header has 2. "
+            + TWO_LABELS,
+            id="a conflict and a row",
+        ),
+        pytest.param(
+            "l.jsonl",
+            '{"id": "a", "label": 1}\n[1]\n{"id": "b"\n',
+            "unreadable_label",
+            "2 faults: line 2: a row must be a JSON object, not list; "
+            "line 3: not JSON (Expecting ',' delimiter at column 11)",
+            id="lines of JSON",
+        ),
+        pytest.param(
+            "l.csv",
+            "id,label\n" + "a,1,\n" * 10,
+            "unreadable_label",
+            "10 faults: "
+            + "; ".join(f"line {number}: 3 cells, but the header has 2" for number in range(2, 12)),
+            id="ten rows, all of them named",
+        ),
+        pytest.param(
+            "l.csv",
+            "id,label\n" + "a,1,\n" * 13,
+            "unreadable_label",
+            "13 faults: "
+            + "; ".join(f"line {number}: 3 cells, but the header has 2" for number in range(2, 12))
+            + "; and 3 more",
+            id="thirteen rows",
+        ),
+    ],
+)
+def test_one_message_names_all_faults_of_a_file_of_labels(
+    tmp_path: Path, name: str, text: str, code: str, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(LabelError) as raised:
+        read_labels(path)
+    assert (raised.value.code, raised.value.message) == (code, f"{path}: {message}")
+
+
+def test_one_message_names_all_labels_that_cannot_be_read() -> None:
+    with pytest.raises(LabelError) as raised:
+        labels_for("one", Labels({"a": "maybe", "b": 1, "c": "nan"}), LabelVocabulary())
+    assert raised.value.message == (
+        "2 faults: a: the label 'maybe' is neither a boolean nor a number on the scale; "
+        "c: the label 'nan' is neither a boolean nor a number on the scale"
+    )
+
+
 def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason() -> None:
     scores = {"b": 0.0, "unlabelled": 0.5, "not applicable": None, "a": 1.0}
     verdicts = [

@@ -6,7 +6,7 @@ What labels in words mean is learnt from the judge's verdicts, or read from its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
@@ -30,6 +30,9 @@ NOT_LABELS = frozenset({"no_response", "empty_response"})
 
 # What bears a label: the verdict of a single judge, or a vote.
 VerdictOrVote: TypeAlias = Verdict | Vote
+
+# How many faults of a file of labels a message names.
+MOST_FAULTS = 10
 
 # Words that CSV files use for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
@@ -239,16 +242,18 @@ def read_labels(
         OSError: the file cannot be opened or read.
         LabelError: `no_labels` if no row has the field `key`, or `group` where one is given;
             `label_conflict` if one person, or nobody in particular, gave a case two labels;
-            `unreadable_label` for an unreadable row.
+            `unreadable_label` for an unreadable row. The message names all such rows, up to ten.
     """
     labels_by_annotator: dict[str, dict[str, Any]] = {}
     samples: dict[str, str] = {}
     groups: dict[str, str] = {}
     context_counts: Counter[int] = Counter()
+    faults: list[LabelError] = []
     file_rows = read_rows(path) if rows is None else rows
     for number, row in enumerate(file_rows, 1):
         if isinstance(row, CaseError):
-            raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
+            faults.append(LabelError("unreadable_label", row.message, str(path)))
+            continue
         case_id = id_of(row, number)
         annotator = str(row.get("annotator") or "")
         label = value_in(row, key)
@@ -257,11 +262,9 @@ def read_labels(
         # A case may stand in several rows, if all of them have one label.
         first_label = labels_by_annotator.setdefault(annotator, {}).setdefault(case_id, label)
         if _comparable(first_label) != _comparable(label):
-            message = (
-                f"{path}: {case_id!r} has two labels, {first_label!r} and {label!r}: correct one, "
-                "or say in `annotator` who gave which"
-            )
-            raise LabelError("label_conflict", message, case_id)
+            message = f"row {number}: {case_id!r} has two labels, {first_label!r} and {label!r}"
+            faults.append(LabelError("label_conflict", message, case_id))
+            continue
         if label is not None:
             context_counts.update(_context_hashes(row))
         sample = value_in(row, "sample")
@@ -270,6 +273,7 @@ def read_labels(
         group_name = value_in(row, group) if group else None
         if group_name is not None:
             groups[case_id] = str(group_name)
+    _raise_faults(faults, f"{path}: ")
     by_case = _majority_labels(labels_by_annotator)
     if key and not (by_case or samples):
         raise LabelError("no_labels", f"{path}: no row has a {key!r} field (--label)", str(path))
@@ -284,6 +288,28 @@ def read_labels(
     return Labels(
         by_case, groups, n_same_context=n_same_context, samples=samples, annotators=labels_by_annotator
     )
+
+
+def _raise_faults(faults: Sequence[LabelError], source: str = "") -> None:
+    """Raise all that is wrong with labels as one error, so that it can be corrected at once.
+
+    Args:
+        faults: an error for each label or row that cannot be used; none: nothing is raised.
+        source: what the message begins with.
+    """
+    if not faults:
+        return
+    messages = [fault.message for fault in faults[:MOST_FAULTS]]
+    message = "; ".join(messages)
+    if len(faults) > MOST_FAULTS:
+        message += f"; and {len(faults) - MOST_FAULTS} more"
+    if len(faults) > 1:
+        message = f"{len(faults)} faults: {message}"
+    codes = {fault.code for fault in faults}
+    if "label_conflict" in codes:
+        message += ". Of two labels of one id correct one, or say in `annotator` who gave which"
+    code = faults[0].code if len(codes) == 1 else "unreadable_label"
+    raise LabelError(code, source + message, faults[0].subject)
 
 
 def _context_hashes(row: Mapping[str, Any]) -> list[int]:
@@ -471,12 +497,17 @@ def labels_for(judge: str, labels: Labels, vocabulary: LabelVocabulary) -> dict[
     texts = {case_id: _label_text(value, judge, vocabulary) for case_id, value in labels.by_case.items()}
     are_words = _are_words([text for text in texts.values() if text], vocabulary)
     human_labels: dict[str, HumanLabel] = {}
+    faults: list[LabelError] = []
     for case_id, value in labels.by_case.items():
         text = texts[case_id]
-        if are_words and text:
-            human_labels[case_id] = _word_label(text, judge, case_id, vocabulary)
-        else:
-            human_labels[case_id] = HumanLabel(label_of(value, judge, case_id))
+        try:
+            if are_words and text:
+                human_labels[case_id] = _word_label(text, judge, case_id, vocabulary)
+            else:
+                human_labels[case_id] = HumanLabel(label_of(value, judge, case_id))
+        except LabelError as error:
+            faults.append(error)
+    _raise_faults(faults)
     return human_labels
 
 
