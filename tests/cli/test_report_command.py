@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command_line import Invoke
-from make_verdicts import error, verdict
+from make_verdicts import error, panel_verdict, verdict, vote
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
 
@@ -105,3 +106,59 @@ def test_verdicts_and_cases_through_a_pipe(command: Invoke, invoke: Invoke) -> N
     assert (result.exit_code, Path("report.html").read_text()) == (0, page)
     result = invoke("report", "-", "--cases", "cases.jsonl", stdin=Path("v.jsonl").read_text())
     assert (result.exit_code, Path("report.html").read_text()) == (0, page.replace("v.jsonl", "-"))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "n_passed"),
+    [
+        pytest.param(None, 2, id="as in the run"),
+        pytest.param("0.7", 1, id="higher than in the run"),
+        pytest.param("0.6", 2, id="a score that is reached exactly"),
+        pytest.param("0.2", 3, id="lower than in the run"),
+        pytest.param("0", 3, id="the lowest"),
+        pytest.param("1", 0, id="the highest"),
+    ],
+)
+@pytest.mark.parametrize("labels", [(), ("--labels", "l.jsonl")], ids=["no labels", "labels"])
+def test_the_whole_page_is_at_the_threshold(
+    command: Invoke, threshold: str | None, n_passed: int, labels: tuple[str, ...]
+) -> None:
+    scores = (0.9, 0.6, 0.2)  # the run's threshold is 0.5
+    write_verdicts("v.jsonl", [verdict(str(score), score) for score in scores])
+    write_rows("l.jsonl", [{"id": str(score), "label": 1} for score in scores])
+    options = () if threshold is None else ("--threshold", threshold)
+    assert command("report", "v.jsonl", *labels, *options).exit_code == 0
+    page = Path("report.html").read_text()
+    assert f'"passed":{n_passed},"histogram":' in page
+    assert page.count('"passed":true') == n_passed
+    assert f'"threshold":{"null" if threshold is None else float(threshold)},"rate":' in page
+    if labels:
+        assert f'"true_positives":{n_passed},' in page
+
+
+def test_a_panel_passes_by_its_score_with_a_threshold_and_its_votes_as_in_the_run(command: Invoke) -> None:
+    votes = (vote("m1", 0.9), vote("m2", 0.6), vote("m3", 0.3))
+    write_verdicts("v.jsonl", [panel_verdict("a", *votes)])
+    for threshold, n_passed in ("0.5", 3), ("0.7", 2):
+        assert command("report", "v.jsonl", "--threshold", threshold).exit_code == 0
+        assert Path("report.html").read_text().count('"passed":true') == n_passed
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message"),
+    [
+        pytest.param("abc", "--threshold abc: it is neither a score, 0..1, nor a file of", id="a word"),
+        pytest.param("0,7", "--threshold 0,7: it is neither a score, 0..1, nor a file of", id="a comma"),
+        pytest.param("75", "--threshold must be a score, 0..1, not 75", id="a percentage"),
+        pytest.param("-0.1", "--threshold must be a score, 0..1, not -0.1", id="below 0"),
+        pytest.param("nan", "--threshold must be a score, 0..1, not nan", id="not a number"),
+        pytest.param("v.jsonl", "v.jsonl is not a file of thresholds written by", id="another file"),
+    ],
+)
+def test_a_threshold_that_is_no_score_is_refused_without_labels(
+    command: Invoke, threshold: str, message: str
+) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    result = command("report", "v.jsonl", "--threshold", threshold)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+    assert not Path("report.html").exists()

@@ -224,7 +224,7 @@ def without_group(group: str | None, labels: Labels | None) -> list[str]:
 def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[Thresholds, list[str]]:
     """Read the thresholds that --threshold gives, and make warnings about using them on each set of verdicts.
 
-    Exit if it is a number that is no score.
+    Exit if it is neither a score nor a file.
     """
     if option is None:
         return None, []
@@ -232,6 +232,8 @@ def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[T
     try:
         number = float(option)
     except ValueError:
+        if not Path(option).exists():
+            fail(f"--threshold {option}: it is neither a score, 0..1, nor a file of `groundjudge calibrate`")
         return _fitted_thresholds(option, verdict_sets)
     if not 0 <= number <= 1:
         fail(f"--threshold must be a score, 0..1, not {option}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from groundjudge.runs.run import case_of, id_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
-    from groundjudge.lab.agreement import Agreement
+    from groundjudge.lab.agreement import Agreement, Thresholds
     from groundjudge.lab.model_change import ModelChange
     from groundjudge.lab.rate import TrueRate
 
@@ -123,13 +123,16 @@ def report(
         file = load_verdicts(verdicts)
         read_rows = _stored_rows(cases, row_options)
         people, joined, notes = _join_labels(file, cases, labels, read_rows, label_options, encoding)
-        agreements, warnings = _measure_agreements(file, joined, threshold, label_threshold)
+        thresholds, warnings = thresholds_for(threshold, file.verdicts)
         notes += warnings
-        collected = collect(file.verdicts, disagreements_of(agreements), most_rows)
+        agreements, warnings = _measure_agreements(joined, thresholds, label_threshold)
+        notes += warnings
+        thresholds_by_judge = _thresholds_by_judge(thresholds, file.verdicts.judges)
+        collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds_by_judge)
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
         _check_judged(shown_cases, collected.shown)
         card = read_card(probe) if probe else None
-        changes = _measure_changes(file, against, people, threshold, label_threshold) if against else []
+        changes = _measure_changes(file, against, people, thresholds, label_threshold) if against else []
         html = fill_report(
             collected,
             title=Path(verdicts).name,
@@ -200,8 +203,17 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
         return None, [], [f"labels are left out: {error.message}"]
 
 
+def _thresholds_by_judge(thresholds: Thresholds, judges: Sequence[str]) -> dict[str, float]:
+    """The thresholds of the judges that have one, by their names."""
+    if thresholds is None:
+        return {}
+    if isinstance(thresholds, Mapping):
+        return dict(thresholds)
+    return dict.fromkeys(judges, thresholds)
+
+
 def _measure_agreements(
-    file: VerdictFile, joined: Sequence[JudgedRows], threshold: str | None, label_threshold: float | None
+    joined: Sequence[JudgedRows], thresholds: Thresholds, label_threshold: float | None
 ) -> tuple[list[Agreement], list[str]]:
     """Measure the agreement of each judge with the labels, with notes on it.
 
@@ -213,21 +225,20 @@ def _measure_agreements(
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         return [], [f"labels are shown without figures: {error}"]
-    thresholds, warnings = thresholds_for(threshold, file.verdicts)
     agreements: list[Agreement] = []
     for rows in joined:
         n_labelled = len(rows.labelled_rows)  # the page marks all disagreements
         agreements.append(
             measure_agreement(rows, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)
         )
-    return agreements, warnings
+    return agreements, []
 
 
 def _measure_changes(
     file: VerdictFile,
     earlier_path: str,
     labels: Labels | None,
-    threshold: str | None,
+    thresholds: Thresholds,
     label_threshold: float | None,
 ) -> list[ModelChange]:
     """Compare each judge with the one of its name before, or a single judge with a single one."""
@@ -235,7 +246,6 @@ def _measure_changes(
     from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
     earlier = load_verdicts(earlier_path)
-    thresholds, _ = thresholds_for(threshold, earlier.verdicts, file.verdicts)
     changes: list[ModelChange] = []
     for first_judge, second_judge in judge_pairs(earlier.verdicts.judges, file.verdicts.judges):
         change = measure_change(

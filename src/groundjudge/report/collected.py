@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median, quantiles
+from types import MappingProxyType
 from typing import Any
 
 from groundjudge.lab.labels import LabelMeanings
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.summary import Summary, Tally
-from groundjudge.verdict import Usage, Verdict, deciding_score
+from groundjudge.verdict import Usage, Verdict, deciding_score, passes
 
 # How many verdicts of a kind the page shows at most. A kind is one judge with one outcome, and if there are
 # labels, with which people agree or do not.
@@ -121,6 +122,7 @@ class CollectedVerdicts:
         shown: the first verdicts of each kind, in their order.
         disagreements: judge and case where people's label is another than the verdict.
         most_of_a_kind: how many of each kind are shown at most.
+        thresholds: the lowest score that passes, by judge; the verdicts of other judges pass as in the run.
     """
 
     latest: LatestVerdicts
@@ -129,6 +131,7 @@ class CollectedVerdicts:
     shown: tuple[Verdict, ...]
     disagreements: frozenset[tuple[str, str]]
     most_of_a_kind: int
+    thresholds: Mapping[str, float]
 
     @property
     def shown_ids(self) -> frozenset[str]:
@@ -140,6 +143,7 @@ def collect(
     verdicts: Iterable[Verdict],
     disagreements: frozenset[tuple[str, str]] = frozenset(),
     most_of_a_kind: int = MOST_OF_A_KIND,
+    thresholds: Mapping[str, float] = MappingProxyType({}),
 ) -> CollectedVerdicts:
     """Count verdicts in a stream, and keep the first of each kind.
 
@@ -147,6 +151,8 @@ def collect(
         verdicts: of any judges.
         disagreements: judge and case where people's label is another than the verdict.
         most_of_a_kind: how many of each kind to keep at most.
+        thresholds: the lowest score that passes, 0..1, by judge; the verdicts of other judges pass as in the
+            run. Votes always do: by them their agreement was counted.
     """
     latest = latest_verdicts(verdicts)
     tally = Tally()
@@ -154,6 +160,8 @@ def collect(
     shown: list[Verdict] = []
     n_of_kind: Counter[tuple[str, str, bool | None, bool]] = Counter()
     for verdict in latest:
+        if verdict.judge in thresholds:
+            verdict = _at_threshold(verdict, thresholds[verdict.judge])  # noqa: PLW2901  the same verdict
         tally.add(verdict)
         counts.setdefault(verdict.judge, JudgeCounts()).add(verdict)
         disagrees = (verdict.judge, verdict.case_id or "") in disagreements
@@ -162,5 +170,13 @@ def collect(
         if n_of_kind[kind] <= most_of_a_kind:
             shown.append(verdict)
     return CollectedVerdicts(
-        latest, tuple(tally.summaries()), counts, tuple(shown), disagreements, most_of_a_kind
+        latest, tuple(tally.summaries()), counts, tuple(shown), disagreements, most_of_a_kind, thresholds
     )
+
+
+def _at_threshold(verdict: Verdict, threshold: float) -> Verdict:
+    """The verdict as it passes with a threshold; without a score it passes as in the run."""
+    score = deciding_score(verdict)
+    if score is None:
+        return verdict
+    return verdict.model_copy(update={"passed": passes(score, threshold)})

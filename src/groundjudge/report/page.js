@@ -132,8 +132,11 @@ function distribution(judge) {
     [0, 0.5, 1].map((at) => s("text", { x: at * width, y: base + 15, "text-anchor": ["start", "middle", "end"][at * 2] }, String(at))),
     judge.n_ok ? s("text", { x: Math.min(width - 12, Math.max(12, (highest + 0.5) * step)), y: 9, "text-anchor": "middle" }, whole(most)) : null);
   return h("figure", null, h("h4", null, "Scores"), picture,
-    h("figcaption", null, judge.n_ok ? `${whole(judge.passed)} passed (${percent(judge.pass_rate)}), ${whole(judge.n_ok - judge.passed)} did not` : "no scores"));
+    h("figcaption", null, judge.n_ok ? `${whole(judge.passed)} passed (${percent(judge.pass_rate)}), ${whole(judge.n_ok - judge.passed)} did not${basisOfPassing(judge)}` : "no scores"));
 }
+
+// With what score rows pass, where that is not the threshold of the run.
+const basisOfPassing = ({ threshold }) => (threshold === null ? "" : `, with the threshold ${threshold}`);
 
 // How many rows there are of each outcome, as [name, count, class]: by level if the judge has levels,
 // otherwise by passed and not passed; then the rows without a score.

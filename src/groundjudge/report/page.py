@@ -50,7 +50,8 @@ def report(  # noqa: PLR0913  independent options
         cases: the judged cases, matched with verdicts by their ids.
         labels: human labels to show with the verdicts.
         agreements: what `lab.agreement.agree` returns for these labels, with all disagreements
-            in `worst`, because rows are marked by them.
+            in `worst`, because rows are marked by them. With a threshold, the whole page says what passes
+            with it.
         rate: the true rate of grounded answers, to show beside the pass rate of its judge.
         probe: the card of a probe, to show its figures.
         changes: what `lab.model_change.measure_change` returns for these verdicts as the second ones, to show
@@ -63,7 +64,11 @@ def report(  # noqa: PLR0913  independent options
     Raises:
         LabelError: `unreadable_label`.
     """
-    collected = collect(verdicts, disagreements_of(agreements), most_of_a_kind)
+    thresholds: dict[str, float] = {}
+    for agreement in agreements:
+        if agreement.threshold is not None:
+            thresholds[agreement.judge] = agreement.threshold
+    collected = collect(verdicts, disagreements_of(agreements), most_of_a_kind, thresholds)
     return fill_report(
         collected,
         title=title,
@@ -178,6 +183,7 @@ def _judges_data(
     for summary in collected.summaries:
         agreement = agreement_by_judge.get(summary.judge)
         judge = _judge_data(summary, collected.counts[summary.judge], agreement)
+        judge["threshold"] = collected.thresholds.get(summary.judge)
         judge["rate"] = None
         if rate is not None and rate.judge == summary.judge:
             judge["rate"] = rate.model_dump()
