@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
@@ -13,7 +14,11 @@ __version__ = "0.1.0"
 
 def well_formed(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    if text.isascii():  # as most texts are; it saves a copy in two encodings
+    if text.isascii():
+        return text
+    # Nearly all texts are: then none is kept twice.
+    with suppress(UnicodeEncodeError):
+        text.encode()
         return text
     # UTF-16 joins the two halves of one character, which JSON may have as an escape each: "\ud83d\ude00".
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

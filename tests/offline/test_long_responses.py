@@ -6,6 +6,7 @@ import time
 import tracemalloc
 from collections.abc import Sequence
 
+from groundjudge import load
 from groundjudge.offline.claims import claims, reason
 from groundjudge.offline.support import Support, index
 
@@ -15,6 +16,8 @@ torven kenetor venruba barufer doloven plistav gramine shidoqu kelomi rustane ba
 """
 # What a response of words that the sources lack may take for each of its characters: it took 19.
 MOST_BYTES = 17
+# What the whole judgement of such a response may take, the verdict with its reply included: it took 108.
+MOST_BYTES_OF_A_JUDGEMENT = 60
 # How many times as long the reason of eight times as many statements may take: it took sixty times as long.
 MOST_TIMES = 24
 
@@ -37,6 +40,19 @@ def test_a_long_response_takes_few_bytes_for_each_of_its_characters() -> None:
     tracemalloc.stop()
     assert len(statements) == 1500
     assert peak < MOST_BYTES * len(text)
+
+
+def test_a_long_response_is_judged_by_its_sentences_in_few_bytes_for_each_of_its_characters() -> None:
+    judge = load("statement_groundedness", model="offline")
+    case = {"query": "What is known?", "context": list(SOURCES), "response": response_of(300)}
+    judge.judge(case)
+    case["response"] = response_of(1500)
+    tracemalloc.start()
+    verdict = judge.judge(case)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(verdict.parts) == 1500
+    assert peak < MOST_BYTES_OF_A_JUDGEMENT * len(case["response"])
 
 
 def fastest_reason(statements: Sequence[Support]) -> float:

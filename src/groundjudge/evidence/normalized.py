@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import dataclass
 from functools import cached_property
 from unicodedata import normalize
@@ -69,10 +70,20 @@ class Normalized:
     @cached_property
     def words(self) -> list[str]:
         """The words, as they are compared."""
-        words = [match[0] for match in self._matches]
-        if "".join(words).isascii() and not _ODD.search(self._plain_source):
+        source = self._plain_source
+        starts, ends = self._places
+        words: list[str] = []
+        # The same word is one object wherever it stands: those of a long text take more memory than it does.
+        equal_words: dict[str, str] = {}
+        for start, end in zip(starts, ends, strict=True):
+            word = source[start:end]
+            words.append(equal_words.setdefault(word, word))
+        if "".join(equal_words).isascii() and not _ODD.search(source):
             return words
-        return [normalize("NFC", _NOISE.sub("", word)).casefold() for word in words]
+        compared_words: dict[str, str] = {}
+        for word in equal_words:
+            compared_words[word] = normalize("NFC", _NOISE.sub("", word)).casefold()
+        return [compared_words[word] for word in words]
 
     @cached_property
     def core(self) -> Normalized:
@@ -84,11 +95,17 @@ class Normalized:
 
     def span(self, number: int) -> tuple[int, int]:
         """Where a word begins and ends in the source."""
-        return self._matches[number].span()
+        starts, ends = self._places
+        return starts[number], ends[number]
 
     @cached_property
-    def _matches(self) -> list[re.Match[str]]:
-        return list(re.finditer(WORD, self._plain_source))
+    def _places(self) -> tuple[array[int], array[int]]:
+        """Where the words begin and end."""
+        starts, ends = array("L"), array("L")
+        for match in re.finditer(WORD, self._plain_source):
+            starts.append(match.start())
+            ends.append(match.end())
+        return starts, ends
 
     @cached_property
     def _plain_source(self) -> str:

@@ -448,6 +448,18 @@ def reason(claims: Sequence[Support], where: str = "the source") -> str:
     return " ".join(lines)
 
 
+def reason_of_sentence(claim: Support) -> str:
+    """What was found of a single sentence, which stands beside it."""
+    if makes_no_claim(claim):
+        return "Nothing is stated that could be checked."
+    if claim.score < SUPPORTED:
+        return f"Not backed{_why(claim)}."
+    if claim.is_whole:
+        note = f" ({claim.note})" if claim.note else ""
+        return f"Backed{note} by {_at(claim)}."
+    return f"Backed in part{_why(claim)}."
+
+
 def _why(claim: Support) -> str:
     """What contradicts a claim in the passage that is most like it, or else what is missing."""
     if claim.contradictions:

@@ -17,6 +17,7 @@ from groundjudge.offline.claims import (
     makes_no_claim,
     query_text,
     reason,
+    reason_of_sentence,
     source_texts,
     tool_texts,
 )
@@ -168,11 +169,11 @@ def _score(claims_made: Sequence[Support], *, in_role: bool = False) -> float:
 def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
     if makes_no_claim(claim):
-        return PartReading(claim.sentence, None, f"{reason([])} {NOTICE}", (), _label(rubric, None))
+        return PartReading(claim.sentence, None, reason_of_sentence(claim), (), _label(rubric, None))
     is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
     value = _on(rubric, claim.score**EVEN if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()
-    return PartReading(claim.sentence, value, f"{reason([claim])} {NOTICE}", quotes, _label(rubric, value))
+    return PartReading(claim.sentence, value, reason_of_sentence(claim), quotes, _label(rubric, value))
 
 
 def _named_part(

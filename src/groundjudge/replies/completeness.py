@@ -7,6 +7,7 @@ of one word; and there may be slips of the pen. What a copy may leave out can ha
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -58,7 +59,10 @@ class ComparableText:
         self.normalized = without_asides(self.decoded)
         self._separated = separate_words(self.normalized)
         self.text = Normalized(self._separated.text)
-        numbers = [number for number, word in enumerate(self.text.words) if word not in MAY_DIFFER]
+        numbers = array("L")
+        for number, word in enumerate(self.text.words):
+            if word not in MAY_DIFFER:
+                numbers.append(number)
         self.words = WordSequence(self.text.words, numbers)
 
     @cached_property
@@ -136,7 +140,9 @@ class RatedResponse:
         for start, end in find_marks(self.response.decoded, self.response.normalized):
             self._marks.update(range(self.response.first_word(start), self.response.first_word(end)))
         self._marks.intersection_update(self.response.words.numbers)
-        self._required = [number for number in self.response.words.numbers if number not in self._marks]
+        self._required = self.response.words.numbers
+        if self._marks:
+            self._required = [number for number in self._required if number not in self._marks]
         # A copy has the marks of lists and the lines of fences, or it has none of them.
         self._sequences = [self.response.words]
         if self._marks:

@@ -124,12 +124,15 @@ def _read_entry(folded: FoldedText, match: re.Match[str], end: int) -> LabelledE
     behind_label = folded.text[match.end() : end].lstrip()
     start = end - len(behind_label)
     place, newline, below = behind_label.partition("\n")
+    text = folded.slice(start, end)
+    if text == place:  # most are one line, which is kept once
+        place = text
     return LabelledEntry(
         label=comparable_label(match["label"]),
         bracket=match["bracket"] or "",
         line_start=match.start(),
         start=start,
-        text=folded.slice(start, end),
+        text=text,
         place=place,
         below=newline + below,
     )

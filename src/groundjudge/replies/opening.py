@@ -105,7 +105,9 @@ def fold(raw: str) -> FoldedText:
         removed.append(emphasis.span("begin"))
         removed.append(emphasis.span("end"))
     if not removed:  # as nearly always, and it saves a step for each character
-        return FoldedText(raw, raw.translate(WIDTHS), range(len(raw) + 1))
+        text = raw.translate(WIDTHS)
+        # A long reply is not kept twice.
+        return FoldedText(raw, raw if text == raw else text, range(len(raw) + 1))
     pieces: list[str] = []
     origins: list[int] = []
     position = 0
