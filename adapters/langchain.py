@@ -32,10 +32,10 @@ from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"):
     from langchain_core.exceptions import OutputParserException
-    from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
+    from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.outputs import ChatGeneration, Generation, LLMResult
-    from langchain_core.prompt_values import ChatPromptValue
+    from langchain_core.prompt_values import ChatPromptValue, PromptValue
     from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.runnables import config as configs
 
@@ -131,6 +131,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
         verdict = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
         blank_response_verdict: Verdict | None = None
         try:
+            _check_input(row)
             case = Case.of(row)
             verdict = verdict.model_copy(update={"case_id": case.id})
             blank_response_verdict = rubric.blank_response_verdict(case)
@@ -194,7 +195,23 @@ def _case_of_input(fields: Fields, row: CaseLike) -> CaseLike:
     """From the input of a runnable to the case: it is one, or its fields stand at paths."""
     if fields.paths:
         return fields.in_row(row, {"input": row})
+    _check_input(row)
     return row
+
+
+def _check_input(row: object) -> None:
+    """Refuse an answer alone, as a chain that ends in a model or a parser passes it on.
+
+    Raises:
+        CaseError: `unreadable_row`.
+    """
+    if isinstance(row, str | BaseMessage | PromptValue):
+        kind = type(row).__name__
+        message = (
+            f"a case must be a mapping from field names to values, not {kind}: keep the chain's input and "
+            "add the answer to it, RunnablePassthrough.assign(response=prompt | llm), ahead of the judge"
+        )
+        raise CaseError("unreadable_row", message)
 
 
 def _rubric_of(judge: Judge | Rubric) -> Rubric:

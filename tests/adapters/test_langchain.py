@@ -682,6 +682,35 @@ def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(name: str, emp
     assert model.asked == []
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(AIMessage("It sails."), id="of a model"),
+        pytest.param("It sails.", id="of a parser"),
+        pytest.param(ChatPromptValue(messages=[]), id="a prompt's value"),
+    ],
+)
+@pytest.mark.parametrize("make", [runnable, prompt])
+def test_an_answer_alone_is_refused_with_how_the_chain_keeps_its_input(make: Any, answer: Any) -> None:
+    judge = load("groundedness", model=ScriptedModel(f"<S1>w</S1>{sure(5)}"))
+    step: Any = RunnableLambda(lambda _: answer) | make(judge)
+    expected = f"not {type(answer).__name__}: .*RunnablePassthrough.assign\\(response="
+    with pytest.raises(CaseError, match=expected) as raised:
+        step.invoke({"query": "q"})
+    assert raised.value.code == "unreadable_row"
+    assert raised.value.verdict is not None
+
+
+def test_an_answer_that_is_added_to_the_chains_input_is_judged() -> None:
+    judge = load("groundedness", model=ScriptedModel(f"<S1>w</S1>{sure(5)}"))
+
+    def answer(_: object) -> AIMessage:
+        return AIMessage("It sails.")
+
+    app: Any = RunnablePassthrough.assign(response=answer) | runnable(judge)
+    assert app.invoke({"query": "q", "context": "It sails."}).score == 1
+
+
 def test_unreadable_case_gets_an_error_whatever_empty_response_is() -> None:
     rubric = load_rubric("statement_groundedness", empty_response="worst")
     error = raised_by(prompt(rubric), {"answer": "a", "result": "b"})

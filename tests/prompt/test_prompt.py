@@ -89,6 +89,18 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "YAML with objects": ("version: 1.2.0", "version: !!python/object:x {}", HEAD, "not valid YAML"),
     "a list as front matter": (FRONT, "- name: x\n", HEAD, "mapping"),
     "no end of the front matter": ("---\nsystem:", "system:", HEAD, "no end"),
+    "a parameter": (
+        "threshold:",
+        "temperature: 0\nthreshold:",
+        HEAD,
+        "unknown key temperature, which belongs under model.parameters",
+    ),
+    "the parameters": (
+        "threshold:",
+        "parameters: {seed: 1}\nthreshold:",
+        HEAD,
+        "parameters, which belongs under model",
+    ),
     "a near key": ("threshold:", "treshold:", HEAD, "unknown key treshold, did you mean 'threshold'?"),
     "a near key of an input": ("{name: response}", "{name: response, requird: no}", HEAD, "inputs.requird"),
     "a near key of the model": ("parameters:", "paramters:", HEAD, "model.paramters, did you mean 'param"),

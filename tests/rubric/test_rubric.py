@@ -16,7 +16,7 @@ from formatter import sure
 from read_replies import YES
 from scripted_model import NamedModel, ScriptedModel
 
-from groundjudge import PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric
+from groundjudge import PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric, run
 from groundjudge.models.cached import CachedModel
 from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
@@ -164,6 +164,37 @@ def test_unknown_option_is_refused_by_name(function: Callable[..., Any], option:
     options = str(caught.value).partition("The options are: ")[2]
     assert re.fullmatch(r"(\w+, ){9}\w+ and \d+ more", options)
     assert option == "xyz" or options.startswith("threshold, ")
+
+
+@pytest.mark.parametrize("function", [load, as_judge, load_rubric])
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        pytest.param(
+            "temperature",
+            0,
+            "it is a parameter of the model's request, so pass parameters={'temperature': 0}",
+            id="a parameter",
+        ),
+        pytest.param("logit_bias", {1: 2}, "so pass parameters={'logit_bias': ...}", id="a long value"),
+        pytest.param("temprature", 0.5, "did you mean parameters={'temperature': 0.5}?", id="misspelt"),
+        pytest.param(
+            "max_token", 9, "did you mean parameters={'max_tokens': 9}?", id="nearer than max_reasks"
+        ),
+        pytest.param("top_titles", 1, "did you mean 'tool_titles'?", id="an option that is nearer"),
+    ],
+)
+def test_parameter_of_the_request_is_said_to_belong_into_parameters(
+    function: Callable[..., Any], option: str, value: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"unknown option {option!r}") + ".*" + re.escape(message)):
+        function("groundedness", **{option: value})
+
+
+def test_parameter_of_the_request_in_a_run_belongs_to_load() -> None:
+    options: Any = {"temperature": 0}
+    with pytest.raises(TypeError, match=r"pass parameters=\{'temperature': 0\} to load\(\)"):
+        run(load("groundedness", model="offline"), [], **options)
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, 3, float("nan"), "0.5", True])

@@ -141,6 +141,25 @@ OTHER_TOOLS_KEYS = frozenset(
 """The keys that other tools write into front matter, none of which can be meant as one of these."""
 
 
+REQUEST_PARAMETERS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "max_tokens",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "frequency_penalty",
+    "presence_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "service_tier",
+    "extra_body",
+)
+"""Parameters of a request that are often passed as options; `parameters` takes any other name too."""
+
+
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     """Split a file into its front matter, which may be missing, and the text after it.
 
@@ -307,6 +326,14 @@ def _input_type(declared_type: str, name: object) -> str:
     return declared_type if type_ is None else type_
 
 
+def _known_place(key: object, known_keys: Collection[str]) -> str:
+    """Return where an unknown key belongs, or which known one it resembles, as the end of a message."""
+    if key == "parameters" or key in REQUEST_PARAMETERS:
+        path = "model" if key == "parameters" else "model.parameters"
+        return f", which belongs under {path}"
+    return did_you_mean(str(key), known_keys)
+
+
 def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
     """Refuse keys that nothing reads, which are probably misspelt, each with the nearest that is read there.
 
@@ -316,12 +343,12 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
     unknown_keys: list[str] = []
     for key in settings:
         if key not in FrontMatter.model_fields and key not in KNOWN_KEYS:
-            unknown_keys.append(f"{key}{did_you_mean(str(key), FrontMatter.model_fields)}")
+            unknown_keys.append(f"{key}{_known_place(key, FrontMatter.model_fields)}")
     for name, known_keys in KNOWN_KEYS.items():
         for mapping in _mappings_at(name, settings):
             for key in mapping:
                 if key not in known_keys:
-                    unknown_keys.append(f"{name}.{key}{did_you_mean(str(key), known_keys)}")
+                    unknown_keys.append(f"{name}.{key}{_known_place(key, known_keys)}")
     if unknown_keys:
         hint = ""
         if any("model." in key for key in unknown_keys):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import PromptError, did_you_mean, name_list
+from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
 from groundjudge.verdict import Passes, Weighted
@@ -113,15 +115,27 @@ def check_options(options: Mapping[str, object], options_type: type[Any]) -> Non
     names = list(options_type.__annotations__)
     for option, value in options.items():
         if option not in names:
-            hint = did_you_mean(option, names) or ";"
-            message = f"unknown option {option!r}{hint} The options are: {name_list(names, option)}"
-            raise TypeError(message)
+            raise TypeError(_describe_unknown_option(option, value, names))
         if value is None or option not in SHAPES:
             continue
         has_shape, shape = SHAPES[option]
         if not has_shape(value):
             message = f"{option} must be {shape}, not {value!r}"
             raise TypeError(message)
+
+
+def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
+    nearest = get_close_matches(option, [*REQUEST_PARAMETERS, *names], 1)
+    if nearest and nearest[0] in REQUEST_PARAMETERS:
+        shown_value = repr(value) if _is_number(value) else "..."
+        remedy = f"parameters={{{nearest[0]!r}: {shown_value}}}"
+        if "parameters" not in names:  # those of a run
+            remedy += " to load()"
+        if option == nearest[0]:
+            return f"unknown option {option!r}: it is a parameter of the model's request, so pass {remedy}"
+        return f"unknown option {option!r}, did you mean {remedy}?"
+    hint = did_you_mean(option, names) or ";"
+    return f"unknown option {option!r}{hint} The options are: {name_list(names, option)}"
 
 
 def check_choice(code: str, option: str, choice: object, choices: object) -> None:
