@@ -323,7 +323,7 @@ class ReplyError(GroundjudgeError):
         "warning of that name.",
         "truncated": "The reply was cut off before its verdict was complete, or begun: the thinking of a "
         "reasoning model takes part of the room. Raise `max_tokens`, or lower `reasoning_effort`, in "
-        "`parameters=`.",
+        "`parameters=` (`--parameter`).",
         "unrated_sentences": "The reply does not rate every sentence of the response, or rates others. "
         "Look at the verdict's reply; a stronger model copies better, or split long responses.",
         "unknown_label": "The text in the verdict's place is not one of the labels. "

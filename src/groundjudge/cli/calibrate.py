@@ -246,7 +246,10 @@ def _show_calibration(screen: Screen, calibration: Calibration) -> None:
         figure = with_interval(calibration.tested[calibration.by])
         guess = calibration.guess[calibration.by]
         screen.text(f"{where}, {name} is {figure}: indistinguishable from a constant guess ({guess:.3f}).")
-    screen.text(f'load("{calibration.judge}", model=..., threshold={calibration.threshold:g})\n')
+    threshold = f"{calibration.threshold:g}"
+    screen.text(
+        f'load("{calibration.judge}", model=..., threshold={threshold})  # run: --threshold {threshold}\n'
+    )
 
 
 def _resampling_lines(calibration: Calibration) -> list[str]:

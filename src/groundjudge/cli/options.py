@@ -161,6 +161,24 @@ MayBeEmpty = Annotated[
         "judge that has it; repeatable.",
     ),
 ]
+JudgeThreshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="SCORE",
+        min=0,
+        max=1,
+        help="The lowest score, 0..1, that passes, of each judge. Default: what the judge's file says.",
+    ),
+]
+RequestParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        metavar="NAME=VALUE",
+        help="Send this parameter with each request, such as temperature=0 or max_tokens=2000; repeatable.",
+    ),
+]
 VoteStop = Annotated[
     Stop | None,
     typer.Option(

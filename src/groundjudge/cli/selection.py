@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -32,6 +33,12 @@ ADD_BOUNDS = "--cascade: add --until LOW,HIGH, as `groundjudge calibrate --casca
 NO_VOTES = "--cascade and {} exclude each other: in a cascade one verdict stands, and nobody votes"
 ONE_MODEL = "--cascade: name one --model, which is asked last; cheaper ones are named with --cascade too"
 ONE_JUDGE = "--cascade: name one --judge, because bounds are found for one judge"
+
+NOT_PARAMETERS = {
+    "model": "the model is named with --model",
+    "messages": "the messages are those of the prompt file",
+}
+"""What requests hold beside their parameters, and where it comes from."""
 
 NO_BOUND = "none"
 """What stands for an end at which no verdict of a cascade's cheaper model stands."""
@@ -69,6 +76,8 @@ class JudgeSelection:
         empty_response: what becomes of a row whose response is missing or blank.
         no_tool_titles: whether titles do not make a document a tool result.
         may_be_empty: the inputs that may be blank, of each judge that has them.
+        threshold: the lowest score that passes; None: what the prompt file says.
+        parameters: assignments NAME=VALUE, for parameters of the requests.
         cascade: the models that are asked before `model`, the cheapest first.
         until: the bounds of these, as LOW,HIGH: one pair, or one for each.
         until_by: what bounds are compared with; None: the default.
@@ -85,6 +94,8 @@ class JudgeSelection:
     empty_response: EmptyResponse = "error"
     no_tool_titles: bool = False
     may_be_empty: list[str] | None = None
+    threshold: float | None = None
+    parameters: list[str] | None = None
     cascade: list[str] | None = None
     until: list[str] | None = None
     until_by: By | None = None
@@ -275,7 +286,29 @@ class JudgeSelection:
             "structured": self.structured,
             "empty_response": self.empty_response,
             "tool_titles": not self.no_tool_titles,
+            "threshold": self.threshold,
+            "parameters": self._request_parameters(),
         }
+
+    def _request_parameters(self) -> dict[str, Any]:
+        """Read the parameters of the requests. Exit if one is malformed, or would have all votes alike."""
+        parameters: dict[str, Any] = {}
+        for assignment in self.parameters or ():
+            name, equals, text = assignment.partition("=")
+            name = name.strip()
+            if not name or not equals:
+                fail(f"--parameter {assignment}: expected NAME=VALUE, such as --parameter temperature=0")
+            if name in parameters:
+                fail(f"--parameter {assignment}: {name} is given twice: leave one out")
+            if name in NOT_PARAMETERS:
+                fail(f"--parameter {assignment}: {NOT_PARAMETERS[name]}")
+            try:
+                parameters[name] = json.loads(text, parse_constant=str)  # NaN, which is not JSON, is a text
+            except ValueError:
+                parameters[name] = text
+        if self.repeats and parameters.get("temperature") == 0:
+            fail("--parameter temperature=0 with --repeats: 0 would repeat one reply: leave it out for 0.7")
+        return parameters
 
 
 def _has_input(judge: Judge, name: str) -> bool:

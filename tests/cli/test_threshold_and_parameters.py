@@ -1,0 +1,163 @@
+"""--threshold and --parameter: the options of `load` that a run gives to each of its judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_commands import BatchCommands
+from command_line import ROW, STRICT, FileOf, Invoke, verdicts_in
+from formatter import sure
+from standin_openai import StandIn, Text
+
+from groundjudge import load, run
+
+pytest_plugins = ["batch_servers"]
+
+FAIR = f"<S0>t</S0><S1>most of it</S1>{sure(4)}"
+"""A reply with the score 0.75."""
+
+G, S = "--judge groundedness", "--judge strict.md"
+
+
+@pytest.fixture(autouse=True)
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """An endpoint that every model of a test is at, and a prompt of the user's own."""
+    (tmp_path / "strict.md").write_text(STRICT)
+    with StandIn() as server:
+        server.script = lambda body: Text(FAIR, model=body["model"])
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("options", "passed"),
+    [
+        pytest.param(G, {"groundedness": True}, id="the judge's own"),
+        pytest.param(f"{G} --threshold 0.75", {"groundedness": True}, id="a score that is reached exactly"),
+        pytest.param(f"{G} --threshold 0.8", {"groundedness": False}, id="higher"),
+        pytest.param(f"{G} --threshold 0", {"groundedness": True}, id="the lowest"),
+        pytest.param(f"{G} --threshold 1", {"groundedness": False}, id="the highest"),
+        pytest.param(f"{G} {S} --threshold 0.8", {"groundedness": False, "strict": False}, id="two judges"),
+        pytest.param(f"{G} --repeats 2 --threshold 0.8", {"groundedness": False}, id="repeats"),
+        pytest.param(f"{G} --panel --model b --threshold 0.8", {"groundedness": False}, id="a panel"),
+        pytest.param(
+            f"{G} --cascade b --until 0.1,0.9 --threshold 0.8", {"groundedness": False}, id="a cascade"
+        ),
+    ],
+)
+def test_a_threshold_is_that_of_each_judge(
+    command: Invoke, file_of: FileOf, options: str, passed: dict[str, bool]
+) -> None:
+    result = command("run", file_of(ROW), "--model", "m", *options.split(), "--out", "-")
+    assert {verdict.judge: verdict.passed for verdict in verdicts_in(result.stdout)} == passed, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        pytest.param("temperature=0.5", {"temperature": 0.5}, id="in place of the file's"),
+        pytest.param("max_tokens=77 seed=7", {"max_tokens": 77, "seed": 7}, id="two"),
+        pytest.param("reasoning_effort=low", {"reasoning_effort": "low"}, id="a text"),
+        pytest.param('user="5"', {"user": "5"}, id="a text of a number, in quotes"),
+        pytest.param("user=a=b", {"user": "a=b"}, id="a text with an equals sign"),
+        pytest.param('thinking={"type":"off"}', {"thinking": {"type": "off"}}, id="an object"),
+        pytest.param("store=false", {"store": False}, id="a boolean"),
+        pytest.param("user=NaN", {"user": "NaN"}, id="a number that JSON does not have"),
+        pytest.param("user=", {"user": ""}, id="an empty text"),
+    ],
+)
+def test_parameters_are_sent_with_each_request(
+    command: Invoke, file_of: FileOf, server: StandIn, options: str, parameters: dict[str, Any]
+) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def reply(body: dict[str, Any]) -> Text:
+        bodies.append(body)
+        return Text(FAIR, model=body["model"])
+
+    server.script = reply
+    judges = (*G.split(), *S.split())
+    assignments: list[str] = []
+    for option in options.split():
+        assignments += ["--parameter", option]
+    result = command("run", file_of(ROW), "--model", "m", *judges, *assignments, "--out", "-")
+    assert result.exit_code == 0, result.stderr
+    assert len(bodies) == 2
+    for body in bodies:
+        assert {name: body[name] for name in parameters} == parameters
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(
+            "--parameter temperature", "--parameter temperature: expected NAME=VALUE", id="no value"
+        ),
+        pytest.param("--parameter =5", "--parameter =5: expected NAME=VALUE", id="no name"),
+        pytest.param(
+            "--parameter seed=1 --parameter seed=2", "--parameter seed=2: seed is given", id="twice"
+        ),
+        pytest.param(
+            "--parameter model=m", "--parameter model=m: the model is named with --model", id="model"
+        ),
+        pytest.param(
+            "--parameter messages=[]", "--parameter messages=[]: the messages are those", id="messages"
+        ),
+        pytest.param(
+            "--repeats 2 --parameter temperature=0",
+            "--parameter temperature=0 with --repeats: 0 would repeat one reply",
+            id="votes that are all alike",
+        ),
+        pytest.param(
+            "--threshold 75", "Invalid value for '--threshold': Input should be less", id="a percentage"
+        ),
+        pytest.param(
+            "--threshold -0.1", "Invalid value for '--threshold': Input should be greater", id="below 0"
+        ),
+        pytest.param("--threshold nan", "threshold", id="not a number"),
+    ],
+)
+@pytest.mark.parametrize("name", ["run", "estimate", "batch write"])
+def test_what_cannot_be_meant_is_refused(
+    command: Invoke, file_of: FileOf, name: str, options: str, message: str
+) -> None:
+    out = [] if name == "estimate" else ["--out", "out.jsonl"]
+    result = command(*name.split(), file_of(ROW), "--model", "m", *G.split(), *options.split(), *out)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+    assert not Path("out.jsonl").exists()
+
+
+def test_a_resumed_run_needs_the_same_settings_as_in_python(command: Invoke, file_of: FileOf) -> None:
+    resume = ("run", file_of(ROW), "--model", "m", *G.split(), "--out", "v.jsonl", "--resume")
+    assert command(*resume, "--threshold", "0.8").exit_code == 0
+    assert "1 verdicts reused, 0 new" in command(*resume, "--threshold", "0.8").stdout
+    (verdict,) = verdicts_in(Path("v.jsonl").read_text())
+    for threshold, is_same in (0.8, True), (0.7, False):
+        (in_python,) = run(load("groundedness", model="m", threshold=threshold), [ROW])
+        assert (in_python.key == verdict.key) is is_same
+    for options in [], ["--threshold", "0.7"], ["--threshold", "0.8", "--parameter", "seed=1"]:
+        result = command(*resume, *options)
+        assert (result.exit_code, "but this run uses another model, other settings" in result.stderr) == (
+            2,
+            True,
+        )
+
+
+def test_batches_keep_the_threshold_and_the_parameters(batches: Any) -> None:
+    submitted: BatchCommands = batches(2)
+    submitted.server.script = lambda _: FAIR
+    assert submitted.submit("--threshold", "0.8", "--parameter", "seed=7").exit_code == 0
+    assert submitted.collect().exit_code == 0
+    verdicts = verdicts_in(Path(submitted.out).read_text())
+    assert [(verdict.score, verdict.passed) for verdict in verdicts] == [(0.75, False)] * 2
+
+
+def test_a_written_batch_has_the_parameters(command: Invoke, file_of: FileOf) -> None:
+    options = (*G.split(), "--model", "m", "--parameter", "seed=7")
+    assert command("batch", "write", file_of(ROW), *options, "--out", "requests.jsonl").exit_code == 0
+    (request,) = Path("requests.jsonl").read_text().splitlines()
+    assert json.loads(request)["body"]["seed"] == 7
