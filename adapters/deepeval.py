@@ -160,6 +160,11 @@ class _Metric:
     """What the name in reports begins with, so that it differs from that of the metric of single turns."""
     test_case_type: ClassVar[type[Any]] = LLMTestCase
     """The kind of test case."""
+    places: ClassVar[str] = (
+        "In an LLMTestCase the query is `input`, the response `actual_output`, the reference "
+        "`expected_output`, the context `retrieval_context`, not `context`; other fields are in `metadata`"
+    )
+    """Where a test case has the fields, which the messages of judges call by names of their own."""
 
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
     # each argument has an attribute of its name, whose value gives the same metric when passed again; only
@@ -308,7 +313,8 @@ class _Metric:
             self._show(failed, costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
                 # The error that `ErrorConfig(skip_on_missing_params=True)` skips.
-                raise MissingTestCaseParamsError(str(error)) from error
+                message = f"{error}. {self.places}"
+                raise MissingTestCaseParamsError(message) from error
             if isinstance(error, TypeError):
                 # DeepEval takes it for a metric that knows none of its switches, and calls `measure` again.
                 message = str(failed.error and failed.error.message)
@@ -578,6 +584,10 @@ class ConversationalKnowledgeHallucinationMetric(_Metric, BaseConversationalMetr
 
     default_judge = "knowledge_hallucination"
     test_case_type = ConversationalTestCase
+    places = (
+        "In a ConversationalTestCase the profile is `chatbot_role`, the conversation and the response are "
+        "`turns`, and other fields are in `metadata`"
+    )
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
@@ -608,6 +618,10 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
     default_judge = "groundedness"
     title = "Turn "
     test_case_type = ConversationalTestCase
+    places = (
+        "In a ConversationalTestCase the context is the `retrieval_context` of an assistant's turn, the "
+        "query the turns before it, and other fields are in `metadata`"
+    )
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
         return {}

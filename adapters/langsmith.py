@@ -74,6 +74,9 @@ NO_CHILD_RUNS = "; no retriever or tool child runs (evaluate_existing needs load
 
 ONE_KEY = "two evaluators have the feedback key {0!r}: give one another, as in evaluator(..., key='{0}_2')"
 
+SUMMARY_PLACE = "summary({0!r}) adds up the verdicts of all runs: it belongs in summary_evaluators="
+EVALUATOR_PLACE = "evaluator({0!r}) judges one run: it belongs in evaluators=, and summary({0!r}) here"
+
 UNCERTAINTY = {
     *("votes", "spread", "agreement", "decided_after", "decided_by"),
     *("expected", "distribution", "confidence"),
@@ -138,7 +141,8 @@ def summary(
         metrics: the figures to send: "mean", "lower_bound", "upper_bound", "coverage", "pass_rate".
 
     Returns:
-        A summary evaluator. It raises ValueError if the experiment has no verdicts under that key.
+        A summary evaluator. It raises ValueError if the experiment has no verdicts under that key, and
+        TypeError if it stands among the evaluators.
 
     Raises:
         ValueError: `metrics` has a name that there is not.
@@ -154,7 +158,12 @@ def summary(
             message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"
             raise ValueError(message)
 
-    def summarise_runs(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
+    def summarise_runs(
+        runs: Sequence[Run] | Run,
+        examples: Sequence[Example],  # noqa: ARG001
+    ) -> EvaluationResults:
+        if not isinstance(runs, Sequence):  # LangSmith gives an evaluator one run
+            raise TypeError(SUMMARY_PLACE.format(key))
         verdicts = _verdicts_under(key, runs)
         (total,) = summarise(verdicts)
         lower_bound, upper_bound = total.bounds or (None, None)
@@ -295,6 +304,16 @@ class JudgeEvaluator(DynamicRunEvaluator):
         score.__name__ = key
         ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
+
+    def __call__(self, run: Run | Sequence[Run], example: Any = None) -> Any:  # noqa: ANN401  as LangSmith has it
+        """Judge a run, as LangSmith does by `evaluate_run`.
+
+        Raises:
+            TypeError: it is given all runs, as a summary evaluator is.
+        """
+        if isinstance(run, Sequence):
+            raise TypeError(EVALUATOR_PLACE.format(self.key))
+        return super().__call__(run, example)
 
     @property
     def feedback_keys(self) -> list[str]:

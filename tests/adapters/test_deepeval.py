@@ -331,6 +331,45 @@ def test_missing_field_is_an_error_of_its_row_or_skipped(run_async: Any, name: s
     assert model.asked == []
 
 
+@pytest.mark.parametrize(
+    ("metric", "case", "place"),
+    [
+        pytest.param(
+            GroundednessMetric,
+            row(retrieval_context=None, context=["It sails at nine."]),
+            "the context `retrieval_context`, not `context`",
+            id="the ideal context",
+        ),
+        pytest.param(
+            adapter.PassageQualityMetric,
+            row(expected_output=None),
+            "the reference `expected_output`",
+            id="a reference",
+        ),
+        pytest.param(
+            adapter.ConversationalKnowledgeHallucinationMetric,
+            ConversationalTestCase(
+                turns=[Turn(role="user", content="q"), Turn(role="assistant", content="a")]
+            ),
+            "the profile is `chatbot_role`",
+            id="a profile",
+        ),
+        pytest.param(
+            TurnGroundednessMetric,
+            ConversationalTestCase(
+                turns=[Turn(role="user", content="q"), Turn(role="assistant", content="a")]
+            ),
+            "the context is the `retrieval_context` of an assistant's turn",
+            id="the context of a turn",
+        ),
+    ],
+)
+def test_a_missing_field_has_the_name_that_it_has_in_a_test_case(metric: Any, case: Any, place: str) -> None:
+    with pytest.raises(MissingTestCaseParamsError) as raised:
+        metric(model=ScriptedModel(GOOD)).measure(case)
+    assert place in str(raised.value)
+
+
 def test_test_case_with_images_raises(tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(b"\x89PNG")
     image = MLLMImage(url=str(tmp_path / "map.png"), local=True)

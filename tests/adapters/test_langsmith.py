@@ -496,6 +496,25 @@ def test_a_judge_as_an_evaluator_is_refused_by_name() -> None:
         local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
 
 
+def test_a_summary_among_the_evaluators_says_where_it_belongs() -> None:
+    misplaced: Any = summary("groundedness")
+    (row,) = local(returning(ANSWER), (QUESTION, None), evaluators=[misplaced])
+    (result,) = row["evaluation_results"]["results"]
+    assert "it belongs in summary_evaluators=" in result.comment
+    with pytest.raises(
+        TypeError, match=r"summary\('groundedness'\) adds up .* belongs in summary_evaluators="
+    ):
+        misplaced(row["run"], row["example"])
+
+
+def test_an_evaluator_among_the_summaries_says_where_it_belongs(caplog: pytest.LogCaptureFixture) -> None:
+    judge = evaluator("groundedness", model=ScriptedModel(GOOD), key="mine")
+    local(returning(ANSWER), (QUESTION, None), evaluators=[], summary_evaluators=[judge])
+    assert (
+        "evaluator('mine') judges one run: it belongs in evaluators=, and summary('mine') here" in caplog.text
+    )
+
+
 def test_unknown_metric_raises_and_names_the_known_ones() -> None:
     metrics: Any = ["mean", "median"]
     known_metrics = "mean, lower_bound, upper_bound, coverage, pass_rate"
