@@ -407,6 +407,7 @@ def test_where_the_words_do_not_say_which_end_is_good_a_comment_says_to_check(
     [
         pytest.param("What about it?", id="no word"),
         pytest.param("Give a score out of 10.", id="one number"),
+        pytest.param("Write PASS or N/A.", id="one label beside not applicable"),
         pytest.param("Compare the ANSWER with the CONTEXT, or say why not.", id="capital words"),
         pytest.param('{"explanation": "...", "score": <your score>}', id="a key"),
         pytest.param("Say in 1-2 sentences how well it is supported.", id="a number of sentences"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 MOST_WORDS = 3
@@ -96,7 +96,7 @@ def labels_in_place(content: str) -> tuple[str, ...]:
         is_short = 1 <= len(label.split()) <= MOST_WORDS
         if is_short and NO_LABEL.match(label) is None:
             labels.setdefault(_fold(label), label)
-    return tuple(labels.values()) if len(labels) > 1 else ()
+    return tuple(labels.values()) if _is_choice(labels) else ()
 
 
 def labels_in_text(text: str, placeholder: str) -> tuple[str, ...]:
@@ -134,12 +134,18 @@ def _joined_labels(paragraph: str, no_labels: Sequence[str]) -> tuple[str, ...]:
         is_next_to_joint = bool(BEFORE_LABEL.search(before) or BEHIND_LABEL.match(behind))
         is_in_list = before.rstrip().endswith(",") or behind.startswith(",")
         is_short = len(label.split()) <= MOST_WORDS
-        if label in no_labels or not is_short or NO_LABEL.match(label):
+        if not label or label in no_labels or not is_short or NO_LABEL.match(label):
             continue
         if is_next_to_joint or is_in_list:
             labels.setdefault(_fold(label), label)
             is_joined = is_joined or is_next_to_joint
-    return tuple(labels.values()) if is_joined and len(labels) > 1 else ()
+    return tuple(labels.values()) if is_joined and _is_choice(labels) else ()
+
+
+def _is_choice(folded_labels: Collection[str]) -> bool:
+    """Whether there are two labels or more besides "not applicable"."""
+    scored_labels = [label for label in folded_labels if NOT_APPLICABLE.fullmatch(label) is None]
+    return len(scored_labels) > 1
 
 
 def score_labels(labels: Sequence[str], name: str, text: str) -> LabelScale:
