@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from groundjudge.offline.answers import (
 )
 from groundjudge.offline.readings import tokenize_text
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
+from groundjudge.offline.wording import COMMAS, parts_of
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
 
@@ -79,8 +79,6 @@ _QUESTION = re.compile(r"[?？]\W*\Z")
 _LEAD = re.compile(r"[:：]\W*\Z|\A\s*#")
 _FULL_STOP = re.compile(r"[.!?。！？]\W*\Z")
 _CLAUSE = re.compile(r"[,，;；]")
-# The comma of a number, as in 1,500, ends no clause.
-_CLAUSE_END = re.compile(r",(?!\d)|[;，；]")
 # "To clean it, follow these steps:" opens with its purpose, and "Here is how:" is no statement.
 _OPENING = re.compile(r"\W*(?:to|how|here|these|below|for)\b", re.IGNORECASE)
 # "The benefits are:" says nothing of them yet.
@@ -100,9 +98,6 @@ _COURTESY_SIGNS = re.compile(
     "您的提问|您的问题|谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你|是的"
 )
 
-
-# Content words and numbers of a clause that can be a fact of its own.
-LEAST_OF_FACT = 3
 
 # The scores of what the sources settle, and of what they do not.
 SETTLED, NOT_SETTLED = 0.95, 0.02
@@ -218,7 +213,7 @@ def facts_of(text: str, sources: PassageIndex, judged_claims: Sequence[Support] 
         if claim is not None and claim.note:  # an answer, which no clause of it gives
             facts.append(claim)
             continue
-        for clause in _clauses_of(sentence.text):
+        for clause in parts_of(sentence.text, COMMAS):
             fact = claim
             if fact is None or clause != sentence.text:
                 fact = support(clause, sources)
@@ -226,25 +221,6 @@ def facts_of(text: str, sources: PassageIndex, judged_claims: Sequence[Support] 
             share = 0.0 if is_other else 1 - fact.missing_share
             facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))
     return facts
-
-
-def _clauses_of(sentence: str) -> list[str]:
-    """A sentence cut at commas and semicolons, where enough stands on both sides to state something."""
-    ends = [mark.end() for mark in _CLAUSE_END.finditer(sentence)]
-    if not ends:
-        return [sentence]
-    reading = tokenize_text(sentence)
-    content_starts = [token.start for token in reading.tokens if token.is_content]
-    clauses: list[str] = []
-    start = n_cut = 0
-    # With its dates spelled out, a sentence has the same commas at other places.
-    for end, mark in zip(ends, _CLAUSE_END.finditer(reading.text), strict=True):
-        n_ahead = bisect_left(content_starts, mark.end())
-        if n_ahead - n_cut >= LEAST_OF_FACT and len(content_starts) - n_ahead >= LEAST_OF_FACT:
-            clauses.append(sentence[start:end].strip())
-            start, n_cut = end, n_ahead
-    clauses.append(sentence[start:].strip())
-    return clauses
 
 
 class Backing(NamedTuple):

@@ -21,7 +21,7 @@ from groundjudge.offline.claims import (
     source_texts,
     tool_texts,
 )
-from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, index
+from groundjudge.offline.support import DIGITS, SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import Reply
@@ -42,8 +42,6 @@ STATES_NOTHING = 0.9
 NOTHING_FOUND = 0.05
 # Judges of sentences pass from 6 of 10: one that may as well be backed as not is lifted from 0.5 to 0.6.
 EVEN = math.log(0.6) / math.log(0.5)
-# Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point.
-DIGITS = 2
 
 
 @dataclass(frozen=True)

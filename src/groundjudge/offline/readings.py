@@ -19,6 +19,7 @@ from groundjudge.text.words import (
     ARTICLES,
     FUNCTION_SIGNS,
     Word,
+    dates,
     has_unspaced,
     is_unspaced,
     negated_at,
@@ -71,7 +72,8 @@ class TokenizedText:
     numbers: Sequence[Number]
     words: Sequence[Word]  # in scripts without spaces, every two neighbouring signs
     weights: Mapping[str, float]  # how much each of its stems and numbers counts
-    keys: frozenset[str]  # what a sentence finds in it: stems, numbers and signs
+    dates: Sequence[str]  # its days that have a month, "29 june"
+    keys: frozenset[str]  # what a sentence finds in it: stems, numbers, signs and dates
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
@@ -101,12 +103,13 @@ def tokenize_text(text: str) -> TokenizedText:
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
-    keys = {*weights, *MEASURE.findall(text)}
+    text_dates = dates(text) if numbers else ()
+    keys = {*weights, *MEASURE.findall(text), *text_dates}
     for word in _unspaced_words(text, word_list):
         keys.update(word.text)
     if not keys.isdisjoint(ONE):
         keys.add("1")
-    return TokenizedText(text, numbers, word_list, weights, frozenset(keys))
+    return TokenizedText(text, numbers, word_list, weights, text_dates, frozenset(keys))
 
 
 def _without_numbers(text: str, numbers: Sequence[Number]) -> str:

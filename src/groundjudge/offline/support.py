@@ -8,7 +8,7 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -16,9 +16,12 @@ from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.readings import NUMBER_WEIGHT, Token, TokenizedText, contradictions, tokenize_text
-from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PERSONAL, claim_of
+from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, PERSONAL, claim_of, parts_of
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import is_unspaced
+from groundjudge.text.words import MONTH_NUMBERS, MONTHS, is_unspaced, words
+
+# The months by the stems of their names.
+MONTH_STEMS = {words(name)[0].stem: number for name, number in MONTH_NUMBERS.items()}
 
 # So many occurrences of a word are looked at, so that long documents cost no more than their length.
 MOST_PLACES = 64
@@ -28,8 +31,13 @@ CLOSE = 0.65
 PAIR_GAIN = 0.09
 # Words that a reason names as missing: all those of a long response take more memory than its text.
 MOST_WORDS = 4
+# The share of a part's content that the documents must lack for it to be judged by itself, and how many words
+# that must be: anybody may add a few of general use.
+FOREIGN_PART, LEAST_FOREIGN = 0.75, 2.0
 # A sentence with less support is called not backed.
 SUPPORTED = 0.5
+# Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point.
+DIGITS = 2
 # The logarithm of how many different words short documents have (16) and long ones (245).
 SHORT, LONG = 2.75, 5.5
 # How fast a missing word counts more in shorter ones.
@@ -50,9 +58,7 @@ class PassageIndex:
     documents: Sequence[str]
     singles: Sequence[Passage]  # the sentences
     numbers: Mapping[str, Sequence[int]]  # of the sentences that have each stem and each number, rising
-    openings: Collection[
-        int
-    ]  # the numbers of the sentences that begin a document, and the one behind the last
+    openings: Collection[int]  # the numbers of the sentences that begin a document, and the one behind the last
 
     def passage(self, number: int) -> Passage:
         """The passage of that number."""
@@ -83,7 +89,7 @@ class Signals(NamedTuple):
     together: float  # the weighted share of its words and numbers that the best passage has
     missing: float  # the share of its content that the documents lack, more if they are short
     names: float  # the logarithm of 1 and the number of names that they lack: words with a capital letter
-    unknown: float  # 1 if they lack one of its numbers
+    unknown: float  # 1 if they lack one of its numbers or dates
     personal: float  # 1 if it speaks of "I" or "my", and they do not
     foreign: float  # 1 if they have nothing of its content
     contradicted: float  # 1 if the best passage says nearly the same, but otherwise
@@ -128,16 +134,46 @@ def _no_numbers() -> array[int]:
 
 
 def support(sentence: str, sources: PassageIndex) -> Support:
-    """How far a sentence is supported by documents, and the passage that has most of it."""
-    reading = tokenize_text(claim_of(sentence))
+    """How far a sentence is supported by documents, and the passage that has most of it.
+
+    What it adds to what they say, as a part of its own, is not made good by the rest of it. A sentence that
+    is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
+    """
+    claim_text = claim_of(sentence)
+    claim = _support_of_whole(sentence, claim_text, sources)
+    if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
+        return claim
+    parts = parts_of(claim_text, PART_ENDS)
+    if len(parts) == 1:
+        return claim
+    for part in parts:
+        if not _is_foreign(part, sources):
+            continue
+        part_claim = _support_of_whole(part, part, sources)
+        if part_claim.score < claim.score:
+            claim = replace(claim, score=part_claim.score, missing=part_claim.missing)
+    return claim
+
+
+def _is_foreign(part: str, sources: PassageIndex) -> bool:
+    """Whether a part of a sentence speaks of something that the documents have hardly anything of."""
+    content = [token for token in tokenize_text(part).tokens if token.is_content]
+    missing_weight = _weight(token for token in content if token.key not in sources.numbers)
+    return missing_weight >= max(LEAST_FOREIGN, FOREIGN_PART * _weight(content))
+
+
+def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> Support:
+    """How far a sentence is supported as one claim, in these words."""
+    reading = tokenize_text(claim_text)
     passage, share = _best(reading, sources)
     quote = ""
     if share:
         quote = sources.documents[passage.document][passage.start : passage.end]
     quote_reading = tokenize_text(quote)
+    unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
     findings: tuple[str, ...] = ()
     if share >= CLOSE:
-        findings = contradictions(reading, quote_reading)
+        findings = (*contradictions(reading, quote_reading), *_other_dates(unknown_dates, quote_reading))
     content = [token for token in reading.tokens if token.is_content]
     is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
     if is_whole and content and is_unspaced(content[-1].text):
@@ -149,14 +185,20 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     else:  # "It is so."
         missing_share = 1 - share
         is_foreign = share == 0
+    lacks_number = any(
+        token.is_number or _is_unknown_month(token, sources, quote_reading) for token in missing
+    )
     missing_texts = dict.fromkeys(token.text for token in missing)
+    for date in unknown_dates:
+        if date.split()[1].title() not in missing_texts:
+            missing_texts[date.title()] = None
     names = [token for token in missing if _is_name(token)]
     is_personal = any(word.stem in PERSONAL and word.stem not in sources.numbers for word in reading.words)
     signals = Signals(
         together=share,
         missing=missing_share * _shortness(sources),
         names=math.log1p(len(names)),
-        unknown=float(any(token.is_number for token in missing)),
+        unknown=float(lacks_number or bool(unknown_dates)),
         personal=float(is_personal),
         foreign=float(is_foreign),
         contradicted=float(bool(findings)),
@@ -170,9 +212,36 @@ def support(sentence: str, sources: PassageIndex) -> Support:
         missing=tuple(missing_texts)[:MOST_WORDS],
         missing_share=missing_share,
         contradictions=findings,
-        is_whole=is_whole,
+        is_whole=is_whole and not unknown_dates,
         signals=signals,
     )
+
+
+def _is_unknown_month(token: Token, sources: PassageIndex, passage: TokenizedText) -> bool:
+    """Whether a word names a month that the documents lack, where the passage names another."""
+    number = MONTH_STEMS.get(token.key)
+    if number is None or not token.text[0].isupper() or MONTH_STEMS.keys().isdisjoint(passage.keys - {"may"}):
+        return False
+    names = [stem for stem, number_of_stem in MONTH_STEMS.items() if number_of_stem == number]
+    return all(name not in sources.numbers for name in names)
+
+
+def _is_in_other_months(date: str, sources: PassageIndex) -> bool:
+    """Whether the documents have the day of a date in other months, and not in its own."""
+    if date in sources.numbers:
+        return False
+    day = date.split(maxsplit=1)[0]
+    return any(f"{day} {month.lower()}" in sources.numbers for month in MONTHS)
+
+
+def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
+    """What is wrong with dates, in words, where a passage has their day in another month."""
+    findings: list[str] = []
+    for date in dates:
+        for other_date in passage.dates:
+            if other_date.split()[0] == date.split()[0]:
+                findings.append(f"“{date.title()}” instead of “{other_date.title()}”")
+    return findings
 
 
 def _weight(tokens: Iterable[Token]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from groundjudge.evidence.copied import LIST_NUMBER
 from groundjudge.offline.readings import tokenize_text
@@ -37,6 +38,13 @@ GENERAL_WEIGHT = 0.3
 # Stems of words by which speakers mean themselves.
 PERSONAL = frozenset(word.stem for word in words("I me my mine myself I'm I've I'd I'll"))
 
+# Content words and numbers of a part of a sentence that can state something by itself.
+LEAST_OF_PART = 3
+COMMAS = re.compile(r",(?!\d)|[;，；]")
+"""Where a sentence joins facts; the comma of a number, as in 1,500, ends none."""
+PART_ENDS = re.compile(rf"{COMMAS.pattern}|\s(?=(?:and|und)\s)")
+"""Where a sentence can go on with something else."""
+
 _REFERENCE = re.compile(r"\((?:article|document|passage|source|text)s? \d[^()]{0,20}\)", re.IGNORECASE)
 
 
@@ -61,3 +69,22 @@ def claim_of(sentence: str) -> str:
     if not stems <= OPENINGS or has_number or any(start < place for start in reading.negated):
         return text
     return claim.strip()
+
+
+def parts_of(sentence: str, marks: re.Pattern[str]) -> list[str]:
+    """A sentence cut at these marks, where enough stands on both sides to state something."""
+    ends = [mark.end() for mark in marks.finditer(sentence)]
+    if not ends:
+        return [sentence]
+    reading = tokenize_text(sentence)
+    content_starts = [token.start for token in reading.tokens if token.is_content]
+    parts: list[str] = []
+    start = n_cut = 0
+    # With its dates spelled out, a sentence has the same marks at other places.
+    for end, mark in zip(ends, marks.finditer(reading.text), strict=True):
+        n_ahead = bisect_left(content_starts, mark.end())
+        if n_ahead - n_cut >= LEAST_OF_PART and len(content_starts) - n_ahead >= LEAST_OF_PART:
+            parts.append(sentence[start:end].strip())
+            start, n_cut = end, n_ahead
+    parts.append(sentence[start:].strip())
+    return parts

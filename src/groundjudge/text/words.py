@@ -68,6 +68,17 @@ for _month in MONTHS:
     SPELLINGS[_month[:3].lower()] = _month.lower()
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
+# English and German ones, short and long.
+MONTH_NUMBERS: dict[str, int] = {}
+"""The month of each of its names, in small letters: 6 for june, jun and juni."""
+for _number, _month in enumerate(MONTHS, 1):
+    MONTH_NUMBERS[_month.lower()] = _number
+    MONTH_NUMBERS[_month[:3].lower()] = _number
+MONTH_NUMBERS.update(
+    {"sept": 9, "januar": 1, "februar": 2, "märz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10}
+)
+MONTH_NUMBERS.update({"okt": 10, "dezember": 12, "dez": 12})
+
 _AMERICAN = (
     (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
     (r"(?<=\w\w)([iy])s(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", r"\1z"),  # organise, analyse
@@ -95,6 +106,21 @@ _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u30
 _PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
+
+_MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b"
+_ORDINAL = r"(?!\d)(?:st\b|nd\b|rd\b|th\b|\.)?"
+_DAYS_JOINED = r"\s?(?:-|–|\b(?:to|and|until|till|through|bis|und)\b)\s?"
+_DAY_AND_MONTH = re.compile(
+    rf"""
+    (?<![\d.,:]) (?:
+        (?P<first>\d\d?){_ORDINAL} (?:{_DAYS_JOINED} (?P<last>\d\d?){_ORDINAL})?
+        \s? (?:of\s)? (?P<month>{_MONTH})
+      | \b(?P<month_ahead>{_MONTH}) \.? \s (?P<first_behind>\d\d?){_ORDINAL}
+        (?: {_DAYS_JOINED} (?P<last_behind>\d\d?){_ORDINAL} (?!\s(?:of\s)?{_MONTH}) )?
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 # Negations in Chinese.
 _NEGATION_SIGN = re.compile(
@@ -148,6 +174,25 @@ def spell_out_dates(text: str) -> str:
     text = _PER_CENT.sub("%", text)
     text = _HOUR.sub(r" \1m", text)
     return _DATE.sub(_spell_out_date, text)
+
+
+def dates(text: str) -> tuple[str, ...]:
+    """The days of a text that have a month's name, in one spelling: June 29, 29th of June are "29 june".
+
+    In a range both days have the month that is written once: 14 to 29 June. Dates in digits are read once
+    `spell_out_dates` gave them their names.
+    """
+    spelt_dates: list[str] = []
+    for date in _DAY_AND_MONTH.finditer(text):
+        month = _month_name(date["month"] or date["month_ahead"])
+        for day in date.group("first", "last", "first_behind", "last_behind"):
+            if day is not None:
+                spelt_dates.append(f"{int(day)} {month}")
+    return tuple(spelt_dates)
+
+
+def _month_name(month: str) -> str:
+    return MONTHS[MONTH_NUMBERS[month.lower()] - 1].lower()
 
 
 def _spell_out_date(date: re.Match[str]) -> str:
