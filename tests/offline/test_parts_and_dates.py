@@ -85,6 +85,18 @@ PARTS: Mapping[str, Row] = {
         "The evening ferry carries bicycles free of charge, which may help many people.",
         "passes",
     ),
+    "Chinese, a foreign part": (
+        "博物馆周一闭馆。常设展免费参观。",
+        "博物馆周一闭馆，新馆长每年春天出国旅行。",
+        "fails",
+    ),
+    "Chinese, a short part": (
+        "年轻时在县城做过三年木匠，现在的渡船是他亲手造的。",
+        "年轻时在县城做过三年木匠，手艺没丢。",
+        "passes",
+    ),
+    "I beside my": ("My mother taught me to bake.", "I was taught to bake by my mother.", "passes"),
+    "I of nobody": ("The baker taught bread making in winter.", "I taught bread making in winter.", "fails"),
     "a single part": (FERRY, "Tickets are sold at the kiosk on the quay.", "passes"),
 }
 

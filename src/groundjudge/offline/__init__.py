@@ -10,12 +10,14 @@ It serves for tests, for a first look, and as the baseline that a language model
    dates in one spelling (`text.words`, `text.numbers`), and what negations deny (`text.negations`).
 3. `support` finds the passage that holds most of a sentence's words. Function words count less than others.
 4. Where a passage says nearly the same, `readings.contradictions` looks for what contradicts the
-   sentence: another number, unit or name, two things in each other's place, or a negation on one side only.
+   sentence: another number, unit or name, two things in each other's place, or a negation on one side only. A
+   date counts as a whole.
 5. `support` scores a sentence from 0 to 1 by a logistic regression of few signals: the share of its words
    that the best passage has; the share of its content that no document has, which counts more in short
    documents; names and numbers found nowhere; whether it speaks of "I" and the documents do not. `wording`
    leaves out what is no part of the claim. tools/fit_support.py fits it to labelled rows, but for the weights
    of a contradiction and of a sentence of which nothing is found: both are rare there, and must never pass.
+   A part of a sentence that the documents have hardly anything of caps the score of the sentence.
 6. `model` sums the sentences up as the judge's levels or scale want it: halfway between the weakest and a
    geometric mean by length, and nothing above what contradicts a document. Tool results outrank others.
    `claims.reason` explains the score. Recall and precision of a passage count facts: `claims.facts_of`.

@@ -34,6 +34,8 @@ MOST_WORDS = 4
 # The share of a part's content that the documents must lack for it to be judged by itself, and how many words
 # that must be: anybody may add a few of general use.
 FOREIGN_PART, LEAST_FOREIGN = 0.75, 2.0
+# Signs of a word in Chinese.
+SIGNS_OF_WORD = 2
 # A sentence with less support is called not backed.
 SUPPORTED = 0.5
 # Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point.
@@ -58,7 +60,9 @@ class PassageIndex:
     documents: Sequence[str]
     singles: Sequence[Passage]  # the sentences
     numbers: Mapping[str, Sequence[int]]  # of the sentences that have each stem and each number, rising
-    openings: Collection[int]  # the numbers of the sentences that begin a document, and the one behind the last
+    openings: Collection[
+        int
+    ]  # the numbers of the sentences that begin a document, and the one behind the last
 
     def passage(self, number: int) -> Passage:
         """The passage of that number."""
@@ -158,8 +162,11 @@ def support(sentence: str, sources: PassageIndex) -> Support:
 def _is_foreign(part: str, sources: PassageIndex) -> bool:
     """Whether a part of a sentence speaks of something that the documents have hardly anything of."""
     content = [token for token in tokenize_text(part).tokens if token.is_content]
-    missing_weight = _weight(token for token in content if token.key not in sources.numbers)
-    return missing_weight >= max(LEAST_FOREIGN, FOREIGN_PART * _weight(content))
+    missing = [token for token in content if token.key not in sources.numbers]
+    least = LEAST_FOREIGN
+    if missing and is_unspaced(missing[0].text):
+        least *= SIGNS_OF_WORD
+    return _weight(missing) >= max(least, FOREIGN_PART * _weight(content))
 
 
 def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> Support:
@@ -193,7 +200,8 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
         if date.split()[1].title() not in missing_texts:
             missing_texts[date.title()] = None
     names = [token for token in missing if _is_name(token)]
-    is_personal = any(word.stem in PERSONAL and word.stem not in sources.numbers for word in reading.words)
+    has_personal = any(word.stem in PERSONAL for word in reading.words)
+    is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
     signals = Signals(
         together=share,
         missing=missing_share * _shortness(sources),
