@@ -233,7 +233,7 @@ def test_threshold_is_that_of_the_judge_unless_another_is_given(
 def test_missing_model_or_judge_raises() -> None:
     with pytest.raises(ModelError, match="no model given"):
         GroundednessMetric()
-    with pytest.raises(PromptError, match="there is no judge"):
+    with pytest.raises(PromptError, match="no judge was given"):
         JudgeMetric(model="offline")
 
 
