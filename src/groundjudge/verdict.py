@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
@@ -12,16 +11,25 @@ __version__ = "0.1.0"
 """The version of the library; every verdict names it."""
 
 
+# Characters that are encoded at a time, to see whether it can be done: all of a long text would be a copy.
+_PIECE = 1 << 16
+
+
 def well_formed(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    if text.isascii():
-        return text
-    # Nearly all texts are: then none is kept twice.
-    with suppress(UnicodeEncodeError):
-        text.encode()
+    if text.isascii() or not _has_surrogate(text):  # as nearly always, and it saves a copy
         return text
     # UTF-16 joins the two halves of one character, which JSON may have as an escape each: "\ud83d\ude00".
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        for start in range(0, len(text), _PIECE):
+            text[start : start + _PIECE].encode("utf-16")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(well_formed, return_type=str)]

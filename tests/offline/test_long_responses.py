@@ -18,6 +18,8 @@ torven kenetor venruba barufer doloven plistav gramine shidoqu kelomi rustane ba
 MOST_BYTES = 17
 # What the whole judgement of such a response may take, the verdict with its reply included: it took 108.
 MOST_BYTES_OF_A_JUDGEMENT = 60
+# What a scorecard of 400 sentences may take, half of which the caches hold, whatever its length: it took 218.
+MOST_BYTES_OF_SCORECARD = 95
 # How many times as long the reason of eight times as many statements may take: it took sixty times as long.
 MOST_TIMES = 24
 
@@ -47,12 +49,22 @@ def test_a_long_response_is_judged_by_its_sentences_in_few_bytes_for_each_of_its
     case = {"query": "What is known?", "context": list(SOURCES), "response": response_of(300)}
     judge.judge(case)
     case["response"] = response_of(1500)
+
+
+def test_a_scorecard_of_a_long_response_takes_few_bytes_for_each_of_its_characters() -> None:
+    judge = load("statement_groundedness", model="offline")
+    # What is left out of a copy, bold type and citations, is traced back to where it stands.
+    text = response_of(400).replace(" was ", " *was* [1] ")
+    case = {"query": "Describe the hotel.", "response": text, "context": [*SOURCES]}
+    judge.judge({**case, "response": text[: len(text) // 4]})  # fills the caches
     tracemalloc.start()
     verdict = judge.judge(case)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(verdict.parts) == 1500
     assert peak < MOST_BYTES_OF_A_JUDGEMENT * len(case["response"])
+    assert len(verdict.parts) == 400
+    assert peak < MOST_BYTES_OF_SCORECARD * len(text)
 
 
 def fastest_reason(statements: Sequence[Support]) -> float:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
+from sys import intern
 from unicodedata import combining, is_normalized, normalize
 
 from groundjudge.evidence.joined import NUMBERED
 from groundjudge.evidence.normalized import plain
+from groundjudge.evidence.origins import Origins
 from groundjudge.text.words import MOST_KEPT, stem
 
 # 3, doc 1, web:12, 4:0†source
@@ -62,24 +64,25 @@ class TracedText:
     """
 
     text: str
-    origins: Sequence[int]
+    origins: Sequence[int] | Origins
 
     def substitute(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> TracedText:
         """Return the text with another in the place of each match."""
         pieces: list[str] = []
-        origins: list[int] = []
+        origins = Origins(self.origins)
         position = 0
         for match in pattern.finditer(self.text):
             start, end = match.span()
             new_text = replacement(match)
+            if new_text == match[0]:
+                continue
             pieces.extend((self.text[position:start], new_text))
-            origins.extend(self.origins[position:start])
-            origins.extend([self.origins[start]] * len(new_text))
+            if end - start != 1 or len(new_text) != 1:
+                origins.replace(start, end, len(new_text))
             position = end
         if not pieces:
             return self
         pieces.append(self.text[position:])
-        origins.extend(self.origins[position:])
         return TracedText("".join(pieces), origins)
 
 
@@ -117,7 +120,7 @@ def fold_word(word: str) -> str:
             letters += sign
     if len(letters) < SHORTEST_WORD or not letters.isalpha():
         return word
-    return re.sub(r"(.)\1+", r"\1", stem(letters))
+    return intern(re.sub(r"(.)\1+", r"\1", stem(letters)))
 
 
 def is_alike(word: str, other_word: str) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from sys import intern
+from typing import NamedTuple
 from unicodedata import normalize
 
 # Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
@@ -57,6 +60,12 @@ _MARKS = re.compile(f"[{MARKS}]+")
 _BULLETED = re.compile(rf"\A[\s#>]*{BULLET}")
 
 
+class _PlacedWords(NamedTuple):
+    words: list[str]
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
 @dataclass(frozen=True)
 class Normalized:
     """A text and its words.
@@ -67,23 +76,10 @@ class Normalized:
 
     source: str
 
-    @cached_property
+    @property
     def words(self) -> list[str]:
         """The words, as they are compared."""
-        source = self._plain_source
-        starts, ends = self._places
-        words: list[str] = []
-        # The same word is one object wherever it stands: those of a long text take more memory than it does.
-        equal_words: dict[str, str] = {}
-        for start, end in zip(starts, ends, strict=True):
-            word = source[start:end]
-            words.append(equal_words.setdefault(word, word))
-        if "".join(equal_words).isascii() and not _ODD.search(source):
-            return words
-        compared_words: dict[str, str] = {}
-        for word in equal_words:
-            compared_words[word] = normalize("NFC", _NOISE.sub("", word)).casefold()
-        return [compared_words[word] for word in words]
+        return self._placed_words.words
 
     @cached_property
     def core(self) -> Normalized:
@@ -95,21 +91,20 @@ class Normalized:
 
     def span(self, number: int) -> tuple[int, int]:
         """Where a word begins and ends in the source."""
-        starts, ends = self._places
-        return starts[number], ends[number]
+        return self._placed_words.starts[number], self._placed_words.ends[number]
 
     @cached_property
-    def _places(self) -> tuple[array[int], array[int]]:
-        """Where the words begin and end."""
-        starts, ends = array("L"), array("L")
-        for match in re.finditer(WORD, self._plain_source):
+    def _placed_words(self) -> _PlacedWords:
+        source = plain(self.source)
+        words: list[str] = []
+        starts, ends = array("I"), array("I")
+        for match in re.finditer(WORD, source):
+            words.append(intern(match[0]))  # a long text has most of its words many times
             starts.append(match.start())
             ends.append(match.end())
-        return starts, ends
-
-    @cached_property
-    def _plain_source(self) -> str:
-        return plain(self.source)
+        if not source.isascii() or _ODD.search(source):
+            words = [intern(normalize("NFC", _NOISE.sub("", word)).casefold()) for word in words]
+        return _PlacedWords(words, starts, ends)
 
 
 def plain(text: str) -> str:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, starmap, zip_longest
+from operator import eq
 
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.copied import (
@@ -59,7 +62,7 @@ class ComparableText:
         self.normalized = without_asides(self.decoded)
         self._separated = separate_words(self.normalized)
         self.text = Normalized(self._separated.text)
-        numbers = array("L")
+        numbers = array("I")
         for number, word in enumerate(self.text.words):
             if word not in MAY_DIFFER:
                 numbers.append(number)
@@ -95,7 +98,7 @@ class WordSequence:
     def __init__(self, words: Sequence[str], numbers: Sequence[int]) -> None:
         self.numbers = numbers
         self.folded_words = [fold_word(words[number]) for number in numbers]
-        self._places: dict[str, list[int]] = {}
+        self._places: dict[str, array[int]] = {}
 
     def find_starts(self, words: Sequence[str], first_number: int) -> Iterator[int]:
         """Yield the indexes where words may begin: from a word on, then the places that are worth a try."""
@@ -103,8 +106,8 @@ class WordSequence:
         yield reached
         if not self._places:
             for index, word in enumerate(self.folded_words):
-                self._places.setdefault(word, []).append(index)
-        candidates: list[tuple[int, list[int]]] = []
+                self._places.setdefault(word, array("I")).append(index)
+        candidates: list[tuple[int, Sequence[int]]] = []
         for number, word in enumerate(words):
             if word in self._places:
                 candidates.append((number, self._places[word]))
@@ -142,16 +145,21 @@ class RatedResponse:
         self._marks.intersection_update(self.response.words.numbers)
         self._required = self.response.words.numbers
         if self._marks:
-            self._required = [number for number in self._required if number not in self._marks]
+            self._required = array("I", (number for number in self._required if number not in self._marks))
         # A copy has the marks of lists and the lines of fences, or it has none of them.
         self._sequences = [self.response.words]
         if self._marks:
             self._sequences.append(WordSequence(self.response.text.words, self._required))
 
+    @cached_property
+    def one_line(self) -> str:
+        """The response as it is compared, with single blanks between its words."""
+        return " ".join(self.response.text.source.split())
+
     def take_copy(self, sentences: Sequence[str]) -> list[Span]:
         """Take all words, and return those of each sentence; the sentences are a copy of the response."""
         self.taken[:] = b"\x01" * len(self.taken)
-        ends = [match.end() for match in UNBROKEN.finditer(self.response.raw)]
+        ends = array("I", (match.end() for match in UNBROKEN.finditer(self.response.raw)))
         spans: list[Span] = []
         n_copied = first = 0
         for sentence in sentences:
@@ -291,12 +299,13 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
     """
     rated = RatedResponse(response)
     # Most replies copy the response exactly, each sentence up to its end.
-    is_copy = " ".join(part.name for part in parts).split() == response.split()
+    copied_words = chain.from_iterable(UNBROKEN.findall(part.name) for part in parts)
+    response_words = (match[0] for match in UNBROKEN.finditer(response))
+    is_copy = all(starmap(eq, zip_longest(copied_words, response_words)))
     if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
         copied_spans = rated.take_copy([part.name for part in parts])
         _check_surplus(parts, dict(enumerate(copied_spans)), [], rated, reply)
         return [*parts]
-    response_text = " ".join(rated.response.text.source.split())
     asides = set(asides_of(rated.response.decoded.text))
     # The words that the parts have taken, by the indexes of the parts, and the indexes of the others.
     spans: dict[int, Span] = {}
@@ -304,12 +313,15 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
     foreign: list[str] = []
     verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
     sentences: dict[str, ComparableText] = {}
+    counts = Counter(part.name for part in parts)
     absent: set[str] = set()
     for index, part in enumerate(parts):
-        # A reply may have one sentence thousands of times.
-        if part.name not in sentences:
-            sentences[part.name] = ComparableText(part.name)
-        sentence = sentences[part.name]
+        # A reply may have one sentence thousands of times; all those of a long one would take much memory.
+        sentence = sentences.get(part.name)
+        if sentence is None:
+            sentence = ComparableText(part.name)
+            if counts[part.name] > 1:
+                sentences[part.name] = sentence
         words = tuple(sentence.unnumbered.text.words)
         verdict = (part.value, part.label)
         span = None if part.name in absent else rated.take(sentence)
@@ -321,7 +333,7 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
         verdicts[words] = verdict
         is_in_response = span is not None
         if not sentence.words.numbers:  # such as "!!": then its signs must be there
-            is_in_response = " ".join(sentence.text.source.split()) in response_text
+            is_in_response = " ".join(sentence.text.source.split()) in rated.one_line
         if not is_in_response or not asides.issuperset(asides_of(sentence.decoded.text)):
             foreign.append(part.name)
         elif span is not None:
@@ -337,7 +349,7 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
 def _check_surplus(
     parts: Sequence[PartReading],
     spans: Mapping[int, Span],
-    repeated: Iterable[int],
+    repeated: Collection[int],
     rated: RatedResponse,
     reply: Reply,
 ) -> None:
@@ -351,7 +363,7 @@ def _check_surplus(
         ReplyError: `ambiguous`, with the number of the part.
     """
     surplus: list[int] = []
-    counted = {parts[index] for index in spans}
+    counted = {parts[index] for index in spans} if repeated else set[PartReading]()
     for index in repeated:
         has_quote = any(map(LETTER_OR_DIGIT.search, parts[index].quotes))
         if parts[index] not in counted or not has_quote:

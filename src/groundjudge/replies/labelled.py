@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from sys import intern
 from typing import NamedTuple
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
@@ -31,22 +32,37 @@ class LabelledEntry(NamedTuple):
     """A label and what follows it, up to the next label. Positions are indexes into the folded text.
 
     Attributes:
+        folded: the folded reply.
         label: the label, as `comparable_label` writes it.
         bracket: what stands in a bracket behind the label; "" if there is none.
         line_start: where its line begins.
         start: where its place begins.
-        text: the reply's own text behind the label, up to the next one or the end of the reply.
-        place: the rest of the labelled line or, if that is empty, the next line that is not.
-        below: what follows the place.
+        place_end: where its place ends.
+        end: where the next label begins, or the reply ends.
     """
 
+    folded: FoldedText
     label: str
     bracket: str
     line_start: int
     start: int
-    text: str
-    place: str
-    below: str
+    place_end: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The reply's own text behind the label, up to the next one or the end of the reply."""
+        return self.folded.slice(self.start, self.end)
+
+    @property
+    def place(self) -> str:
+        """The rest of the labelled line or, if that is empty, the next line that is not."""
+        return self.folded.text[self.start : self.place_end]
+
+    @property
+    def below(self) -> str:
+        """What follows the place."""
+        return self.folded.text[self.place_end : self.end]
 
 
 def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> re.Pattern[str]:
@@ -121,20 +137,17 @@ def read_entries(
 
 
 def _read_entry(folded: FoldedText, match: re.Match[str], end: int) -> LabelledEntry:
-    behind_label = folded.text[match.end() : end].lstrip()
-    start = end - len(behind_label)
-    place, newline, below = behind_label.partition("\n")
-    text = folded.slice(start, end)
-    if text == place:  # most are one line, which is kept once
-        place = text
+    first_sign = NOT_BLANK.search(folded.text, match.end(), end)
+    start = end if first_sign is None else first_sign.start()
+    line_end = LINE_END.search(folded.text, start, end)
     return LabelledEntry(
-        label=comparable_label(match["label"]),
+        folded=folded,
+        label=intern(comparable_label(match["label"])),
         bracket=match["bracket"] or "",
         line_start=match.start(),
         start=start,
-        text=text,
-        place=place,
-        below=newline + below,
+        place_end=end if line_end is None else line_end.start(),
+        end=end,
     )
 
 
@@ -150,7 +163,7 @@ def read_verdict(
         ReplyError: as for `Reader.read_places`; `out_of_scale` for a label with another scale, `ambiguous`
             if more follows in an entry than its verdict.
     """
-    places = [(entry.start, entry.start + len(entry.place)) for entry in entries]
+    places = [(entry.start, entry.place_end) for entry in entries]
     index, reading = reader.read_verdict(places, part_name)
     for entry in entries[index:]:
         if entry.bracket and not _states_scale(entry.bracket, reader.scale):

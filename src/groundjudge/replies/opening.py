@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundjudge.errors import ReplyError
+from groundjudge.evidence.origins import Origins
 from groundjudge.replies.reply import Reply
 
 # What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
@@ -74,7 +75,7 @@ class FoldedText:
 
     raw: str
     text: str
-    origins: Sequence[int]
+    origins: Sequence[int] | Origins
     start: int = 0
 
     def slice(self, start: int, end: int) -> str:
@@ -104,19 +105,18 @@ def fold(raw: str) -> FoldedText:
     for emphasis in EMPHASIS.finditer(raw):
         removed.append(emphasis.span("begin"))
         removed.append(emphasis.span("end"))
-    if not removed:  # as nearly always, and it saves a step for each character
+    if not removed:  # as nearly always
         text = raw.translate(WIDTHS)
         # A long reply is not kept twice.
         return FoldedText(raw, raw if text == raw else text, range(len(raw) + 1))
     pieces: list[str] = []
-    origins: list[int] = []
+    origins = Origins(range(len(raw) + 1))
     position = 0
     for start, end in sorted(removed):
         pieces.append(raw[position:start])
-        origins.extend(range(position, start))
+        origins.replace(start, end, 0)
         position = end
     pieces.append(raw[position:])
-    origins.extend(range(position, len(raw) + 1))
     return FoldedText(raw, "".join(pieces).translate(WIDTHS), origins)
 
 

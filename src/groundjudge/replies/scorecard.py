@@ -61,16 +61,7 @@ class Scorecard(Format):
                 that the response does not need, `unrated_sentences` if the blocks are not the sentences of
                 the response, or the code of a score that cannot be read.
         """
-        reader, entries = read_entries(reply, LABELS, scale, expectation)
-        parts = [_read_part(block, reader) for block in _read_blocks(entries, reader)]
-        if not parts:
-            raise reader.make_error("no_verdict")
-        scores: dict[str, object] = {}
-        for part in parts:
-            sentence = one_line(part.name.casefold())
-            score = (part.value, part.label)
-            if scores.setdefault(sentence, score) != score:
-                raise reader.make_error("ambiguous", part.name)
+        parts = _read_parts(reply, scale, expectation)
         if expectation.response is not None:
             parts = check_completeness(parts, expectation.response, reply)
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
@@ -85,6 +76,21 @@ class Scorecard(Format):
         for part in reading.parts:
             scores.append(None if part.value is None else scale.score(part.value))
         return _mean(scores)
+
+
+def _read_parts(reply: Reply, scale: Scale, expectation: Expectation) -> list[PartReading]:
+    """Read the blocks of a reply, of which no two may give one sentence different scores."""
+    reader, entries = read_entries(reply, LABELS, scale, expectation)
+    parts = [_read_part(block, reader) for block in _read_blocks(entries, reader)]
+    if not parts:
+        raise reader.make_error("no_verdict")
+    scores: dict[str, object] = {}
+    for part in parts:
+        sentence = one_line(part.name.casefold())
+        score = (part.value, part.label)
+        if scores.setdefault(sentence, score) != score:
+            raise reader.make_error("ambiguous", part.name)
+    return parts
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -152,17 +158,19 @@ def _is_template(block: Block, reader: Reader) -> bool:
 
 def _read_part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
+    # Both are made of the reply when they are looked at.
+    sentence_text, evidence_text = sentence.text, evidence.text
     quotes: tuple[str, ...] = ()
-    if not NOTHING_FOUND.match(evidence.text):
-        quotes = (evidence.text,)
+    if not NOTHING_FOUND.match(evidence_text):
+        quotes = (evidence_text,)
     if _claims_nothing(score, reader.scale):
         reading = Reading(None)
     else:
-        _, reading = read_verdict(reader, [score], sentence.text)
+        _, reading = read_verdict(reader, [score], sentence_text)
     needs_evidence = reading.value is not None and reading.value != reader.scale.worst
-    if needs_evidence and not LETTER_OR_DIGIT.search(evidence.text):
-        raise reader.make_error("missing_evidence", sentence.text)
-    return PartReading(sentence.text, reading.value, evidence.text, quotes, reading.label, reading.span)
+    if needs_evidence and not LETTER_OR_DIGIT.search(evidence_text):
+        raise reader.make_error("missing_evidence", sentence_text)
+    return PartReading(sentence_text, reading.value, evidence_text, quotes, reading.label, reading.span)
 
 
 def _claims_nothing(score: LabelledEntry, scale: Scale) -> bool:
