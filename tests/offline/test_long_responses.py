@@ -17,9 +17,9 @@ torven kenetor venruba barufer doloven plistav gramine shidoqu kelomi rustane ba
 # What a response of words that the sources lack may take for each of its characters: it took 19.
 MOST_BYTES = 17
 # What the whole judgement of such a response may take, the verdict with its reply included: it took 108.
-MOST_BYTES_OF_A_JUDGEMENT = 60
+MOST_BYTES_OF_A_JUDGEMENT = 45
 # What a scorecard of 400 sentences may take, half of which the caches hold, whatever its length: it took 218.
-MOST_BYTES_OF_SCORECARD = 95
+MOST_BYTES_OF_SCORECARD = 70
 # How many times as long the reason of eight times as many statements may take: it took sixty times as long.
 MOST_TIMES = 24
 
@@ -49,6 +49,12 @@ def test_a_long_response_is_judged_by_its_sentences_in_few_bytes_for_each_of_its
     case = {"query": "What is known?", "context": list(SOURCES), "response": response_of(300)}
     judge.judge(case)
     case["response"] = response_of(1500)
+    tracemalloc.start()
+    verdict = judge.judge(case)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(verdict.parts) == 1500
+    assert peak < MOST_BYTES_OF_A_JUDGEMENT * len(case["response"])
 
 
 def test_a_scorecard_of_a_long_response_takes_few_bytes_for_each_of_its_characters() -> None:
@@ -61,8 +67,6 @@ def test_a_scorecard_of_a_long_response_takes_few_bytes_for_each_of_its_characte
     verdict = judge.judge(case)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(verdict.parts) == 1500
-    assert peak < MOST_BYTES_OF_A_JUDGEMENT * len(case["response"])
     assert len(verdict.parts) == 400
     assert peak < MOST_BYTES_OF_SCORECARD * len(text)
 
