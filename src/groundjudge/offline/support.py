@@ -155,7 +155,9 @@ def support(sentence: str, sources: PassageIndex) -> Support:
             continue
         part_claim = _support_of_whole(part, part, sources)
         if part_claim.score < claim.score:
-            claim = replace(claim, score=part_claim.score, missing=part_claim.missing)
+            claim = replace(
+                claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
+            )
     return claim
 
 
