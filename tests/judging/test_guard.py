@@ -226,6 +226,19 @@ def test_on_outcome_may_be_asynchronous_and_its_errors_change_nothing(
     assert [record.message.partition(" ")[0] for record in caplog.records] == ["on_outcome"] * 2
 
 
+def test_why_nothing_can_be_judged_is_logged_once_for_each_code(caplog: pytest.LogCaptureFixture) -> None:
+    guard = Guard(JUDGE, fallback=FALLBACK)
+    other_guard = Guard(JUDGE, fallback=FALLBACK, on_error="allow")
+    for answers in (["refused", "refused", "unread", "refused"], ["refused"]):
+        for answer in answers:
+            guard.run({**CASE, "response": answer})
+            guard.run({**CASE, "response": "good"})
+        guard = other_guard
+    codes = [record.getMessage().split(": ")[2] for record in caplog.records]
+    assert codes == ["refused", "no_verdict", "refused"]
+    assert all("could not judge an answer: groundedness" in record.message for record in caplog.records)
+
+
 def test_what_regenerate_raises_is_raised() -> None:
     def fails(*_: object) -> str:
         raise TimeoutError

@@ -258,7 +258,7 @@ class Guard:
             GuardError is raised.
         on_error: what happens to a draft that the judge could not judge, or whose case `fields` could not
             make: "block" replaces it by the fallback, "allow" lets it go out, "raise" raises the error. It is
-            never written again.
+            never written again. The first error of each code is logged.
         deadline: the seconds that judging and writing again may take together. A draft that is not judged by
             then counts as one that the judge could not judge; one that is not rewritten, as one that failed.
         mode: "enforce"; or "observe": the first draft is judged and goes out whatever the verdict.
@@ -282,6 +282,7 @@ class Guard:
     mode: Mode = "enforce"
     fields: FieldsLike = None
     on_outcome: Callable[[Outcome], object] | None = None
+    _logged_codes: set[str] = field(default_factory=set[str], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, (has_shape, shape) in SHAPES.items():
@@ -483,12 +484,20 @@ class Guard:
         fault: Exception | None = None
         if is_replaced:
             response, fault = await self._replacement(runtime, verdict)
+        self._log_first(verdict)
         reason = _reason(verdict, len(drafts), self.mode)
         outcome = Outcome(response, is_replaced, reason, drafts, seconds)
         await self._report(runtime, outcome)
         if is_replaced and response is None:
             raise _blocked(outcome, type(fault).__name__ if self.fallback else None) from fault
         return outcome
+
+    def _log_first(self, verdict: Verdict) -> None:
+        """Log why the judge could not judge, once for each code: what goes out does not show it."""
+        if verdict.error is None or verdict.error.code in self._logged_codes:
+            return
+        self._logged_codes.add(verdict.error.code)
+        log.error("the guard could not judge an answer: %s: %s", verdict.judge, verdict.explanation)
 
     async def _replacement(self, runtime: Runtime, verdict: Verdict) -> tuple[Any, Exception | None]:
         """Make the fallback, or the error of making it: whatever happens, the draft does not go out."""
