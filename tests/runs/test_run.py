@@ -37,6 +37,7 @@ from groundjudge import (
 from groundjudge.batches.lines import verdicts_of
 from groundjudge.judging.panel import repeat_judge
 from groundjudge.models.redaction import RedactedError
+from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.types import AnyJudge, Judge, Request
 from groundjudge.verdict import well_formed
 
@@ -544,3 +545,19 @@ def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     for outcome, verdicts in ways.items():
         assert codes(verdicts) == {outcome: 5, "duplicate_id": 2}
     assert estimate(judge, rows)[0].n_error == 2
+
+
+def test_a_row_with_the_id_of_another_is_a_case_of_its_own_in_a_file() -> None:
+    judge = judge_named("j", ScriptedModel(GOOD))
+    rows: list[Row] = [
+        {"id": "a", "response": "r"},
+        {"id": "b", "response": "r"},
+        {"id": "a", "response": "Other."},
+        {"id": "a", "response": "Another."},
+    ]
+    for order in (rows, [rows[0], *rows[2:], rows[1]]):
+        verdicts = [*run(judge, order, ordered=True)]
+        latest = latest_verdicts(verdicts)
+        assert [*latest] == verdicts
+        assert codes(latest) == {"ok": 2, "duplicate_id": 2}
+        assert latest.n_cases == 4
