@@ -276,7 +276,9 @@ class Endpoint:
             raise error
         pause = min(max(silence, FIRST_PAUSE), LONGEST_PAUSE, LONGEST_OUTAGE - silence)
         if self.waiting == self.in_flight or silence > FIRST_PAUSE:
-            self._announce(f"{name} does not answer: waiting, next attempt in {pause:.0f} s")
+            remaining = LONGEST_OUTAGE - silence
+            message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
+            self._announce(f"{name} does not answer: {message}")
         return pause
 
     def _announce(self, message: str) -> None:
