@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
-from sys import intern
 from unicodedata import combining, is_normalized, normalize
 
 from groundjudge.evidence.joined import NUMBERED
@@ -120,7 +119,7 @@ def fold_word(word: str) -> str:
             letters += sign
     if len(letters) < SHORTEST_WORD or not letters.isalpha():
         return word
-    return intern(re.sub(r"(.)\1+", r"\1", stem(letters)))
+    return re.sub(r"(.)\1+", r"\1", stem(letters))
 
 
 def is_alike(word: str, other_word: str) -> bool:

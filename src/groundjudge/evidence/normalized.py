@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from sys import intern
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -98,12 +97,17 @@ class Normalized:
         source = plain(self.source)
         words: list[str] = []
         starts, ends = array("I"), array("I")
+        # A long text has most of its words many times: each is one object.
+        distinct_words: dict[str, str] = {}
         for match in re.finditer(WORD, source):
-            words.append(intern(match[0]))  # a long text has most of its words many times
+            word = match[0]
+            words.append(distinct_words.setdefault(word, word))
             starts.append(match.start())
             ends.append(match.end())
         if not source.isascii() or _ODD.search(source):
-            words = [intern(normalize("NFC", _NOISE.sub("", word)).casefold()) for word in words]
+            for word in distinct_words:
+                distinct_words[word] = normalize("NFC", _NOISE.sub("", word)).casefold()
+            words = [distinct_words[word] for word in words]
         return _PlacedWords(words, starts, ends)
 
 

@@ -60,9 +60,7 @@ class PassageIndex:
     documents: Sequence[str]
     singles: Sequence[Passage]  # the sentences
     numbers: Mapping[str, Sequence[int]]  # of the sentences that have each stem and each number, rising
-    openings: Collection[
-        int
-    ]  # the numbers of the sentences that begin a document, and the one behind the last
+    openings: Collection[int]  # numbers of the sentences that begin a document, and the one behind the last
 
     def passage(self, number: int) -> Passage:
         """The passage of that number."""
