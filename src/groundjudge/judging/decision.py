@@ -114,11 +114,14 @@ async def decide(
                 report(next_request)
         reply, outcome = await conversation.call_and_read(model, next_request, read)
         replies.append(reply.text)
-        # The score may rest on several replies: a trace of it needs all of them.
-        all_replies = "\n".join(replies)
-        conversation.record = conversation.record.model_copy(update={"reply": all_replies})
+        if len(replies) > 1:
+            # The score rests on several replies: a trace of it needs all of them.
+            all_replies = {"reply": "\n".join(replies)}
+            conversation.record = conversation.record.model_copy(update=all_replies)
+            if isinstance(outcome, Verdict):
+                outcome = outcome.model_copy(update=all_replies)
         if isinstance(outcome, Verdict):
-            return outcome.model_copy(update={"reply": all_replies})
+            return outcome
         if isinstance(outcome, ReplyError):
             if not max_reasks or not isinstance(outcome, AnswerError) or not outcome.questions:
                 _record_parts(conversation, outcome)

@@ -425,9 +425,7 @@ def reason(claims: Sequence[Support], where: str = "the source") -> str:
 
 
 def reason_of_sentence(claim: Support) -> str:
-    """What was found of a single sentence, which stands beside it."""
-    if makes_no_claim(claim):
-        return "Nothing is stated that could be checked."
+    """What was found of a single sentence that makes a claim, and stands beside it."""
     if claim.score < SUPPORTED:
         return f"Not backed{_why(claim)}."
     if claim.is_whole:

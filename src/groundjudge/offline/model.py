@@ -167,7 +167,7 @@ def _score(claims_made: Sequence[Support], *, in_role: bool = False) -> float:
 def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
     if makes_no_claim(claim):
-        return PartReading(claim.sentence, None, reason_of_sentence(claim), (), _label(rubric, None))
+        return PartReading(claim.sentence, None, reason([]), (), _label(rubric, None))
     is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
     value = _on(rubric, claim.score**EVEN if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()

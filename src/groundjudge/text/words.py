@@ -68,16 +68,13 @@ for _month in MONTHS:
     SPELLINGS[_month[:3].lower()] = _month.lower()
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
-# English and German ones, short and long.
 MONTH_NUMBERS: dict[str, int] = {}
-"""The month of each of its names, in small letters: 6 for june, jun and juni."""
+"""The month of each of its names in English and German, in small letters: 6 for june, jun and juni."""
 for _number, _month in enumerate(MONTHS, 1):
     MONTH_NUMBERS[_month.lower()] = _number
     MONTH_NUMBERS[_month[:3].lower()] = _number
-MONTH_NUMBERS.update(
-    {"sept": 9, "januar": 1, "februar": 2, "märz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10}
-)
-MONTH_NUMBERS.update({"okt": 10, "dezember": 12, "dez": 12})
+MONTH_NUMBERS.update(sept=9, januar=1, februar=2, märz=3, mai=5, juni=6, juli=7)
+MONTH_NUMBERS.update(oktober=10, okt=10, dezember=12, dez=12)
 
 _AMERICAN = (
     (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
