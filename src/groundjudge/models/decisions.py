@@ -34,7 +34,7 @@ def _call(
     return client.post, {"path": url, "body": body, "cast_to": bytes}
 
 
-# Nothing but JSON data is in a body, which `write_json` writes in a tenth of the transport's time.
+# Nothing but JSON data is in a body: `write_json` takes a tenth of the time of Python's json.
 APIS = {
     "decisions": Api(
         response="the answers of a decision model",
