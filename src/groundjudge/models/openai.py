@@ -79,6 +79,9 @@ NO_KEY = "no-key"
 LONGEST_LISTING = 10
 """Seconds that the list of models may take, which a run does not need."""
 
+LONGEST_KNOCK = 5
+"""Seconds that an endpoint may take to answer a request that nobody needs the answer of."""
+
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
     "connection": "check that the endpoint is up and that its URL is right: OPENAI_BASE_URL, or as passed",
@@ -288,6 +291,13 @@ class OpenAIModel:
         """
         return await self._connection.read_shutdown_dates()
 
+    async def knock(self) -> bool:
+        """Whether the endpoint answers at all: a GET, without the key, and any status is an answer.
+
+        An endpoint that is reached by a client is not asked.
+        """
+        return await self._connection.knock()
+
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
 
@@ -439,6 +449,28 @@ class Connection:
                 raise
             return {}
         return _shutdown_dates(parse_body(response.content)) if response.is_success else {}
+
+    async def knock(self) -> bool:
+        """Whether the endpoint answers at all, which a list of models costs nothing to find out.
+
+        The URL is asked on a connection of its own, without the key, the headers and the query, in which keys
+        can be: a refusal says as much as a list does. Whatever goes wrong, it is no answer.
+        """
+        if self.callers_client is not None:
+            return False
+        try:
+            url = urlsplit(self._url)
+            host = url.netloc.rpartition("@")[2]
+            path = f"{url.path.rstrip('/')}/models"
+            listing = url._replace(netloc=host, path=path, query="", fragment="").geturl()
+            async with (
+                asyncio.timeout(LONGEST_KNOCK),
+                Transport(listing, {}, LONGEST_KNOCK, create_ssl_context()) as transport,
+            ):
+                await transport.get("")
+        except Exception:  # noqa: BLE001  a transport raises exceptions of any kind
+            return False
+        return True
 
     @contextmanager
     def sync_client(self) -> Generator[openai.OpenAI]:
