@@ -32,6 +32,8 @@ from groundjudge.text.words import (
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，、；：。]|\bbut\b")
 # Signs of units, which are beside a number.
 MEASURE = re.compile("[€$£¥￥%％‰℃℉]")
+# What signs of currencies are compared as: the stems of their names. Two currencies are written ¥.
+CURRENCIES = {"€": "euro", "$": "dollar", "£": "pound"}
 # Less than a word's: a passage is chosen by what it speaks of, and contradicts by its numbers.
 NUMBER_WEIGHT = 0.5
 # Words between items of a list, whose order does not matter.
@@ -104,7 +106,9 @@ def tokenize_text(text: str) -> TokenizedText:
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
     text_dates = dates(text) if numbers else ()
-    keys = {*weights, *MEASURE.findall(text), *text_dates}
+    keys = {*weights, *text_dates}
+    for sign in MEASURE.findall(text):
+        keys.add(CURRENCIES.get(sign, sign))
     for word in _unspaced_words(text, word_list):
         keys.update(word.text)
     if not keys.isdisjoint(ONE):
@@ -143,7 +147,8 @@ def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> 
             is_content = weight == 1 or (len(word_text) == 1 and word_text.isupper())  # port B, 20 °C
             yield Token(stem, word_text, start, bisect_left(ends, start), is_content)
     for start, sign in signs.items():
-        yield Token(sign, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
+        key = CURRENCIES.get(sign, sign)
+        yield Token(key, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
 
 
 def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
@@ -172,7 +177,12 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
         is_denied = False
     findings = [
         f"{_in_quotes(first)} instead of {_in_quotes(second)}"
-        for first, second in [*_numbers(tokens, passage_tokens), *pairs, *opposite_pairs]
+        for first, second in [
+            *_numbers(tokens, passage_tokens),
+            *_currencies(tokens, passage.tokens),  # a record has it in a field of its own
+            *pairs,
+            *opposite_pairs,
+        ]
     ]
     if _is_exchanged(swaps, tokens):
         findings.append(
@@ -254,6 +264,18 @@ def _numbers(
         similar = [number for number in passage_numbers if len(number.key) == len(token.key)]
         if token.is_number and token.key not in passage_keys and similar:
             yield [token], [min(similar, key=lambda number: Levenshtein.distance(token.key, number.key))]
+
+
+def _currencies(
+    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
+) -> Iterator[Sequence[Sequence[Token]]]:
+    """Each currency that the passage lacks, and one of its own that the sentence lacks, however written."""
+    known_keys = set(CURRENCIES.values())
+    sentence_keys, passage_keys = _keys(sentence_tokens), _keys(passage_tokens)
+    others = [token for token in passage_tokens if token.key in known_keys and token.key not in sentence_keys]
+    for token in sentence_tokens:
+        if token.key in known_keys and token.key not in passage_keys and others:
+            yield [token], others[:1]
 
 
 def _is_replaced(
