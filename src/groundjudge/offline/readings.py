@@ -19,6 +19,7 @@ from groundjudge.text.words import (
     ARTICLES,
     FUNCTION_SIGNS,
     Word,
+    clock_times,
     dates,
     has_unspaced,
     is_unspaced,
@@ -75,7 +76,7 @@ class TokenizedText:
     words: Sequence[Word]  # in scripts without spaces, every two neighbouring signs
     weights: Mapping[str, float]  # how much each of its stems and numbers counts
     dates: Sequence[str]  # its days that have a month, "29 june"
-    keys: frozenset[str]  # what a sentence finds in it: stems, numbers, signs and dates
+    keys: frozenset[str]  # what a sentence finds in it: stems, numbers, signs, dates and times
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
@@ -107,6 +108,8 @@ def tokenize_text(text: str) -> TokenizedText:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
     text_dates = dates(text) if numbers else ()
     keys = {*weights, *text_dates}
+    if numbers:
+        keys.update(time.key for time in clock_times(text))
     for sign in MEASURE.findall(text):
         keys.add(CURRENCIES.get(sign, sign))
     for word in _unspaced_words(text, word_list):

@@ -12,13 +12,22 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.readings import NUMBER_WEIGHT, Token, TokenizedText, contradictions, tokenize_text
 from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, PERSONAL, claim_of, parts_of
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import MONTH_NUMBERS, MONTHS, is_unspaced, words
+from groundjudge.text.words import (
+    MONTH_NUMBERS,
+    MONTHS,
+    ClockTime,
+    clock_times,
+    is_unspaced,
+    spell_out_dates,
+    words,
+)
 
 # The months by the stems of their names.
 MONTH_STEMS = {words(name)[0].stem: number for name, number in MONTH_NUMBERS.items()}
@@ -141,7 +150,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     What it adds to what they say, as a part of its own, is not made good by the rest of it. A sentence that
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
-    claim_text = claim_of(sentence)
+    claim_text = _on_clock_of(sources, claim_of(sentence))
     claim = _support_of_whole(sentence, claim_text, sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
@@ -157,6 +166,24 @@ def support(sentence: str, sources: PassageIndex) -> Support:
                 claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
             )
     return claim
+
+
+def _on_clock_of(sources: PassageIndex, text: str) -> str:
+    """A text with those times of day on the other clock that the documents have on that one only.
+
+    "2:30 pm" is "14:30" where they say so. A time that they lack stays as it is.
+    """
+    spelt_text = spell_out_dates(text)
+    times = [
+        time
+        for time in clock_times(spelt_text)
+        if time.key not in sources.numbers and time.on_other_clock().key in sources.numbers
+    ]
+    if not times:
+        return text
+    for time in sorted(times, key=attrgetter("start"), reverse=True):
+        spelt_text = f"{spelt_text[: time.start]}{time.on_other_clock()}{spelt_text[time.end :]}"
+    return spelt_text
 
 
 def _is_foreign(part: str, sources: PassageIndex) -> bool:
@@ -178,9 +205,14 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
         quote = sources.documents[passage.document][passage.start : passage.end]
     quote_reading = tokenize_text(quote)
     unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
+    wrong_times = [time for time in clock_times(reading.text) if _is_in_other_half(time, sources)]
     findings: tuple[str, ...] = ()
     if share >= CLOSE:
-        findings = (*contradictions(reading, quote_reading), *_other_dates(unknown_dates, quote_reading))
+        findings = (
+            *contradictions(reading, quote_reading),
+            *_other_dates(unknown_dates, quote_reading),
+            *_other_times(wrong_times, quote_reading),
+        )
     content = [token for token in reading.tokens if token.is_content]
     is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
     if is_whole and content and is_unspaced(content[-1].text):
@@ -199,6 +231,8 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
     for date in unknown_dates:
         if date.split()[1].title() not in missing_texts:
             missing_texts[date.title()] = None
+    for time in wrong_times:
+        missing_texts[str(time)] = None
     names = [token for token in missing if _is_name(token)]
     has_personal = any(word.stem in PERSONAL for word in reading.words)
     is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
@@ -206,7 +240,7 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
         together=share,
         missing=missing_share * _shortness(sources),
         names=math.log1p(len(names)),
-        unknown=float(lacks_number or bool(unknown_dates)),
+        unknown=float(lacks_number or bool(unknown_dates) or bool(wrong_times)),
         personal=float(is_personal),
         foreign=float(is_foreign),
         contradicted=float(bool(findings)),
@@ -220,7 +254,7 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
         missing=tuple(missing_texts)[:MOST_WORDS],
         missing_share=missing_share,
         contradictions=findings,
-        is_whole=is_whole and not unknown_dates,
+        is_whole=is_whole and not unknown_dates and not wrong_times,
         signals=signals,
     )
 
@@ -242,6 +276,14 @@ def _is_in_other_months(date: str, sources: PassageIndex) -> bool:
     return any(f"{day} {month.lower()}" in sources.numbers for month in MONTHS)
 
 
+def _is_in_other_half(time: ClockTime, sources: PassageIndex) -> bool:
+    """Whether the documents have a time of day in the other half of the day, and not in its own."""
+    if time.key in sources.numbers or time.on_other_clock().key in sources.numbers:
+        return False
+    other_time = time.in_other_half()
+    return other_time.key in sources.numbers or other_time.on_other_clock().key in sources.numbers
+
+
 def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
     """What is wrong with dates, in words, where a passage has their day in another month."""
     findings: list[str] = []
@@ -249,6 +291,17 @@ def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
         for other_date in passage.dates:
             if other_date.split()[0] == date.split()[0]:
                 findings.append(f"“{date.title()}” instead of “{other_date.title()}”")
+    return findings
+
+
+def _other_times(times: Sequence[ClockTime], passage: TokenizedText) -> list[str]:
+    """What is wrong with times of day, in words, where a passage has them in the other half of the day."""
+    findings: list[str] = []
+    for time in times:
+        other_time = time.in_other_half()
+        for passage_time in clock_times(passage.text):
+            if (passage_time.hour, passage_time.minute) == (other_time.hour, other_time.minute):
+                findings.append(f"“{time}” instead of “{passage_time}”")
     return findings
 
 
