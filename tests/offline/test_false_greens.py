@@ -95,6 +95,17 @@ FALSE_GREENS: Mapping[str, Row] = {
     "yes, two sentences disagree": ("We are open on Sundays. " + CLOSED, SUNDAYS, "Yes."),
     "no, two sentences disagree": ("We are open on Sundays. " + CLOSED, SUNDAYS, "No."),
     "yes, another thing is open": ("The cafe is open on Sundays.", "Is the museum open on Sundays?", "Yes."),
+    "yes, come along and another day": (OPEN, "Can I simply come along on Mondays?", "Yes."),
+    "yes, come along, ahead of another day": (
+        OPEN,
+        "Can I simply come along on Mondays?",
+        "Yes, we are open on Sundays.",
+    ),
+    "yes, come along with somebody": (
+        OPEN,
+        "Can my cat simply come along on Sundays?",
+        "Yes, we are open on Sundays.",
+    ),
     "yes to one of two": ("Tea is free.", "Is tea free or is coffee free?", "Yes."),
     "yes, no longer": ("We are no longer open on Sundays.", SUNDAYS, "Yes."),
     "yes to what": (HOUSE, "When did the museum open?", "Yes."),
@@ -210,6 +221,10 @@ RIGHT: Mapping[str, tuple[Row, str]] = {
     "yes, included": ((HOUSE, "Is breakfast included in the price?", "Yes."), "passes"),
     "yes, spelt out": ((OPEN, SUNDAYS, "Yes. We are open on Sundays."), "passes"),
     "yes, ahead of it": ((OPEN, SUNDAYS, "Yes, we are open on Sundays."), "passes"),
+    "yes, come along, spelt out": (
+        (OPEN, "Can I simply come along on Sundays?", "Yes, we are open on Sundays."),
+        "passes",
+    ),
     "no, ahead of it": ((HOUSE, SUNDAYS, "No, we are closed on Sundays."), "passes"),
     "yes, and another clause": (("We are open on Sundays, but not on Mondays.", SUNDAYS, "Yes."), "passes"),
     "yes, by a pronoun": (
