@@ -1,4 +1,4 @@
-"""What other signs say just as well, and beside each its twin that says something else."""
+"""What other signs or numbers say just as well, and beside each its twin that says something else."""
 
 from __future__ import annotations
 
@@ -73,6 +73,120 @@ TIMES: Mapping[str, Row] = {
     ),
     "am for pm on one clock": (HALVES, "The last ferry of the day leaves at 10:45 a.m.", "fails"),
 }
+
+OUTING = (
+    "We are planning an outing for 14 people. The budget is 90 euros per person. Two colleagues bring a dog."
+)
+ROOMS = "A room costs €80 per night. The choir has booked 3 nights, the band 5 nights."
+
+TOTALS: Mapping[str, Row] = {
+    "the total": (OUTING, "The budget is 90 euros per person, 1,260 euros for 14 people.", "passes"),
+    "the total alone": (OUTING, "The budget is 90 euros per person, which makes 1,260 euros.", "passes"),
+    "the total ahead": (OUTING, "The budget is 1,260 euros, 90 euros per person.", "passes"),
+    "the total with signs": (OUTING, "The budget is €90 per person, which makes €1,260.", "passes"),
+    "another total": (OUTING, "The budget is 90 euros per person, 1,270 euros for 14 people.", "fails"),
+    "a total of ten times": (OUTING, "The budget is 90 euros per person, which makes 12,600 euros.", "fails"),
+    "the total in dollars": (
+        OUTING,
+        "The budget is 90 euros per person, which makes 1,260 dollars.",
+        "fails",
+    ),
+    "the total of something else": (
+        OUTING,
+        "The budget is 90 euros per person, which makes 180 euros.",
+        "fails",
+    ),
+    "the total without its rate": (OUTING, "The budget is 1,260 euros for 14 people.", "fails"),
+    "another rate": (OUTING, "The budget is 95 euros per person, 1,330 euros for 14 people.", "fails"),
+    "another count": (OUTING, "The budget is 90 euros per person, 1,350 euros for 15 people.", "fails"),
+    "a sum": (OUTING, "The budget is 90 euros per person, which makes 104 euros.", "fails"),
+    "one of two counts": (ROOMS, "A room costs €80 per night, which makes €240.", "fails"),
+    "of nothing counted": (
+        "A room costs €80 per night.",
+        "A room costs €80 per night, €240 in all.",
+        "fails",
+    ),
+}
+
+STOVE = "Your Ember stove was delivered on 2 June 2025. Stoves have a warranty of 24 months from delivery."
+LEASE = "The lease of the mill was signed in November 2021 and runs for two years."
+
+ENDS: Mapping[str, Row] = {
+    "months": (
+        STOVE,
+        "Your stove was delivered on 2 June 2025: its 24 months of warranty end in June 2027.",
+        "passes",
+    ),
+    "years": (
+        LEASE,
+        "The lease of the mill was signed in November 2021, runs for two years to November 2023.",
+        "passes",
+    ),
+    "years in months": (
+        LEASE.replace("two years", "14 months"),
+        "The lease of the mill was signed in November 2021, runs for 14 months to January 2023.",
+        "passes",
+    ),
+    "a year less": (
+        STOVE,
+        "Your stove was delivered on 2 June 2025: its 24 months of warranty end in June 2026.",
+        "fails",
+    ),
+    "a year more": (
+        STOVE,
+        "Your stove was delivered on 2 June 2025: its 24 months of warranty end in June 2028.",
+        "fails",
+    ),
+    "another month": (
+        STOVE,
+        "Your stove was delivered on 2 June 2025: its 24 months of warranty end in July 2027.",
+        "fails",
+    ),
+    "another period": (
+        STOVE,
+        "Your stove was delivered on 2 June 2025: its 36 months of warranty end in June 2028.",
+        "fails",
+    ),
+    "another beginning": (
+        STOVE,
+        "Your stove was delivered on 2 June 2024: its 24 months of warranty end in June 2026.",
+        "fails",
+    ),
+    "years as months": (
+        LEASE,
+        "The lease of the mill was signed in November 2021, runs for two months to January 2022.",
+        "fails",
+    ),
+    "without its beginning": (STOVE, "Your 24 months of warranty end in June 2027.", "fails"),
+    "without its period": (
+        STOVE,
+        "Your stove was delivered on 2 June 2025, its warranty ends in June 2027.",
+        "fails",
+    ),
+    "one of two periods": (
+        STOVE + " Lamps have 12 months.",
+        "Your stove was delivered on 2 June 2025: its 24 months, or 12 months, of warranty end in June 2026.",
+        "fails",
+    ),
+}
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(("source", "response", "expected"), TOTALS.values(), ids=TOTALS)
+def test_a_total_follows_from_its_rate_and_the_count(
+    judge: str, source: str, response: str, expected: str
+) -> None:
+    verdict = JUDGES[judge].judge({"query": "?", "context": [source], "response": response})
+    assert verdict.passed is (expected == "passes"), verdict.reason
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(("source", "response", "expected"), ENDS.values(), ids=ENDS)
+def test_the_end_of_a_period_follows_from_its_beginning(
+    judge: str, source: str, response: str, expected: str
+) -> None:
+    verdict = JUDGES[judge].judge({"query": "?", "context": [source], "response": response})
+    assert verdict.passed is (expected == "passes"), verdict.reason
 
 
 @pytest.mark.parametrize("judge", JUDGES)

@@ -274,7 +274,7 @@ def _currencies(
 ) -> Iterator[Sequence[Sequence[Token]]]:
     """Each currency that the passage lacks, and one of its own that the sentence lacks, however written."""
     known_keys = set(CURRENCIES.values())
-    sentence_keys, passage_keys = _keys(sentence_tokens), _keys(passage_tokens)
+    sentence_keys, passage_keys = set(_keys(sentence_tokens)), set(_keys(passage_tokens))
     others = [token for token in passage_tokens if token.key in known_keys and token.key not in sentence_keys]
     for token in sentence_tokens:
         if token.key in known_keys and token.key not in passage_keys and others:

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
+from groundjudge.offline.arithmetic import PEOPLE, PERSON, counts, ends, totals
 from groundjudge.offline.readings import NUMBER_WEIGHT, Token, TokenizedText, contradictions, tokenize_text
 from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, PERSONAL, claim_of, parts_of
 from groundjudge.text.sentences import sentences
@@ -218,6 +219,9 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
     if is_whole and content and is_unspaced(content[-1].text):
         share = 1.0  # words that moved made new pairs of signs
     missing = [token for token in content if token.key not in sources.numbers]
+    if missing and reading.numbers:
+        worked_out = _worked_out(reading, sources)
+        missing = [token for token in missing if token.key not in worked_out]
     if content:
         missing_share = _weight(missing) / _weight(content)
         is_foreign = len(missing) == len(content)
@@ -257,6 +261,34 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
         is_whole=is_whole and not unknown_dates and not wrong_times,
         signals=signals,
     )
+
+
+def _worked_out(reading: TokenizedText, sources: PassageIndex) -> set[str]:
+    """The numbers and months of a sentence that follow from numbers which the documents have."""
+    keys: set[str] = set()
+    for end in ends(reading):
+        if end.beginning in sources.numbers and end.period in _counts_in(sources, end.unit):
+            keys.update(end.keys)
+    for total in totals(reading):
+        if total.rate not in sources.numbers:
+            continue
+        counts_of_documents = _counts_in(sources, total.counted)
+        if total.counted == PERSON:
+            counts_of_documents |= _counts_in(sources, PEOPLE)
+        # With two counts, nothing says which of them is meant.
+        if len(counts_of_documents) == 1 and total.is_product(*counts_of_documents):
+            keys.add(total.value)
+    return keys
+
+
+def _counts_in(sources: PassageIndex, counted: str) -> set[str]:
+    """How many of something the documents have, by its stem."""
+    counts_of_documents: set[str] = set()
+    for place in islice(sources.passages_with(counted), MOST_PLACES):
+        passage = sources.passage(place)
+        text = sources.documents[passage.document][passage.start : passage.end]
+        counts_of_documents |= counts(tokenize_text(text), counted)
+    return counts_of_documents
 
 
 def _is_unknown_month(token: Token, sources: PassageIndex, passage: TokenizedText) -> bool:
