@@ -171,6 +171,35 @@ ENDS: Mapping[str, Row] = {
 }
 
 
+# What a word-matching judge could only let pass together with its wrong twin.
+ASKED: Mapping[str, tuple[str, str, str]] = {
+    "a name of the query, where the source has another": (
+        "How do I descale the Lumetta?",
+        "Brunna kettle: to descale, boil vinegar with water and rinse twice.",
+        "To descale the Lumetta, boil vinegar with water and rinse twice.",
+    ),
+    "a false name of the query": (
+        "Why did Ada Kestrel build the bridge in 1938?",
+        "The bridge was built in 1938 by Tom Brandt.",
+        "The bridge was built in 1938 by Ada Kestrel.",
+    ),
+    "a number of the query that breaks a limit": (
+        "I bought a tent six weeks ago. Can I still send it back?",
+        "Unused goods can be sent back within 30 days of delivery.",
+        "Unused goods can be sent back within 30 days, so six weeks is still in time.",
+    ),
+}
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(("query", "source", "response"), ASKED.values(), ids=ASKED)
+def test_names_and_numbers_of_the_query_back_nothing(
+    judge: str, query: str, source: str, response: str
+) -> None:
+    verdict = JUDGES[judge].judge({"query": query, "context": [source], "response": response})
+    assert verdict.passed is False, verdict.reason
+
+
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize(("source", "response", "expected"), TOTALS.values(), ids=TOTALS)
 def test_a_total_follows_from_its_rate_and_the_count(
