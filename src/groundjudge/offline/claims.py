@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Message
@@ -25,8 +26,8 @@ from groundjudge.offline.answers import (
     speaks_of,
 )
 from groundjudge.offline.readings import tokenize_text
-from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
-from groundjudge.offline.wording import COMMAS, parts_of
+from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support, support_as_one
+from groundjudge.offline.wording import COMMAS, claim_of, parts_of
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
 
@@ -101,6 +102,8 @@ _COURTESY_SIGNS = re.compile(
 
 # The scores of what the sources settle, and of what they do not.
 SETTLED, NOT_SETTLED = 0.95, 0.02
+
+NO_ANSWERS: Mapping[str, Support] = MappingProxyType({})
 
 
 def claims(
@@ -194,7 +197,26 @@ def _with_answers(
     return judged_claims
 
 
-def facts_of(text: str, sources: PassageIndex, judged_claims: Sequence[Support] = ()) -> list[Support]:
+def answers_of(
+    text: str, sources: PassageIndex, tools: PassageIndex | None, query: str
+) -> dict[str, Support]:
+    """The sentences of a text that mean something only by the query or by what left them, as `claims` has them.
+
+    Most texts have none, which is found out without comparing their sentences with the sources.
+    """
+    if not is_leftover(text):
+        if not query.strip():
+            return {}
+        texts = [sentence.text for sentence in sentences(text)]
+        if not any(read_answer(claim_text) or is_bare_denial(claim_text) for claim_text in texts):
+            return {}
+    all_claims = claims(text, sources, tools, query)
+    return {claim.sentence: claim for claim in all_claims if claim.note}
+
+
+def facts_of(
+    text: str, sources: PassageIndex, answers: Mapping[str, Support] = NO_ANSWERS
+) -> list[Support]:
     """The facts that a text joins, each with how much of it the sources have, in whatever wording.
 
     To compare two passages is to count facts, so a fact is scored by the share of its content that the other
@@ -204,19 +226,16 @@ def facts_of(text: str, sources: PassageIndex, judged_claims: Sequence[Support] 
     Args:
         text: the passage.
         sources: the other one.
-        judged_claims: the sentences of the passage that are judged already.
+        answers: the sentences of the passage that mean something only by the query, by their texts; no clause
+            of them gives that.
     """
-    claims_by_text = {claim.sentence: claim for claim in judged_claims}
     facts: list[Support] = []
     for sentence in sentences(text):
-        claim = claims_by_text.get(sentence.text)
-        if claim is not None and claim.note:  # an answer, which no clause of it gives
-            facts.append(claim)
+        if sentence.text in answers:
+            facts.append(answers[sentence.text])
             continue
         for clause in parts_of(sentence.text, COMMAS):
-            fact = claim
-            if fact is None or clause != sentence.text:
-                fact = support(clause, sources)
+            fact = support_as_one(clause, claim_of(clause), sources)
             is_other = bool(fact.contradictions) or fact.signals.unknown > 0
             share = 0.0 if is_other else 1 - fact.missing_share
             facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))

@@ -142,7 +142,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
     claim_text = claim_of(sentence)
-    claim = _support_of_whole(sentence, claim_text, sources)
+    claim = support_as_one(sentence, claim_text, sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
     parts = parts_of(claim_text, PART_ENDS)
@@ -151,7 +151,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     for part in parts:
         if not _is_foreign(part, sources):
             continue
-        part_claim = _support_of_whole(part, part, sources)
+        part_claim = support_as_one(part, part, sources)
         if part_claim.score < claim.score:
             claim = replace(
                 claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
@@ -169,7 +169,7 @@ def _is_foreign(part: str, sources: PassageIndex) -> bool:
     return _weight(missing) >= max(least, FOREIGN_PART * _weight(content))
 
 
-def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> Support:
+def support_as_one(sentence: str, claim_text: str, sources: PassageIndex) -> Support:
     """How far a sentence is supported as one claim, in these words."""
     reading = tokenize_text(claim_text)
     passage, share = _best(reading, sources)
