@@ -156,12 +156,17 @@ class Question(NamedTuple):
 def read_answer(sentence: str) -> Answer | None:
     """Read a sentence that says yes or no, alone or ahead of something else; None if it does neither."""
     plain = _CONTRACTED.sub("", sentence[:LONGEST_ANSWER]).replace("’", "'")
-    terms = _terms(plain)
-    if not terms:
+    signals = YES | NO | AGREEMENTS | REFUSALS
+    # Most sentences are no answer by their first word.
+    first_letters = _LETTERS.search(plain)
+    if first_letters is None:
         return None
+    first_term = _PAUSE.split(first_letters[0])[0].casefold()
+    if first_term not in signals and first_term not in VERBS and first_term not in FILLERS:
+        return None
+    terms = _terms(plain)
     if any(term in QUESTION_WORDS for term in terms) or _QUESTION_MARK.search(plain):
         return None
-    signals = YES | NO | AGREEMENTS | REFUSALS
     is_whole = len(sentence) <= LONGEST_ANSWER
     if is_whole and all(term in signals or term in VERBS or term in FILLERS for term in terms):
         if signals.isdisjoint(terms) and VERBS.isdisjoint(terms):

@@ -148,6 +148,8 @@ def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> 
 
 def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
+    if sentence.text == passage.text:
+        return ()
     tokens, passage_tokens = sentence.tokens, _on_topic(passage, sentence)
     blocks = Levenshtein.opcodes(_keys(tokens), _keys(passage_tokens)).as_matching_blocks()
     differences = list(_differences(tokens, passage_tokens, blocks))

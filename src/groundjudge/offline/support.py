@@ -72,8 +72,12 @@ class PassageIndex:
 
     def passages_with(self, key: str) -> Iterator[int]:
         """Yield the numbers of the sentences that have a stem or a number, then those of such pairs."""
+        yield from self.numbers.get(key, ())
+        yield from self.pairs_with(key)
+
+    def pairs_with(self, key: str) -> Iterator[int]:
+        """Yield the numbers of the pairs of sentences that have a stem or a number."""
         singles = self.numbers.get(key, ())
-        yield from singles
         # A pair is counted by its second sentence.
         n_singles = len(self.singles)
         previous = -1
@@ -295,17 +299,38 @@ def coefficients() -> Mapping[str, float]:
 
 def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
-    weight_of_place: defaultdict[int, float] = defaultdict(float)
+    weight_of_single: defaultdict[int, float] = defaultdict(float)
     for key, weight in reading.weights.items():
-        for place in islice(sources.passages_with(key), MOST_PLACES):
-            weight_of_place[place] += weight
-    if not weight_of_place:
+        for place in sources.numbers.get(key, ())[:MOST_PLACES]:
+            weight_of_single[place] += weight
+    if not weight_of_single:
         return Passage(0, 0, 0), 0.0
     total = sum(reading.weights.values())
-    least_gain = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
-    n_singles = len(sources.singles)
-    best = max(
-        weight_of_place,
-        key=lambda place: (weight_of_place[place] - least_gain[place >= n_singles], -place),
-    )
-    return sources.passage(best), weight_of_place[best] / total
+    best_weight = max(weight_of_single.values())
+    best = min(place for place, weight in weight_of_single.items() if weight == best_weight)
+    least_gain = total * PAIR_GAIN  # what a pair must have more than a single sentence
+    if _can_pair_win(weight_of_single, best_weight + least_gain, sources):
+        weight_of_pair: defaultdict[int, float] = defaultdict(float)
+        for key, weight in reading.weights.items():
+            most_pairs = max(0, MOST_PLACES - len(sources.numbers.get(key, ())))
+            for place in islice(sources.pairs_with(key), most_pairs):
+                weight_of_pair[place] += weight
+        for place, weight in sorted(weight_of_pair.items()):
+            if weight - least_gain > best_weight:
+                best, best_weight = place, weight
+                least_gain = 0.0  # of two pairs, the one that holds more
+    return sources.passage(best), best_weight / total
+
+
+def _can_pair_win(weight_of_single: Mapping[int, float], least: float, sources: PassageIndex) -> bool:
+    """Whether two neighbouring sentences could together hold more of a sentence than this weight.
+
+    They hold no more than the sum of the two, so that most sentences need no look at pairs.
+    """
+    for single, weight in weight_of_single.items():
+        next_single = single + 1
+        if next_single not in weight_of_single or next_single in sources.openings:
+            continue
+        if weight + weight_of_single[next_single] > least:
+            return True
+    return False
