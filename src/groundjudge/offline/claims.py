@@ -234,8 +234,10 @@ def facts_of(
         if sentence.text in answers:
             facts.append(answers[sentence.text])
             continue
-        for clause in parts_of(sentence.text, COMMAS):
-            fact = support_as_one(clause, claim_of(clause), sources)
+        clauses = parts_of(claim_of(sentence.text), COMMAS)
+        for clause in clauses:
+            clause_text = clause.text if len(clauses) > 1 else sentence.text
+            fact = support_as_one(clause_text, clause.reading, sources)
             is_other = bool(fact.contradictions) or fact.signals.unknown > 0
             share = 0.0 if is_other else 1 - fact.missing_share
             facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))

@@ -99,7 +99,24 @@ def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
     numbers = numbers_at(text)
-    word_list = words(_without_numbers(text, numbers))
+    return _read(text, numbers, words(_without_numbers(text, numbers)))
+
+
+def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
+    """Read a part of a text that is read already, from one place of it to another."""
+    numbers: list[Number] = []
+    for number in reading.numbers:
+        if start <= number.start < end:
+            numbers.append(Number(number.value, number.start - start, number.end - start))
+    word_list: list[Word] = []
+    for word in reading.words:
+        if start <= word.start < end:
+            word_list.append(Word(word.stem, word.weight, word.text, word.start - start))
+    return _read(reading.text[start:end], numbers, word_list)
+
+
+def _read(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> TokenizedText:
+    """A text with its numbers and words as it is compared."""
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight

@@ -146,16 +146,16 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
     claim_text = claim_of(sentence)
-    claim = support_as_one(sentence, claim_text, sources)
+    claim = support_as_one(sentence, tokenize_text(claim_text), sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
     parts = parts_of(claim_text, PART_ENDS)
     if len(parts) == 1:
         return claim
     for part in parts:
-        if not _is_foreign(part, sources):
+        if not _is_foreign(part.reading, sources):
             continue
-        part_claim = support_as_one(part, part, sources)
+        part_claim = support_as_one(part.text, part.reading, sources)
         if part_claim.score < claim.score:
             claim = replace(
                 claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
@@ -163,9 +163,9 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     return claim
 
 
-def _is_foreign(part: str, sources: PassageIndex) -> bool:
+def _is_foreign(part: TokenizedText, sources: PassageIndex) -> bool:
     """Whether a part of a sentence speaks of something that the documents have hardly anything of."""
-    content = [token for token in tokenize_text(part).tokens if token.is_content]
+    content = [token for token in part.tokens if token.is_content]
     missing = [token for token in content if token.key not in sources.numbers]
     least = LEAST_FOREIGN
     if missing and is_unspaced(missing[0].text):
@@ -173,9 +173,8 @@ def _is_foreign(part: str, sources: PassageIndex) -> bool:
     return _weight(missing) >= max(least, FOREIGN_PART * _weight(content))
 
 
-def support_as_one(sentence: str, claim_text: str, sources: PassageIndex) -> Support:
-    """How far a sentence is supported as one claim, in these words."""
-    reading = tokenize_text(claim_text)
+def support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex) -> Support:
+    """How far a sentence is supported as one claim, in the words of the reading."""
     passage, share = _best(reading, sources)
     quote = ""
     if share:
