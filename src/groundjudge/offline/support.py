@@ -179,16 +179,20 @@ def support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex)
     quote = ""
     if share:
         quote = sources.documents[passage.document][passage.start : passage.end]
-    quote_reading = tokenize_text(quote)
+    content = [token for token in reading.tokens if token.is_content]
+    missing = [token for token in content if token.key not in sources.numbers]
+    # The passage is read only where it can contradict the sentence, have all of it or name another month.
+    has_unknown_month = any(token.key in MONTH_STEMS for token in missing)
+    is_compared = share >= CLOSE or not missing or has_unknown_month
+    quote_reading = tokenize_text(quote if is_compared else "")
     unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
     findings: tuple[str, ...] = ()
     if share >= CLOSE:
         findings = (*contradictions(reading, quote_reading), *_other_dates(unknown_dates, quote_reading))
-    content = [token for token in reading.tokens if token.is_content]
-    is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
+    has_all = not missing and all(token.key in quote_reading.keys for token in content)
+    is_whole = share > 0 and has_all and not findings
     if is_whole and content and is_unspaced(content[-1].text):
         share = 1.0  # words that moved made new pairs of signs
-    missing = [token for token in content if token.key not in sources.numbers]
     if content:
         missing_share = _weight(missing) / _weight(content)
         is_foreign = len(missing) == len(content)
