@@ -230,8 +230,10 @@ def test_confidence_goes_by_documents_and_first_by_tool_results(
 def test_date_is_found_in_any_spelling() -> None:
     documents = index(['{"delivered": "2025-06-02"}', "Returned on 12.3.2024. Paid on 7 July 2023."])
     for date in ("2 June 2025", "June 2, 2025", "2.6.2025", "12 March 2024", "2023-07-07"):
-        assert support(f"On {date}", documents).missing == ()
-        assert not support(f"On {date}", documents).signals.unknown
+        claim = support(f"On {date}", documents)
+        assert claim.missing == ()
+        assert claim.signals is not None
+        assert not claim.signals.unknown
     assert support("On 2 August 2025", documents).missing == ("August",)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Message
@@ -26,8 +24,7 @@ from groundjudge.offline.answers import (
     speaks_of,
 )
 from groundjudge.offline.readings import tokenize_text
-from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support, support_as_one
-from groundjudge.offline.wording import COMMAS, claim_of, parts_of
+from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
 
@@ -102,8 +99,6 @@ _COURTESY_SIGNS = re.compile(
 
 # The scores of what the sources settle, and of what they do not.
 SETTLED, NOT_SETTLED = 0.95, 0.02
-
-NO_ANSWERS: Mapping[str, Support] = MappingProxyType({})
 
 
 def claims(
@@ -200,7 +195,7 @@ def _with_answers(
 def answers_of(
     text: str, sources: PassageIndex, tools: PassageIndex | None, query: str
 ) -> dict[str, Support]:
-    """The sentences of a text that mean something only by the query or by what left them, as `claims` has them.
+    """The sentences of a text that mean something only by the query or by what left them, by their texts.
 
     Most texts have none, which is found out without comparing their sentences with the sources.
     """
@@ -212,36 +207,6 @@ def answers_of(
             return {}
     all_claims = claims(text, sources, tools, query)
     return {claim.sentence: claim for claim in all_claims if claim.note}
-
-
-def facts_of(
-    text: str, sources: PassageIndex, answers: Mapping[str, Support] = NO_ANSWERS
-) -> list[Support]:
-    """The facts that a text joins, each with how much of it the sources have, in whatever wording.
-
-    To compare two passages is to count facts, so a fact is scored by the share of its content that the other
-    passage has anywhere, and by nothing if that has another number, name or a denial in its place. Of the
-    share it is the square root: reworded facts keep some of their words, and foreign ones hardly any.
-
-    Args:
-        text: the passage.
-        sources: the other one.
-        answers: the sentences of the passage that mean something only by the query, by their texts; no clause
-            of them gives that.
-    """
-    facts: list[Support] = []
-    for sentence in sentences(text):
-        if sentence.text in answers:
-            facts.append(answers[sentence.text])
-            continue
-        clauses = parts_of(claim_of(sentence.text), COMMAS)
-        for clause in clauses:
-            clause_text = clause.text if len(clauses) > 1 else sentence.text
-            fact = support_as_one(clause_text, clause.reading, sources)
-            is_other = bool(fact.contradictions) or fact.signals.unknown > 0
-            share = 0.0 if is_other else 1 - fact.missing_share
-            facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))
-    return facts
 
 
 class Backing(NamedTuple):

@@ -14,7 +14,6 @@ from groundjudge.offline.claims import (
     SOURCES,
     answers_of,
     claims,
-    facts_of,
     makes_no_claim,
     query_text,
     reason,
@@ -22,6 +21,7 @@ from groundjudge.offline.claims import (
     source_texts,
     tool_texts,
 )
+from groundjudge.offline.facts import facts_of
 from groundjudge.offline.support import DIGITS, SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate

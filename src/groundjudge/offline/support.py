@@ -101,6 +101,21 @@ class Signals(NamedTuple):
     contradicted: float  # 1 if the best passage says nearly the same, but otherwise
 
 
+class Comparison(NamedTuple):
+    """A sentence beside the passage that has most of it."""
+
+    passage: Passage
+    quote: str  # its text; "" if no passage has anything
+    share: float  # the weighted share of the sentence's words and numbers that it has
+    content: Sequence[Token]  # the content words and numbers of the sentence
+    missing: Sequence[Token]  # those that the documents lack
+    missing_share: float  # how much of the content they are, 0 to 1
+    unknown_dates: Sequence[str]  # dates whose day the documents have in other months only
+    lacks_number: bool  # whether the documents lack one of its numbers or dates
+    contradictions: tuple[str, ...]
+    is_whole: bool  # whether the passage has all its content and does not contradict it
+
+
 @dataclass(frozen=True, slots=True)
 class Support:
     """A sentence, how far it is supported, and by what."""
@@ -114,7 +129,7 @@ class Support:
     missing_share: float  # how much of its content the documents lack, 0 to 1
     contradictions: tuple[str, ...]  # in what the passage says nearly the same, but otherwise
     is_whole: bool  # whether the passage has all its content and does not contradict it
-    signals: Signals
+    signals: Signals | None  # what the score was computed from; None of a fact, whose score is a share
     note: str = ""  # what the sentence is, where it means something only by its question
 
 
@@ -175,6 +190,54 @@ def _is_foreign(part: TokenizedText, sources: PassageIndex) -> bool:
 
 def support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex) -> Support:
     """How far a sentence is supported as one claim, in the words of the reading."""
+    comparison = compare(reading, sources)
+    names = [token for token in comparison.missing if is_name(token)]
+    has_personal = any(word.stem in PERSONAL for word in reading.words)
+    is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
+    if comparison.content:
+        is_foreign = len(comparison.missing) == len(comparison.content)
+    else:
+        is_foreign = comparison.share == 0
+    signals = Signals(
+        together=comparison.share,
+        missing=comparison.missing_share * _shortness(sources),
+        names=math.log1p(len(names)),
+        unknown=float(comparison.lacks_number),
+        personal=float(is_personal),
+        foreign=float(is_foreign),
+        contradicted=float(bool(comparison.contradictions)),
+    )
+    return make_support(sentence, reading, comparison, score(signals), signals)
+
+
+def make_support(
+    sentence: str,
+    reading: TokenizedText,
+    comparison: Comparison,
+    score: float,
+    signals: Signals | None = None,
+) -> Support:
+    """A sentence with its score and what was found of it."""
+    missing_texts = dict.fromkeys(token.text for token in comparison.missing)
+    for date in comparison.unknown_dates:
+        if date.split()[1].title() not in missing_texts:
+            missing_texts[date.title()] = None
+    return Support(
+        sentence=sentence,
+        length=1 + sum(word.weight == 1 for word in reading.words),
+        score=score,
+        passage=comparison.passage,
+        quote=comparison.quote,
+        missing=tuple(missing_texts)[:MOST_WORDS],
+        missing_share=comparison.missing_share,
+        contradictions=comparison.contradictions,
+        is_whole=comparison.is_whole,
+        signals=signals,
+    )
+
+
+def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
+    """Compare a sentence with the passage that has most of it."""
     passage, share = _best(reading, sources)
     quote = ""
     if share:
@@ -195,40 +258,22 @@ def support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex)
         share = 1.0  # words that moved made new pairs of signs
     if content:
         missing_share = _weight(missing) / _weight(content)
-        is_foreign = len(missing) == len(content)
     else:  # "It is so."
         missing_share = 1 - share
-        is_foreign = share == 0
     lacks_number = any(
         token.is_number or _is_unknown_month(token, sources, quote_reading) for token in missing
     )
-    missing_texts = dict.fromkeys(token.text for token in missing)
-    for date in unknown_dates:
-        if date.split()[1].title() not in missing_texts:
-            missing_texts[date.title()] = None
-    names = [token for token in missing if _is_name(token)]
-    has_personal = any(word.stem in PERSONAL for word in reading.words)
-    is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
-    signals = Signals(
-        together=share,
-        missing=missing_share * _shortness(sources),
-        names=math.log1p(len(names)),
-        unknown=float(lacks_number or bool(unknown_dates)),
-        personal=float(is_personal),
-        foreign=float(is_foreign),
-        contradicted=float(bool(findings)),
-    )
-    return Support(
-        sentence=sentence,
-        length=1 + sum(word.weight == 1 for word in reading.words),
-        score=score(signals),
+    return Comparison(
         passage=passage,
         quote=quote,
-        missing=tuple(missing_texts)[:MOST_WORDS],
+        share=share,
+        content=content,
+        missing=missing,
         missing_share=missing_share,
+        unknown_dates=unknown_dates,
+        lacks_number=lacks_number or bool(unknown_dates),
         contradictions=findings,
         is_whole=is_whole and not unknown_dates,
-        signals=signals,
     )
 
 
@@ -272,7 +317,7 @@ def _weight(tokens: Iterable[Token]) -> float:
     return total
 
 
-def _is_name(token: Token) -> bool:
+def is_name(token: Token) -> bool:
     """Whether a word has a capital letter where none is needed; "I" has one always."""
     return token.start > 0 and token.text[0].isupper() and len(token.text) > 1
 
