@@ -340,8 +340,13 @@ def describe_leftover(text: str) -> str:
 
 def is_bare_denial(sentence: str) -> bool:
     """Whether a sentence is "None.", "Nothing." or "Nobody." and the like."""
-    terms = _terms(sentence)
-    return bool(terms) and all(term in NEGATIONS and term not in NO and term not in VERBS for term in terms)
+    has_term = False
+    for match in _LETTERS.finditer(sentence):
+        term = match[0].casefold()
+        if term not in NEGATIONS or term in NO or term in VERBS:
+            return False
+        has_term = True
+    return has_term
 
 
 def find_as_answer(text: str, query: str, sources: PassageIndex) -> Passage | None:

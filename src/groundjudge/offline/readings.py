@@ -99,7 +99,8 @@ def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
     numbers = numbers_at(text)
-    return _read(text, numbers, words(_without_numbers(text, numbers)))
+    text_dates = dates(text) if numbers else ()
+    return _read(text, numbers, words(_without_numbers(text, numbers)), text_dates)
 
 
 def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
@@ -112,15 +113,18 @@ def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
     for word in reading.words:
         if start <= word.start < end:
             word_list.append(Word(word.stem, word.weight, word.text, word.start - start))
-    return _read(reading.text[start:end], numbers, word_list)
+    part = reading.text[start:end]
+    part_dates = dates(part) if numbers and reading.dates else ()
+    return _read(part, numbers, word_list, part_dates)
 
 
-def _read(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> TokenizedText:
-    """A text with its numbers and words as it is compared."""
+def _read(
+    text: str, numbers: Sequence[Number], word_list: Sequence[Word], text_dates: Sequence[str]
+) -> TokenizedText:
+    """A text with its numbers, words and dates as it is compared."""
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
-    text_dates = dates(text) if numbers else ()
     keys = {*weights, *MEASURE.findall(text), *text_dates}
     for word in _unspaced_words(text, word_list):
         keys.update(word.text)
