@@ -99,7 +99,12 @@ def signals_of(row: Row) -> list[Signals]:
     claim_texts = [text for text in all_sentences if not states_nothing(text)]
     if not claim_texts:
         claim_texts = all_sentences[:1]
-    return [support(text, sources).signals for text in claim_texts]
+    signals_of_claims: list[Signals] = []
+    for text in claim_texts:
+        signals = support(text, sources).signals
+        if signals is not None:
+            signals_of_claims.append(signals)
+    return signals_of_claims
 
 
 def label_signals(rows: Sequence[Row], signals_of_rows: Sequence[Sequence[Signals]]) -> list[LabelledSignals]:

@@ -141,6 +141,18 @@ PASSAGES = {
         "Cyclists have a lane on the southern side, and every summer divers inspect the concrete piers.",
         "Cyclists have a lane on the southern side, and falcons nest on the western tower.",
     ),
+    "foreign fact joined to a backed one by and": (
+        "Cyclists have a lane on the southern side and divers inspect the concrete piers every summer.",
+        "Cyclists have a lane on the southern side and peregrine falcons nest on the western tower.",
+    ),
+    "foreign fact with a name of the reference": (
+        "Ada Kestrel played the cello in Vienna.",
+        "Peregrine falcons breed on the tower towards the west.",
+    ),
+    "foreign fact behind an opening": (
+        "According to the passage, divers inspect the concrete piers every summer.",
+        "According to the passage, cyclists have a lane on the southern side.",
+    ),
     "changed number joined to a backed fact": (
         "Lorries heavier than 35 tonnes are banned and pay double.",
         "Lorries heavier than 35 tonnes are banned, and cyclists have a lane on the southern side.",
@@ -162,6 +174,31 @@ def test_a_passage_is_as_precise_as_its_facts(row: str) -> None:
     assert worse is not None
     assert better is not None
     assert worse + 0.1 < better, row
+
+
+def test_an_opening_is_no_fact() -> None:
+    response = f"Based on the given passages, {REFERENCE[0].lower()}{REFERENCE[1:]}"
+
+    verdict = verdict_by("passage_quality", query="?", reference=REFERENCE, response=response)
+
+    assert [part.score for part in verdict.parts] == [1, 1]
+
+
+def test_the_more_of_a_fact_is_kept_the_better() -> None:
+    passages = [
+        "Quiet engineers repaint rusty cables.",
+        "Engineers repaint the western tower.",
+        "In spring falcons nest on the western tower.",
+        "Peregrine falcons nest on the western tower.",
+    ]
+    scores = [
+        verdict_by("passage_quality", query="?", reference=REFERENCE, response=passage).parts[1].score or 0.0
+        for passage in passages
+    ]
+
+    assert scores == sorted(set(scores))
+    assert scores[0] == 0
+    assert scores[-1] == 1
 
 
 def test_a_comma_in_a_number_joins_no_facts() -> None:
@@ -230,8 +267,10 @@ def test_confidence_goes_by_documents_and_first_by_tool_results(
 def test_date_is_found_in_any_spelling() -> None:
     documents = index(['{"delivered": "2025-06-02"}', "Returned on 12.3.2024. Paid on 7 July 2023."])
     for date in ("2 June 2025", "June 2, 2025", "2.6.2025", "12 March 2024", "2023-07-07"):
-        assert support(f"On {date}", documents).missing == ()
-        assert not support(f"On {date}", documents).signals.unknown
+        claim = support(f"On {date}", documents)
+        assert claim.missing == ()
+        assert claim.signals is not None
+        assert not claim.signals.unknown
     assert support("On 2 August 2025", documents).missing == ("August",)
 
 

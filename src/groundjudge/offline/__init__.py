@@ -22,7 +22,7 @@ It serves for tests, for a first look, and as the baseline that a language model
    A part of a sentence that the documents have hardly anything of caps the score of the sentence.
 6. `model` sums the sentences up as the judge's levels or scale want it: halfway between the weakest and a
    geometric mean by length, and nothing above what contradicts a document. Tool results outrank others.
-   `claims.reason` explains the score. Recall and precision of a passage count facts: `claims.facts_of`.
+   `claims.reason` explains the score. Recall and precision of a passage count facts: `facts.facts_of`.
 
 A bare yes or no claims what its question asks, and what a crashed application leaves (None, "...") is backed
 by nothing: see `answers`. It judges with a prompt that says that it judges grounding, and with no other.

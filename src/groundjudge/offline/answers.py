@@ -156,12 +156,17 @@ class Question(NamedTuple):
 def read_answer(sentence: str) -> Answer | None:
     """Read a sentence that says yes or no, alone or ahead of something else; None if it does neither."""
     plain = _CONTRACTED.sub("", sentence[:LONGEST_ANSWER]).replace("’", "'")
-    terms = _terms(plain)
-    if not terms:
+    signals = YES | NO | AGREEMENTS | REFUSALS
+    # Most sentences are no answer by their first word.
+    first_letters = _LETTERS.search(plain)
+    if first_letters is None:
         return None
+    first_term = _PAUSE.split(first_letters[0])[0].casefold()
+    if first_term not in signals and first_term not in VERBS and first_term not in FILLERS:
+        return None
+    terms = _terms(plain)
     if any(term in QUESTION_WORDS for term in terms) or _QUESTION_MARK.search(plain):
         return None
-    signals = YES | NO | AGREEMENTS | REFUSALS
     is_whole = len(sentence) <= LONGEST_ANSWER
     if is_whole and all(term in signals or term in VERBS or term in FILLERS for term in terms):
         if signals.isdisjoint(terms) and VERBS.isdisjoint(terms):
@@ -335,8 +340,13 @@ def describe_leftover(text: str) -> str:
 
 def is_bare_denial(sentence: str) -> bool:
     """Whether a sentence is "None.", "Nothing." or "Nobody." and the like."""
-    terms = _terms(sentence)
-    return bool(terms) and all(term in NEGATIONS and term not in NO and term not in VERBS for term in terms)
+    has_term = False
+    for match in _LETTERS.finditer(sentence):
+        term = match[0].casefold()
+        if term not in NEGATIONS or term in NO or term in VERBS:
+            return False
+        has_term = True
+    return has_term
 
 
 def find_as_answer(text: str, query: str, sources: PassageIndex) -> Passage | None:

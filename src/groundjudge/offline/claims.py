@@ -26,7 +26,6 @@ from groundjudge.offline.answers import (
 )
 from groundjudge.offline.readings import tokenize_text
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
-from groundjudge.offline.wording import COMMAS, parts_of
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
 
@@ -198,33 +197,21 @@ def _with_answers(
     return judged_claims
 
 
-def facts_of(text: str, sources: PassageIndex, judged_claims: Sequence[Support] = ()) -> list[Support]:
-    """The facts that a text joins, each with how much of it the sources have, in whatever wording.
+def answers_of(
+    text: str, sources: PassageIndex, tools: PassageIndex | None, query: str
+) -> dict[str, Support]:
+    """The sentences of a text that mean something only by the query or by what left them, by their texts.
 
-    To compare two passages is to count facts, so a fact is scored by the share of its content that the other
-    passage has anywhere, and by nothing if that has another number, name or a denial in its place. Of the
-    share it is the square root: reworded facts keep some of their words, and foreign ones hardly any.
-
-    Args:
-        text: the passage.
-        sources: the other one.
-        judged_claims: the sentences of the passage that are judged already.
+    Most texts have none, which is found out without comparing their sentences with the sources.
     """
-    claims_by_text = {claim.sentence: claim for claim in judged_claims}
-    facts: list[Support] = []
-    for sentence in sentences(text):
-        claim = claims_by_text.get(sentence.text)
-        if claim is not None and claim.note:  # an answer, which no clause of it gives
-            facts.append(claim)
-            continue
-        for clause in parts_of(sentence.text, COMMAS):
-            fact = claim
-            if fact is None or clause != sentence.text:
-                fact = support(clause, sources)
-            is_other = bool(fact.contradictions) or fact.signals.unknown > 0
-            share = 0.0 if is_other else 1 - fact.missing_share
-            facts.append(replace(fact, score=1.0 if fact.is_whole else math.sqrt(share)))
-    return facts
+    if not is_leftover(text):
+        if not query.strip():
+            return {}
+        texts = [sentence.text for sentence in sentences(text)]
+        if not any(read_answer(claim_text) or is_bare_denial(claim_text) for claim_text in texts):
+            return {}
+    all_claims = claims(text, sources, tools, query)
+    return {claim.sentence: claim for claim in all_claims if claim.note}
 
 
 class Backing(NamedTuple):

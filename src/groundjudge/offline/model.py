@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
@@ -12,8 +12,8 @@ from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
 from groundjudge.offline.claims import (
     SOURCES,
+    answers_of,
     claims,
-    facts_of,
     makes_no_claim,
     query_text,
     reason,
@@ -21,6 +21,7 @@ from groundjudge.offline.claims import (
     source_texts,
     tool_texts,
 )
+from groundjudge.offline.facts import facts_of
 from groundjudge.offline.support import DIGITS, SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
@@ -111,18 +112,22 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
     sources = index(source_texts(case, shown_fields, needs_context=needs_context))
     tools = index(tool_texts(case)) if "context" in shown_fields else None
     query = query_text(case, shown_fields)
+    if rubric.format.part_names:
+        # The headline follows from the parts, and nothing is written of the response as a whole.
+        answers = answers_of(case.response_text, sources, tools, query)
+        named_parts = [_named_part(name, rubric, case, sources, answers) for name in rubric.format.part_names]
+        return Reading(None, parts=tuple(named_parts))
     all_claims = claims(case.response_text, sources, tools, query)
     real_claims = [claim for claim in all_claims if not makes_no_claim(claim)]
     if is_graded:
         value = next((value for value, label in rubric.levels.items() if label == _level(real_claims)), None)
     else:
         value = _value(rubric, real_claims, in_role=in_role)
-    parts = [_named_part(name, rubric, case, sources, all_claims) for name in rubric.format.part_names]
+    parts: list[PartReading] = []
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
-        parts = [_sentence(rubric, claim) for claim in all_claims if claim.sentence in to_rate]
-    if not parts and (rubric.format.parts_are_sentences or rubric.format.part_names):
-        parts = [_sentence(rubric, claim) for claim in all_claims]
+        rated_claims = [claim for claim in all_claims if claim.sentence in to_rate]
+        parts = [_sentence(rubric, claim) for claim in rated_claims or all_claims]
     reason_text, level = f"{reason(real_claims)} {NOTICE}", label_of(value, rubric.levels) or ""
     return Reading(value, reason_text, tuple(parts), level, label=_label(rubric, value))
 
@@ -175,7 +180,7 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
 
 
 def _named_part(
-    name: str, rubric: Rubric, case: Case, sources: PassageIndex, response_claims: Sequence[Support]
+    name: str, rubric: Rubric, case: Case, sources: PassageIndex, answers: Mapping[str, Support]
 ) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
@@ -183,7 +188,7 @@ def _named_part(
         facts = facts_of(case.reference or "", index([case.response_text]))
     else:
         where = "the reference"
-        facts = facts_of(case.response_text, sources, response_claims)
+        facts = facts_of(case.response_text, sources, answers)
     total = sum(fact.length for fact in facts)
     weighted_scores = (fact.length * fact.score for fact in facts)
     return PartReading(

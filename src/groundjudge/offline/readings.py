@@ -102,11 +102,32 @@ def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
     numbers = numbers_at(text)
-    word_list = words(_without_numbers(text, numbers))
+    text_dates = dates(text) if numbers else ()
+    return _read(text, numbers, words(_without_numbers(text, numbers)), text_dates)
+
+
+def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
+    """Read a part of a text that is read already, from one place of it to another."""
+    numbers: list[Number] = []
+    for number in reading.numbers:
+        if start <= number.start < end:
+            numbers.append(Number(number.value, number.start - start, number.end - start))
+    word_list: list[Word] = []
+    for word in reading.words:
+        if start <= word.start < end:
+            word_list.append(Word(word.stem, word.weight, word.text, word.start - start))
+    part = reading.text[start:end]
+    part_dates = dates(part) if numbers and reading.dates else ()
+    return _read(part, numbers, word_list, part_dates)
+
+
+def _read(
+    text: str, numbers: Sequence[Number], word_list: Sequence[Word], text_dates: Sequence[str]
+) -> TokenizedText:
+    """A text with its numbers, words and dates as it is compared."""
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
-    text_dates = dates(text) if numbers else ()
     keys = {*weights, *text_dates}
     if numbers:
         keys.update(time.key for time in clock_times(text))
@@ -156,6 +177,8 @@ def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> 
 
 def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
+    if sentence.text == passage.text:
+        return ()
     tokens, passage_tokens = sentence.tokens, _on_topic(passage, sentence)
     blocks = Levenshtein.opcodes(_keys(tokens), _keys(passage_tokens)).as_matching_blocks()
     differences = list(_differences(tokens, passage_tokens, blocks))

@@ -82,8 +82,12 @@ class PassageIndex:
 
     def passages_with(self, key: str) -> Iterator[int]:
         """Yield the numbers of the sentences that have a stem or a number, then those of such pairs."""
+        yield from self.numbers.get(key, ())
+        yield from self.pairs_with(key)
+
+    def pairs_with(self, key: str) -> Iterator[int]:
+        """Yield the numbers of the pairs of sentences that have a stem or a number."""
         singles = self.numbers.get(key, ())
-        yield from singles
         # A pair is counted by its second sentence.
         n_singles = len(self.singles)
         previous = -1
@@ -107,6 +111,22 @@ class Signals(NamedTuple):
     contradicted: float  # 1 if the best passage says nearly the same, but otherwise
 
 
+class Comparison(NamedTuple):
+    """A sentence beside the passage that has most of it."""
+
+    passage: Passage
+    quote: str  # its text; "" if no passage has anything
+    share: float  # the weighted share of the sentence's words and numbers that it has
+    content: Sequence[Token]  # the content words and numbers of the sentence
+    missing: Sequence[Token]  # those that the documents lack
+    missing_share: float  # how much of the content they are, 0 to 1
+    unknown_dates: Sequence[str]  # dates whose day the documents have in other months only
+    wrong_times: Sequence[ClockTime]  # times of day that the documents have in the other half of the day only
+    lacks_number: bool  # whether the documents lack one of its numbers, dates or times
+    contradictions: tuple[str, ...]
+    is_whole: bool  # whether the passage has all its content and does not contradict it
+
+
 @dataclass(frozen=True, slots=True)
 class Support:
     """A sentence, how far it is supported, and by what."""
@@ -120,7 +140,7 @@ class Support:
     missing_share: float  # how much of its content the documents lack, 0 to 1
     contradictions: tuple[str, ...]  # in what the passage says nearly the same, but otherwise
     is_whole: bool  # whether the passage has all its content and does not contradict it
-    signals: Signals
+    signals: Signals | None  # what the score was computed from; None of a fact, whose score is a share
     note: str = ""  # what the sentence is, where it means something only by its question
 
 
@@ -152,16 +172,16 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
     claim_text = _on_clock_of(sources, claim_of(sentence))
-    claim = _support_of_whole(sentence, claim_text, sources)
+    claim = support_as_one(sentence, tokenize_text(claim_text), sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
     parts = parts_of(claim_text, PART_ENDS)
     if len(parts) == 1:
         return claim
     for part in parts:
-        if not _is_foreign(part, sources):
+        if not _is_foreign(part.reading, sources):
             continue
-        part_claim = _support_of_whole(part, part, sources)
+        part_claim = support_as_one(part.text, part.reading, sources)
         if part_claim.score < claim.score:
             claim = replace(
                 claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
@@ -187,9 +207,9 @@ def _on_clock_of(sources: PassageIndex, text: str) -> str:
     return spelt_text
 
 
-def _is_foreign(part: str, sources: PassageIndex) -> bool:
+def _is_foreign(part: TokenizedText, sources: PassageIndex) -> bool:
     """Whether a part of a sentence speaks of something that the documents have hardly anything of."""
-    content = [token for token in tokenize_text(part).tokens if token.is_content]
+    content = [token for token in part.tokens if token.is_content]
     missing = [token for token in content if token.key not in sources.numbers]
     least = LEAST_FOREIGN
     if missing and is_unspaced(missing[0].text):
@@ -197,14 +217,71 @@ def _is_foreign(part: str, sources: PassageIndex) -> bool:
     return _weight(missing) >= max(least, FOREIGN_PART * _weight(content))
 
 
-def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> Support:
-    """How far a sentence is supported as one claim, in these words."""
-    reading = tokenize_text(claim_text)
+def support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex) -> Support:
+    """How far a sentence is supported as one claim, in the words of the reading."""
+    comparison = compare(reading, sources)
+    names = [token for token in comparison.missing if is_name(token)]
+    has_personal = any(word.stem in PERSONAL for word in reading.words)
+    is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
+    if comparison.content:
+        is_foreign = len(comparison.missing) == len(comparison.content)
+    else:
+        is_foreign = comparison.share == 0
+    signals = Signals(
+        together=comparison.share,
+        missing=comparison.missing_share * _shortness(sources),
+        names=math.log1p(len(names)),
+        unknown=float(comparison.lacks_number),
+        personal=float(is_personal),
+        foreign=float(is_foreign),
+        contradicted=float(bool(comparison.contradictions)),
+    )
+    return make_support(sentence, reading, comparison, score(signals), signals)
+
+
+def make_support(
+    sentence: str,
+    reading: TokenizedText,
+    comparison: Comparison,
+    score: float,
+    signals: Signals | None = None,
+) -> Support:
+    """A sentence with its score and what was found of it."""
+    missing_texts = dict.fromkeys(token.text for token in comparison.missing)
+    for date in comparison.unknown_dates:
+        if date.split()[1].title() not in missing_texts:
+            missing_texts[date.title()] = None
+    for time in comparison.wrong_times:
+        missing_texts[str(time)] = None
+    return Support(
+        sentence=sentence,
+        length=1 + sum(word.weight == 1 for word in reading.words),
+        score=score,
+        passage=comparison.passage,
+        quote=comparison.quote,
+        missing=tuple(missing_texts)[:MOST_WORDS],
+        missing_share=comparison.missing_share,
+        contradictions=comparison.contradictions,
+        is_whole=comparison.is_whole,
+        signals=signals,
+    )
+
+
+def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
+    """Compare a sentence with the passage that has most of it."""
     passage, share = _best(reading, sources)
     quote = ""
     if share:
         quote = sources.documents[passage.document][passage.start : passage.end]
-    quote_reading = tokenize_text(quote)
+    content = [token for token in reading.tokens if token.is_content]
+    missing = [token for token in content if token.key not in sources.numbers]
+    if missing and reading.numbers:
+        worked_out = _worked_out(reading, sources)
+        missing = [token for token in missing if token.key not in worked_out]
+    # The passage is read only where it can contradict the sentence, have all of it or name another month.
+    has_unknown_month = any(token.key in MONTH_STEMS for token in missing)
+    is_compared = share >= CLOSE or not missing or has_unknown_month
+    quote_reading = tokenize_text(quote if is_compared else "")
     unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
     wrong_times = [time for time in clock_times(reading.text) if _is_in_other_half(time, sources)]
     findings: tuple[str, ...] = ()
@@ -214,52 +291,29 @@ def _support_of_whole(sentence: str, claim_text: str, sources: PassageIndex) -> 
             *_other_dates(unknown_dates, quote_reading),
             *_other_times(wrong_times, quote_reading),
         )
-    content = [token for token in reading.tokens if token.is_content]
-    is_whole = share > 0 and not findings and all(token.key in quote_reading.keys for token in content)
+    has_all = not missing and all(token.key in quote_reading.keys for token in content)
+    is_whole = share > 0 and has_all and not findings
     if is_whole and content and is_unspaced(content[-1].text):
         share = 1.0  # words that moved made new pairs of signs
-    missing = [token for token in content if token.key not in sources.numbers]
-    if missing and reading.numbers:
-        worked_out = _worked_out(reading, sources)
-        missing = [token for token in missing if token.key not in worked_out]
     if content:
         missing_share = _weight(missing) / _weight(content)
-        is_foreign = len(missing) == len(content)
     else:  # "It is so."
         missing_share = 1 - share
-        is_foreign = share == 0
     lacks_number = any(
         token.is_number or _is_unknown_month(token, sources, quote_reading) for token in missing
     )
-    missing_texts = dict.fromkeys(token.text for token in missing)
-    for date in unknown_dates:
-        if date.split()[1].title() not in missing_texts:
-            missing_texts[date.title()] = None
-    for time in wrong_times:
-        missing_texts[str(time)] = None
-    names = [token for token in missing if _is_name(token)]
-    has_personal = any(word.stem in PERSONAL for word in reading.words)
-    is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
-    signals = Signals(
-        together=share,
-        missing=missing_share * _shortness(sources),
-        names=math.log1p(len(names)),
-        unknown=float(lacks_number or bool(unknown_dates) or bool(wrong_times)),
-        personal=float(is_personal),
-        foreign=float(is_foreign),
-        contradicted=float(bool(findings)),
-    )
-    return Support(
-        sentence=sentence,
-        length=1 + sum(word.weight == 1 for word in reading.words),
-        score=score(signals),
+    return Comparison(
         passage=passage,
         quote=quote,
-        missing=tuple(missing_texts)[:MOST_WORDS],
+        share=share,
+        content=content,
+        missing=missing,
         missing_share=missing_share,
+        unknown_dates=unknown_dates,
+        wrong_times=wrong_times,
+        lacks_number=lacks_number or bool(unknown_dates) or bool(wrong_times),
         contradictions=findings,
         is_whole=is_whole and not unknown_dates and not wrong_times,
-        signals=signals,
     )
 
 
@@ -350,7 +404,7 @@ def _weight(tokens: Iterable[Token]) -> float:
     return total
 
 
-def _is_name(token: Token) -> bool:
+def is_name(token: Token) -> bool:
     """Whether a word has a capital letter where none is needed; "I" has one always."""
     return token.start > 0 and token.text[0].isupper() and len(token.text) > 1
 
@@ -380,17 +434,38 @@ def coefficients() -> Mapping[str, float]:
 
 def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
-    weight_of_place: defaultdict[int, float] = defaultdict(float)
+    weight_of_single: defaultdict[int, float] = defaultdict(float)
     for key, weight in reading.weights.items():
-        for place in islice(sources.passages_with(key), MOST_PLACES):
-            weight_of_place[place] += weight
-    if not weight_of_place:
+        for place in sources.numbers.get(key, ())[:MOST_PLACES]:
+            weight_of_single[place] += weight
+    if not weight_of_single:
         return Passage(0, 0, 0), 0.0
     total = sum(reading.weights.values())
-    least_gain = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
-    n_singles = len(sources.singles)
-    best = max(
-        weight_of_place,
-        key=lambda place: (weight_of_place[place] - least_gain[place >= n_singles], -place),
-    )
-    return sources.passage(best), weight_of_place[best] / total
+    best_weight = max(weight_of_single.values())
+    best = min(place for place, weight in weight_of_single.items() if weight == best_weight)
+    least_gain = total * PAIR_GAIN  # what a pair must have more than a single sentence
+    if _can_pair_win(weight_of_single, best_weight + least_gain, sources):
+        weight_of_pair: defaultdict[int, float] = defaultdict(float)
+        for key, weight in reading.weights.items():
+            most_pairs = max(0, MOST_PLACES - len(sources.numbers.get(key, ())))
+            for place in islice(sources.pairs_with(key), most_pairs):
+                weight_of_pair[place] += weight
+        for place, weight in sorted(weight_of_pair.items()):
+            if weight - least_gain > best_weight:
+                best, best_weight = place, weight
+                least_gain = 0.0  # of two pairs, the one that holds more
+    return sources.passage(best), best_weight / total
+
+
+def _can_pair_win(weight_of_single: Mapping[int, float], least: float, sources: PassageIndex) -> bool:
+    """Whether two neighbouring sentences could together hold more of a sentence than this weight.
+
+    They hold no more than the sum of the two, so that most sentences need no look at pairs.
+    """
+    for single, weight in weight_of_single.items():
+        next_single = single + 1
+        if next_single not in weight_of_single or next_single in sources.openings:
+            continue
+        if weight + weight_of_single[next_single] > least:
+            return True
+    return False

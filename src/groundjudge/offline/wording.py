@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from typing import NamedTuple
 
 from groundjudge.evidence.copied import LIST_NUMBER
-from groundjudge.offline.readings import tokenize_text
+from groundjudge.offline.readings import TokenizedText, part_of, tokenize_text
 from groundjudge.text.sentences import without_citations
 from groundjudge.text.words import words
 
@@ -71,20 +72,29 @@ def claim_of(sentence: str) -> str:
     return claim.strip()
 
 
-def parts_of(sentence: str, marks: re.Pattern[str]) -> list[str]:
+class Part(NamedTuple):
+    """A part of a sentence that can state something by itself."""
+
+    text: str
+    reading: TokenizedText
+
+
+def parts_of(sentence: str, marks: re.Pattern[str]) -> list[Part]:
     """A sentence cut at these marks, where enough stands on both sides to state something."""
+    reading = tokenize_text(sentence)
     ends = [mark.end() for mark in marks.finditer(sentence)]
     if not ends:
-        return [sentence]
-    reading = tokenize_text(sentence)
+        return [Part(sentence, reading)]
     content_starts = [token.start for token in reading.tokens if token.is_content]
-    parts: list[str] = []
-    start = n_cut = 0
+    parts: list[Part] = []
+    start = reading_start = n_cut = 0
     # With its dates spelled out, a sentence has the same marks at other places.
     for end, mark in zip(ends, marks.finditer(reading.text), strict=True):
         n_ahead = bisect_left(content_starts, mark.end())
         if n_ahead - n_cut >= LEAST_OF_PART and len(content_starts) - n_ahead >= LEAST_OF_PART:
-            parts.append(sentence[start:end].strip())
-            start, n_cut = end, n_ahead
-    parts.append(sentence[start:].strip())
+            parts.append(Part(sentence[start:end].strip(), part_of(reading, reading_start, mark.end())))
+            start, reading_start, n_cut = end, mark.end(), n_ahead
+    if not parts:
+        return [Part(sentence, reading)]
+    parts.append(Part(sentence[start:].strip(), part_of(reading, reading_start, len(reading.text))))
     return parts
