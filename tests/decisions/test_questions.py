@@ -421,4 +421,4 @@ def test_the_text_prompt_does_not_show_the_questions() -> None:
     for name in names():
         rubric = load_rubric(name)
         body = str([rubric.prompt.sections])
-        assert yaml.safe_dump(rubric.questionnaire.rules)[:40] not in body
+        assert rubric.questionnaire.rules[:40] not in body

@@ -12,7 +12,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 from urllib.request import getproxies, proxy_bypass
 
 from aiohttp import (
@@ -74,7 +74,7 @@ class StatusError(Exception):
         self.response = response
         self.status_code = response.status
         self.body = body
-        details = body if is_mapping(body) else {}
+        details: Mapping[str, Any] = body if is_mapping(body) else {}
         self.code = details.get("code")
         self.type = details.get("type")
         self.param = details.get("param")

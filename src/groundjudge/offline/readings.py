@@ -131,8 +131,8 @@ def _read(
     keys = {*weights, *text_dates}
     if numbers:
         keys.update(time.key for time in clock_times(text))
-    for sign in MEASURE.findall(text):
-        keys.add(CURRENCIES.get(sign, sign))
+    for sign in MEASURE.finditer(text):
+        keys.add(CURRENCIES.get(sign[0], sign[0]))
     for word in _unspaced_words(text, word_list):
         keys.update(word.text)
     if not keys.isdisjoint(ONE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from groundjudge.replies.draft_labels import labels_in_place, labels_in_text, score_labels, sign_of
 
@@ -97,7 +97,10 @@ def draft_front_matter(text: str) -> dict[str, str]:
 def _in_one_line(settings: dict[str, Any]) -> str:
     import yaml  # noqa: PLC0415  needed for an error only
 
-    return yaml.safe_dump(settings, default_flow_style=True, sort_keys=False, width=10**6).strip()
+    # Its stubs leave a type unknown.
+    dump = cast("Any", yaml).safe_dump
+    text: str = dump(settings, default_flow_style=True, sort_keys=False, width=10**6)
+    return text.strip()
 
 
 def _draft_reply(text: str) -> tuple[dict[str, Any], Place]:
