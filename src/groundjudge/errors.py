@@ -235,7 +235,8 @@ class ModelError(GroundjudgeError):
         "cancelled": "The batch was cancelled before it reached the request. "
         "Ask again: `groundjudge batch collect --finish online`, or `--finish batch`.",
         "connection": "The endpoint cannot be reached, or cuts connections, and waiting did not help. "
-        "Check that it is up and that `OPENAI_BASE_URL` or `base_url=` points to it.",
+        "Check that it is up and that `OPENAI_BASE_URL` or `base_url=` points to it. If it answers other "
+        "requests, as the message says then, look at the row: a firewall or a fault cuts its connection.",
         "expired": "The batch ended, mostly after 24 hours, before this request. As for `cancelled`.",
         "failed": "What you passed as a model raised an exception. Read that exception in the message.",
         "no_batches": "The model's provider has no batches that the library can use. "

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import openai
 import pytest
@@ -24,6 +24,7 @@ from groundjudge import Case, Reply
 from groundjudge.errors import ModelError
 from groundjudge.models.loop_thread import LoopThread, shared_loop
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.transport import Transport
 from groundjudge.types import Request
 from groundjudge.verdict import Usage
 
@@ -535,21 +536,29 @@ async def test_sync_client_serves_many_async_calls_concurrently() -> None:
     assert [reply.text for reply in replies] == ["fine"] * n_calls
 
 
+class Counted(Transport):
+    """A transport that is kept, so that a test can see whether it is closed."""
+
+    built: ClassVar[list[Counted]] = []
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.built.append(self)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._session.closed
+
+
 @pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch) -> list[openai.AsyncOpenAI]:
-    """The clients that are built during a test."""
-    clients: list[openai.AsyncOpenAI] = []
-
-    class Counted(openai.AsyncOpenAI):
-        def __init__(self, **options: Any) -> None:
-            super().__init__(**options)
-            clients.append(self)
-
-    monkeypatch.setattr(openai, "AsyncOpenAI", Counted)
-    return clients
+def built(monkeypatch: pytest.MonkeyPatch) -> list[Counted]:
+    """The transports that are built during a test."""
+    monkeypatch.setattr(Counted, "built", [])
+    monkeypatch.setattr("groundjudge.models.openai.Transport", Counted)
+    return Counted.built
 
 
-def test_each_loop_has_one_client_which_is_closed_with_it(built: list[openai.AsyncOpenAI]) -> None:
+def test_each_loop_has_one_transport_which_is_closed_with_it(built: list[Counted]) -> None:
     async def ask_ten_times(model: OpenAIModel) -> None:
         for _ in range(5):
             await model.acomplete(request())
@@ -559,7 +568,7 @@ def test_each_loop_has_one_client_which_is_closed_with_it(built: list[openai.Asy
         model = model_at(server)
         for number in (1, 2):
             asyncio.run(ask_ten_times(model))
-            assert [client.is_closed() for client in built] == [True] * number
+            assert [transport.is_closed for transport in built] == [True] * number
 
 
 def test_many_loops_in_many_threads_get_their_own_replies() -> None:
@@ -574,16 +583,16 @@ def test_many_loops_in_many_threads_get_their_own_replies() -> None:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
 
 
-async def test_garbage_collected_model_closes_its_client_in_the_running_loop(
-    built: list[openai.AsyncOpenAI],
+async def test_garbage_collected_model_closes_its_transport_in_the_running_loop(
+    built: list[Counted],
 ) -> None:
     with StandIn() as server:
         model = model_at(server)
         await model.acomplete(request())
-        assert not built[0].is_closed()
+        assert not built[0].is_closed
         del model
         gc.collect()
-        while not built[0].is_closed():  # noqa: ASYNC110  a client sets no event
+        while not built[0].is_closed:  # noqa: ASYNC110  a transport sets no event
             await asyncio.sleep(0)
 
 

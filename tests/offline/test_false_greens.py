@@ -95,9 +95,40 @@ FALSE_GREENS: Mapping[str, Row] = {
     "yes, two sentences disagree": ("We are open on Sundays. " + CLOSED, SUNDAYS, "Yes."),
     "no, two sentences disagree": ("We are open on Sundays. " + CLOSED, SUNDAYS, "No."),
     "yes, another thing is open": ("The cafe is open on Sundays.", "Is the museum open on Sundays?", "Yes."),
+    "yes, come along and another day": (OPEN, "Can I simply come along on Mondays?", "Yes."),
+    "yes, come along, ahead of another day": (
+        OPEN,
+        "Can I simply come along on Mondays?",
+        "Yes, we are open on Sundays.",
+    ),
+    "yes, come along with somebody": (
+        OPEN,
+        "Can my cat simply come along on Sundays?",
+        "Yes, we are open on Sundays.",
+    ),
     "yes to one of two": ("Tea is free.", "Is tea free or is coffee free?", "Yes."),
     "yes, no longer": ("We are no longer open on Sundays.", SUNDAYS, "Yes."),
     "yes to what": (HOUSE, "When did the museum open?", "Yes."),
+    "yes to what, and something foreign": (
+        HOUSE,
+        "When did the museum open?",
+        "Yes, the museum belongs to Ada Kestrel.",
+    ),
+    "yes to what, and another number": (
+        HOUSE,
+        "When did the museum open?",
+        "Yes, the museum opened in 1923.",
+    ),
+    "yes to what and to whether": (
+        HOUSE,
+        "When did the museum open? Are you open on Sundays?",
+        "Yes, the museum opened in 1932.",
+    ),
+    "yes, nothing about it, ahead of something else": (
+        HOUSE,
+        "Do you have a sauna?",
+        "Yes, breakfast is included in the price.",
+    ),
     # languages
     "German yes": ("Wir haben sonntags geschlossen.", "Haben Sie sonntags geöffnet?", "Ja."),
     "German no": ("Wir haben sonntags geöffnet.", "Haben Sie sonntags geöffnet?", "Nein."),
@@ -210,6 +241,18 @@ RIGHT: Mapping[str, tuple[Row, str]] = {
     "yes, included": ((HOUSE, "Is breakfast included in the price?", "Yes."), "passes"),
     "yes, spelt out": ((OPEN, SUNDAYS, "Yes. We are open on Sundays."), "passes"),
     "yes, ahead of it": ((OPEN, SUNDAYS, "Yes, we are open on Sundays."), "passes"),
+    "yes, come along, spelt out": (
+        (OPEN, "Can I simply come along on Sundays?", "Yes, we are open on Sundays."),
+        "passes",
+    ),
+    "yes, ahead of an answer to what": (
+        (HOUSE, "When did the museum open?", "Yes, the museum opened in 1932."),
+        "passes",
+    ),
+    "yeah, ahead of something else than what": (
+        (HOUSE, "Who runs the museum?", "Yeah, the museum opened in 1932."),
+        "passes",
+    ),
     "no, ahead of it": ((HOUSE, SUNDAYS, "No, we are closed on Sundays."), "passes"),
     "yes, and another clause": (("We are open on Sundays, but not on Mondays.", SUNDAYS, "Yes."), "passes"),
     "yes, by a pronoun": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,22 +12,18 @@ from typing import Any
 
 import pytest
 from many_rows import GOOD, codes, ids, judge_named, rows, until_error
+from outages import SOON, Flaky, at, number_in, shorten_waits
 from standin_openai import Answer, Cut, Hang, StandIn, Status
 
 from groundjudge import ModelError, Verdict, arun, run
 from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Judge, Request
-
-SOON = 0.02
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
-    monkeypatch.setattr(pacing, "FIRST_PAUSE", SOON)
-    monkeypatch.setattr(pacing, "LONGEST_PAUSE", 5 * SOON)
+    shorten_waits(monkeypatch)
 
 
 @pytest.fixture
@@ -37,16 +32,6 @@ def closed_url() -> Iterator[str]:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-
-
-def at(url: str, **options: Any) -> OpenAIModel:
-    return OpenAIModel("m", base_url=url, **options)
-
-
-def number_in(body: dict[str, Any]) -> int:
-    match = re.search(r"\n(\d+)\n", body["messages"][-1]["content"])
-    assert match
-    return int(match[1])
 
 
 # An endpoint that never answers
@@ -121,17 +106,6 @@ def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
 
 
 # An endpoint that answered before
-
-
-class Flaky:
-    """A script that cuts `n_cut` requests in a row, after `n_good` answers."""
-
-    def __init__(self, n_good: int, n_cut: int) -> None:
-        self.n_good, self.n_cut, self.n = n_good, n_cut, 0
-
-    def __call__(self, _: dict[str, Any]) -> Answer:
-        self.n += 1
-        return Cut() if self.n_good < self.n <= self.n_good + self.n_cut else GOOD
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Models behind OpenAI-compatible chat completions endpoints, and the way to endpoints of any API.
 
-The only file of the library that uses the network.
+With `transport`, the only file of the library that uses the network.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import atexit
 import inspect
+import json
 import os
 import re
 import weakref
-import zlib
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -22,6 +22,11 @@ from urllib.parse import urlsplit
 
 import openai
 from openai.resources.chat import Completions
+
+try:
+    from httpx2 import create_ssl_context
+except ImportError:  # as older versions of openai have it
+    from httpx import create_ssl_context
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError
@@ -53,6 +58,7 @@ from groundjudge.models.secret_values import (
     secrets_sent_by,
     url_secrets,
 )
+from groundjudge.models.transport import OversizeError, StatusError, Transport
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
@@ -70,14 +76,11 @@ OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
 
-LARGEST_RESPONSE = 64 * 2**20
-"""Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
-
 LONGEST_LISTING = 10
 """Seconds that the list of models may take, which a run does not need."""
 
-LONGEST_ATTEMPT = 10
-"""Timeouts. An attempt ends after so many, whatever has arrived: interim responses, or byte after byte."""
+LONGEST_KNOCK = 5
+"""Seconds that an endpoint may take to answer a request that nobody needs the answer of."""
 
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
@@ -112,8 +115,7 @@ class Api:
         default_url: where that is, which needs a key.
         call: from a caller's client, the URL of the call and a body to the method to call and its arguments.
         has_openai_headers: whether it is sent the headers that the environment has for OpenAI.
-        write: from a body to the JSON that is sent; None for the transport's way, which refuses what is no
-            JSON in the parameters of a caller.
+        write: from a body to the JSON that is sent.
     """
 
     response: str
@@ -123,8 +125,8 @@ class Api:
     provider: str
     default_url: str
     call: Callable[[Any, str, dict[str, Any]], tuple[Callable[..., Any], dict[str, Any]]]
+    write: Callable[[object], bytes]
     has_openai_headers: bool = True
-    write: Callable[[object], bytes] | None = None
 
     @cached_property
     def remedies(self) -> Mapping[str, str]:
@@ -163,6 +165,11 @@ def _chat_call(
     return client.chat.completions.create, arguments
 
 
+def _write_chat(body: object) -> bytes:
+    """Write a chat. What is no JSON in the parameters of a caller is refused, and not sent as null."""
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
 CHAT = Api(
     response="a chat completion",
     path="chat/completions",
@@ -171,6 +178,7 @@ CHAT = Api(
     provider="OpenAI",
     default_url=OPENAI,
     call=_chat_call,
+    write=_write_chat,
 )
 
 
@@ -282,6 +290,13 @@ class OpenAIModel:
         Nothing is known of an endpoint that does not answer, nor of one that is reached by a client.
         """
         return await self._connection.read_shutdown_dates()
+
+    async def knock(self) -> bool:
+        """Whether the endpoint answers at all: a GET, without the key, and any status is an answer.
+
+        An endpoint that is reached by a client is not asked.
+        """
+        return await self._connection.knock()
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -426,17 +441,36 @@ class Connection:
         if self.callers_client is not None:
             return {}
         try:
-            endpoint = await self._per_loop.client(
-                partial(self._make_client, partial(_make_endpoint, self.api))
-            )
-            response_of = endpoint.stream("GET", endpoint.url.join("../models"))
-            async with asyncio.timeout(LONGEST_LISTING), response_of as response:
-                content = await self._read_content(response)
+            transport = await self._transport()
+            async with asyncio.timeout(LONGEST_LISTING):
+                response = await transport.get("../models")
         except Exception as error:
             if not is_failure(error, asyncio.current_task()):
                 raise
             return {}
-        return _shutdown_dates(parse_body(content)) if response.is_success else {}
+        return _shutdown_dates(parse_body(response.content)) if response.is_success else {}
+
+    async def knock(self) -> bool:
+        """Whether the endpoint answers at all, which a list of models costs nothing to find out.
+
+        The URL is asked on a connection of its own, without the key, the headers and the query, in which keys
+        can be: a refusal says as much as a list does. Whatever goes wrong, it is no answer.
+        """
+        if self.callers_client is not None:
+            return False
+        try:
+            url = urlsplit(self._url)
+            host = url.netloc.rpartition("@")[2]
+            path = f"{url.path.rstrip('/')}/models"
+            listing = url._replace(netloc=host, path=path, query="", fragment="").geturl()
+            async with (
+                asyncio.timeout(LONGEST_KNOCK),
+                Transport(listing, {}, LONGEST_KNOCK, create_ssl_context()) as transport,
+            ):
+                await transport.get("")
+        except Exception:  # noqa: BLE001  a transport raises exceptions of any kind
+            return False
+        return True
 
     @contextmanager
     def sync_client(self) -> Generator[openai.OpenAI]:
@@ -536,7 +570,8 @@ class Connection:
         """Send a body, and return the response.
 
         Raises:
-            APIStatusError: the response has an error status, or whatever a client raises.
+            StatusError: the response has an error status.
+            Exception: whatever a client raises.
         """
         client = self.callers_client
         if client is None:
@@ -551,39 +586,25 @@ class Connection:
         return await method(**arguments)
 
     async def _post(self, body: dict[str, Any]) -> bytes:
-        """Send a body with the library's own client, and return the body of the response."""
-        endpoint = await self._per_loop.client(partial(self._make_client, partial(_make_endpoint, self.api)))
-        if self.api.write is None:
-            response_of = endpoint.stream("POST", endpoint.url, json=body)
-        else:
-            headers = {"Content-Type": "application/json"}
-            content = self.api.write(body)
-            response_of = endpoint.stream("POST", endpoint.url, content=content, headers=headers)
-        # The transport's own timeout forgets an attempt after an interim response, such as 103.
-        async with asyncio.timeout(LONGEST_ATTEMPT * self._options["timeout"]), response_of as response:
-            content = await self._read_content(response)
+        """Send a body over the library's own connections, and return the body of the response."""
+        transport = await self._transport()
+        try:
+            response = await transport.post(self.api.write(body))
+        except OversizeError as error:
+            remedy = self.api.remedies["server"]
+            raise self.error("server", f"{self.who}: {error} ({remedy})") from error
         if response.is_success:
-            return content
-        error = parse_body(content)
-        if is_mapping(error):
-            error = error.get("error", error)
-        raise openai.APIStatusError("", response=response, body=error)
+            return response.content
+        body_of_error = parse_body(response.content)
+        if is_mapping(body_of_error):
+            body_of_error = body_of_error.get("error", body_of_error)
+        raise StatusError(response, body_of_error)
 
-    async def _read_content(self, response: Any) -> bytes:  # noqa: ANN401  of httpx
-        """Return the body of a response, unpacked here: httpx would unpack a megabyte into gigabytes."""
-        is_packed = response.headers.get("Content-Encoding", "") == "gzip"
-        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        content = bytearray()
-        async for piece in response.aiter_raw():
-            if is_packed:
-                most_bytes = LARGEST_RESPONSE + 1 - len(content)
-                content += unpacking.decompress(piece, most_bytes)
-            else:
-                content += piece
-            if len(content) > LARGEST_RESPONSE:
-                message = f"{self.who}: the response has more than {LARGEST_RESPONSE} bytes"
-                raise self.error("server", f"{message} ({self.api.remedies['server']})")
-        return bytes(content)
+    async def _transport(self) -> Transport:
+        """Return the library's own connections to the endpoint in the running loop."""
+        make_transport = partial(self._make_client, partial(_make_transport, self.api))
+        transport: Transport = await self._per_loop.client(make_transport)
+        return transport
 
     def _make_client(self, make: Callable[..., T]) -> T:
         """Make a client for the endpoint, with its key.
@@ -638,30 +659,25 @@ def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those o
     return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
 
 
-def _make_endpoint(
+def _make_transport(
     api: Api,
     *,
     base_url: str,
     timeout: float,
     **options: Any,  # noqa: ANN401  those of AsyncOpenAI
-) -> Any:  # noqa: ANN401  a client of httpx
-    """Return an endpoint as the openai client is set up for it: the client's own transport, URL and headers.
-
-    The client itself takes longer over a call than the transport and the judge together.
-    """
-    transport: Any = openai.DefaultAioHttpClient(timeout=timeout, follow_redirects=False)
-    client = openai.AsyncOpenAI(http_client=transport, base_url=base_url, **options)
-    url = type(client.base_url)(api.url_of_call(base_url))  # a quarter of sending is parsing it
-    if url.userinfo:  # the transport refuses a URL that has it
-        transport.auth = url.username, url.password
-    transport.url = url.copy_with(userinfo=b"")
-    headers = {**client.default_headers, **client.auth_headers, "Accept-Encoding": "gzip"}
+) -> Transport:
+    """Return the connections to an endpoint: URL, headers and certificates are those of the openai client."""
+    tls = create_ssl_context()
+    # It connects to nothing, and needs no closing.
+    http_client = openai.DefaultAsyncHttpxClient(verify=tls)
+    client = openai.AsyncOpenAI(http_client=http_client, base_url=base_url, **options)
+    headers = {**client.default_headers, **client.auth_headers}
     if not api.has_openai_headers:
-        headers = {"Accept": "application/json", **client.auth_headers, "Accept-Encoding": "gzip"}
-    for name, value in headers.items():
-        if isinstance(value, str):  # what the client leaves out has no string as its value
-            transport.headers[name] = value
-    return transport
+        headers = {"Accept": "application/json", **client.auth_headers}
+    # What the client leaves out has no string as its value.
+    texts = {name: value for name, value in headers.items() if isinstance(value, str)}
+    texts["Accept-Encoding"] = "gzip"
+    return Transport(api.url_of_call(base_url), texts, timeout, tls)
 
 
 _redact_url = lru_cache(redact)  # every request asks for its endpoint

@@ -15,10 +15,11 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import ceil
+from math import ceil, inf
 from typing import TypeAlias, cast
 
 from groundjudge.errors import ModelError
+from groundjudge.models.answer import model_error
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -55,7 +56,16 @@ outages usually end only when somebody attends to them; the run can be resumed t
 """
 
 MAX_FAILURES = 3
-"""A row whose connection fails this often while other rows are answered gets its `connection` error."""
+"""A row whose connection fails this often while the endpoint answers others gets its `connection` error."""
+
+MOST_SUSPECTS = 8
+"""Requests. If no more are left without an answer, the endpoint is asked something else, a knock.
+
+An answer says that it is up, and that the rows are what makes it cut connections. Of many rows at once that
+is not plausible: an endpoint can answer a knock and cut all prompts for a while. At most so many requests are
+therefore given up one after the other; those that are left then wait as in any outage. Two last rows of a
+panel with four votes are no more.
+"""
 
 SETTLING = 0.1
 """Seconds in which rows that are being read can be sent too, before a first failure counts."""
@@ -136,19 +146,24 @@ class Pace:
     async def ask(self, model: Model, request: Request) -> Reply:
         """Send a request when a place is free, and again after each rate limit and in an outage.
 
+        A request whose connection fails is sent again until it is answered, or is known to be the fault: it
+        fails again and again though the endpoint answers, other rows or at least a knock.
+
         Returns:
             The model's reply; its `retries` include those of the run.
 
         Raises:
             ModelError: the model's own error; `rate_limited` only after MAX_REJECTIONS retries, or if the
                 endpoint asks for a wait of more than a minute; `connection` if the endpoint has not answered
-                for LONGEST_OUTAGE, if this request alone failed MAX_FAILURES times, or if it `ends_run`.
+                for LONGEST_OUTAGE, if this request failed MAX_FAILURES times while others were answered, or
+                if it `ends_run`.
         """
         endpoint = self._endpoints[_endpoint_key(model)]
         request = replace(request, paced=True)
         retries = 0
         n_rejections = 0
         n_failures = 0
+        is_knock_answered = False
         with endpoint.counted("in_flight"):
             while True:
                 n_answers = endpoint.answers
@@ -163,9 +178,9 @@ class Pace:
                     return replace(reply, retries=reply.retries + retries) if retries else reply
                 endpoint.note(error.code)
                 if error.code == "connection":
-                    if endpoint.answers > n_answers:
-                        n_failures += 1  # other rows were answered meanwhile
-                    await endpoint.wait(model.name, error, n_failures)
+                    if is_knock_answered or endpoint.answers > n_answers:
+                        n_failures += 1  # the endpoint was up
+                    is_knock_answered = await endpoint.wait(model, error, n_failures)
                 else:
                     # Retries of the model count; in a run only rate limits are left to be sent again here.
                     n_rejections += error.retries - retries
@@ -207,6 +222,8 @@ class Endpoint:
         in_flight: how many requests are being asked, those that wait included.
         waiting: how many of them wait, because their connection failed.
         silent_since: the time of the first failure since the last answer; None if nothing failed since.
+        last_knock: when a knock was last answered.
+        given_up: how many requests were given up as the fault since the last answer.
         dead: the error that ends the run: no request was ever answered, and all in flight have failed.
     """
 
@@ -215,6 +232,8 @@ class Endpoint:
     in_flight: int = 0
     waiting: int = 0
     silent_since: float | None = None
+    last_knock: float = -inf
+    given_up: int = 0
     dead: ModelError | None = None
     _last_error: ModelError | None = None
     _is_announced: bool = False
@@ -240,43 +259,60 @@ class Endpoint:
         if event in ANSWERS:
             self.answers += 1
             self.silent_since = None
+            self.given_up = 0
             self._news.set()
             self._announce("")
         elif event == "connection" and self.silent_since is None:
             self.silent_since = asyncio.get_running_loop().time()
             self._news.clear()
 
-    async def wait(self, name: str, error: ModelError, failures: int) -> None:
+    async def wait(self, model: Model, error: ModelError, failures: int) -> bool:
         """Wait, after a connection failed, until another attempt makes sense.
 
         Any answer ends the waiting. If there never was one, so does the last failure of those in flight;
         otherwise the end of a pause, which is as long as the silence before it.
 
+        Returns:
+            Whether the endpoint is known to be up because it has answered a knock.
+
         Raises:
             ModelError: as for `Pace.ask`.
         """
         if failures == MAX_FAILURES:
-            raise error
+            self.given_up += 1
+            self._announce("")
+            raise _error_of_row(error)
         if not self.answers:
             await asyncio.sleep(SETTLING)
         self._last_error = error
+        is_news = False
         with self.counted("waiting"), suppress(TimeoutError):
-            async with asyncio.timeout(self._pause(name, error)):
-                await self._news.wait()
+            async with asyncio.timeout(self._pause(model.name, error)):
+                is_news = await self._news.wait()
         if self.dead:
             raise self.dead
+        if is_news or self.in_flight + self.given_up > MOST_SUSPECTS:
+            return False
+        is_up = await _knock(model)
+        if is_up:
+            self.last_knock = asyncio.get_running_loop().time()
+        return is_up
 
     def _pause(self, name: str, error: ModelError) -> float | None:
         """The seconds until the next attempt; None if there was no answer yet."""
         if not self.answers or self.silent_since is None:
             return None
-        silence = asyncio.get_running_loop().time() - self.silent_since
-        if silence >= LONGEST_OUTAGE:
+        now = asyncio.get_running_loop().time()
+        silence = now - self.silent_since
+        remaining = LONGEST_OUTAGE - silence
+        if remaining <= 0:
             self._announce("")
             raise error
-        pause = min(max(silence, FIRST_PAUSE), LONGEST_PAUSE, LONGEST_OUTAGE - silence)
-        if self.waiting == self.in_flight or silence > FIRST_PAUSE:
-            remaining = LONGEST_OUTAGE - silence
+        is_up = self.last_knock > self.silent_since
+        pause = min(max(now - max(self.silent_since, self.last_knock), FIRST_PAUSE), LONGEST_PAUSE, remaining)
+        if is_up:
+            self._announce(f"{name} answers, but cuts off what is left: next attempt in {pause:.0f} s")
+        elif self.waiting == self.in_flight or silence > FIRST_PAUSE:
             message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
             self._announce(f"{name} does not answer: {message}")
         return pause
@@ -293,13 +329,35 @@ class Endpoint:
 
 
 def _endpoint_key(model: Model) -> object:
-    """Return what models at one endpoint have in common: its URL if they have one, or else the model's id.
+    """Return what models at one endpoint have in common: its URL if they have one, or else the model's id."""
+    model = _innermost(model)
+    endpoint = str(getattr(model, "endpoint", ""))
+    return endpoint if "://" in endpoint else id(model)
 
-    Models that wrap another one, such as a cache, have the endpoint of that one.
-    """
+
+async def _knock(model: Model) -> bool:
+    """Whether a model can ask its endpoint something harmless, and that is answered."""
+    model = _innermost(model)
+    knock = getattr(type(model), "knock", None)  # the class is asked because a mock has every attribute
+    return knock is not None and await knock(model)
+
+
+def _innermost(model: Model) -> Model:
+    """Return the model itself, or the one that it wraps, as a cache does."""
     inner = getattr(model, "model", None)
     while hasattr(inner, "acomplete"):
         model = cast("Model", inner)
         inner = getattr(model, "model", None)
-    endpoint = str(getattr(model, "endpoint", ""))
-    return endpoint if "://" in endpoint else id(model)
+    return model
+
+
+def _error_of_row(error: ModelError) -> ModelError:
+    """Return the error of a row that is itself what cuts the connection."""
+    message = (
+        "the endpoint answers other requests, so it seems to be what this row sends that makes it, or a "
+        f"firewall, cut the connection: {error.message}"
+    )
+    error_of_row = model_error(error.code, message, error.subject)
+    error_of_row.__cause__ = error.__cause__
+    error_of_row.retries = error.retries
+    return error_of_row

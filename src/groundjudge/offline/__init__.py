@@ -7,7 +7,8 @@ It serves for tests, for a first look, and as the baseline that a language model
    as a greeting or a lead-in; a scorecard says NO CLAIM of them. The documents that the judge shows are cut
    into passages the same way.
 2. `readings` reads both: words by their English stem, Chinese by pairs of neighbouring signs, numbers and
-   dates in one spelling (`text.words`, `text.numbers`), and what negations deny (`text.negations`).
+   dates in one spelling (`text.words`, `text.numbers`), and what negations deny (`text.negations`). The sign,
+   the code and the name of a currency are one, and so are a time on both clocks if the documents have it.
 3. `support` finds the passage that holds most of a sentence's words. Function words count less than others.
 4. Where a passage says nearly the same, `readings.contradictions` looks for what contradicts the
    sentence: another number, unit or name, two things in each other's place, or a negation on one side only. A
@@ -17,6 +18,7 @@ It serves for tests, for a first look, and as the baseline that a language model
    documents; names and numbers found nowhere; whether it speaks of "I" and the documents do not. `wording`
    leaves out what is no part of the claim. tools/fit_support.py fits it to labelled rows, but for the weights
    of a contradiction and of a sentence of which nothing is found: both are rare there, and must never pass.
+   A number that the sentence works out, and shows from what, counts as found (`arithmetic`).
    A part of a sentence that the documents have hardly anything of caps the score of the sentence.
 6. `model` sums the sentences up as the judge's levels or scale want it: halfway between the weakest and a
    geometric mean by length, and nothing above what contradicts a document. Tool results outrank others.

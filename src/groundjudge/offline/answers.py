@@ -75,7 +75,7 @@ dürfen muss bei ihnen in im am vous nous je tu il elle on est êtes sont avez a
 peux pouvez puis-je y à le la les un une de du usted ustedes está están es son hay puede puedo
 tienen se el los las en lo i gli siete avete è sono posso può vocês há pode o os as na bent u zijn
 jullie hebben heeft kan mag het een op a still currently actually really also there any anything
-anyone whether true correct know exactly
+anyone whether true correct know exactly simply along anyway
 """
 ADDRESSING = frozenset(_ADDRESSING.split())
 _ADDRESSING_SIGNS = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -180,12 +181,16 @@ def _with_answers(
             if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
                 continue  # it promises to answer
             is_bare = not answer.remainder or states_nothing(answer.remainder)
+            if not question.is_for_yes_or_no and not is_bare:
+                continue  # "Yeah, he is a painter." to "Where does he live?": it only opens the sentence
             is_backed = answer.is_yes is backing.is_yes
             if backing.is_yes is None and is_spelt_out:
                 continue
             if is_backed and not is_bare:
                 continue  # what follows the answer is a claim of its own
-            judged_claim = _as_answer(claims_by_text[claim_text], backing, is_backed=is_backed)
+            judged_claim = _as_answer(
+                claims_by_text[claim_text], backing, is_backed=is_backed, is_bare=is_bare
+            )
             previous = judged_claims[claim_text]
             if not previous.note or judged_claim.score < previous.score:
                 judged_claims[claim_text] = judged_claim
@@ -232,14 +237,19 @@ def _settle(question: Question, sources: PassageIndex, tools: PassageIndex | Non
     return Backing(question, None, nearest.passage, nearest.quote)
 
 
-def _as_answer(claim: Support, backing: Backing, *, is_backed: bool) -> Support:
-    """A sentence that says yes or no, with the score of what that claims."""
+def _as_answer(claim: Support, backing: Backing, *, is_backed: bool, is_bare: bool) -> Support:
+    """A sentence that says yes or no, with the score of what that claims.
+
+    An answer that nothing settles fails. If a claim follows it, that counts too, so that "Yes." ahead of what
+    is backed fails by less than ahead of what is not (on BEGIN, 0.004 of ROC AUC).
+    """
     note = f"as an answer to {_in_quotes(backing.question.text)}"
     if is_backed:
         return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED)
     if backing.is_yes is None:
         note = f"{note}, which no sentence settles by its words"
-        return _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
+        score = NOT_SETTLED if is_bare else math.sqrt(NOT_SETTLED * claim.score)
+        return _with_outcome(claim, backing.passage, backing.quote, note, score)
     contradicted = _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
     return replace(contradicted, contradictions=(f"{note}, the source says the opposite",))
 

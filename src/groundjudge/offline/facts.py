@@ -6,7 +6,15 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from groundjudge.offline.support import Comparison, PassageIndex, Support, compare, is_name, make_support
+from groundjudge.offline.support import (
+    Comparison,
+    PassageIndex,
+    Support,
+    compare,
+    is_name,
+    make_support,
+    on_clock_of,
+)
 from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, claim_of, parts_of
 from groundjudge.text.sentences import sentences
 
@@ -39,7 +47,7 @@ def facts_of(text: str, sources: PassageIndex, answers: Mapping[str, Support] = 
         if sentence.text in answers:
             facts.append(answers[sentence.text])
             continue
-        parts = parts_of(claim_of(sentence.text), PART_ENDS)
+        parts = parts_of(on_clock_of(sources, claim_of(sentence.text)), PART_ENDS)
         for part in parts:
             part_text = part.text if len(parts) > 1 else sentence.text
             comparison = compare(part.reading, sources)
@@ -70,6 +78,7 @@ def _share(comparison: Comparison, sources: PassageIndex) -> float:
     """
     if not comparison.content:
         return comparison.share
+    missing_keys = {token.key for token in comparison.missing}
     found = missing = 0.0
     for token in comparison.content:
         weight = 1.0
@@ -77,8 +86,9 @@ def _share(comparison: Comparison, sources: PassageIndex) -> float:
             weight = NUMBER_WEIGHT
         elif token.key in GENERAL:
             weight = GENERAL_WEIGHT
-        n_sentences = len(sources.numbers.get(token.key, ()))
-        if n_sentences:
+        if token.key not in missing_keys:
+            # Of a number that follows from the sources' there is no sentence.
+            n_sentences = max(1, len(sources.numbers.get(token.key, ())))
             found += weight / math.sqrt(n_sentences)
         elif is_name(token):
             missing += MISSING_NAME_WEIGHT

@@ -19,6 +19,7 @@ from groundjudge.text.words import (
     ARTICLES,
     FUNCTION_SIGNS,
     Word,
+    clock_times,
     dates,
     has_unspaced,
     is_unspaced,
@@ -32,6 +33,8 @@ from groundjudge.text.words import (
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，、；：。]|\bbut\b")
 # Signs of units, which are beside a number.
 MEASURE = re.compile("[€$£¥￥%％‰℃℉]")
+# What signs of currencies are compared as: the stems of their names. Two currencies are written ¥.
+CURRENCIES = {"€": "euro", "$": "dollar", "£": "pound"}
 # Less than a word's: a passage is chosen by what it speaks of, and contradicts by its numbers.
 NUMBER_WEIGHT = 0.5
 # Words between items of a list, whose order does not matter.
@@ -73,7 +76,7 @@ class TokenizedText:
     words: Sequence[Word]  # in scripts without spaces, every two neighbouring signs
     weights: Mapping[str, float]  # how much each of its stems and numbers counts
     dates: Sequence[str]  # its days that have a month, "29 june"
-    keys: frozenset[str]  # what a sentence finds in it: stems, numbers, signs and dates
+    keys: frozenset[str]  # what a sentence finds in it: stems, numbers, signs, dates and times
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
@@ -125,7 +128,11 @@ def _read(
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
-    keys = {*weights, *MEASURE.findall(text), *text_dates}
+    keys = {*weights, *text_dates}
+    if numbers:
+        keys.update(time.key for time in clock_times(text))
+    for sign in MEASURE.findall(text):
+        keys.add(CURRENCIES.get(sign, sign))
     for word in _unspaced_words(text, word_list):
         keys.update(word.text)
     if not keys.isdisjoint(ONE):
@@ -164,7 +171,8 @@ def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> 
             is_content = weight == 1 or (len(word_text) == 1 and word_text.isupper())  # port B, 20 °C
             yield Token(stem, word_text, start, bisect_left(ends, start), is_content)
     for start, sign in signs.items():
-        yield Token(sign, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
+        key = CURRENCIES.get(sign, sign)
+        yield Token(key, sign, start, bisect_left(ends, start), sign not in FUNCTION_SIGNS)
 
 
 def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
@@ -195,7 +203,12 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
         is_denied = False
     findings = [
         f"{_in_quotes(first)} instead of {_in_quotes(second)}"
-        for first, second in [*_numbers(tokens, passage_tokens), *pairs, *opposite_pairs]
+        for first, second in [
+            *_numbers(tokens, passage_tokens),
+            *_currencies(tokens, passage.tokens),  # a record has it in a field of its own
+            *pairs,
+            *opposite_pairs,
+        ]
     ]
     if _is_exchanged(swaps, tokens):
         findings.append(
@@ -277,6 +290,18 @@ def _numbers(
         similar = [number for number in passage_numbers if len(number.key) == len(token.key)]
         if token.is_number and token.key not in passage_keys and similar:
             yield [token], [min(similar, key=lambda number: Levenshtein.distance(token.key, number.key))]
+
+
+def _currencies(
+    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
+) -> Iterator[Sequence[Sequence[Token]]]:
+    """Each currency that the passage lacks, and one of its own that the sentence lacks, however written."""
+    known_keys = set(CURRENCIES.values())
+    sentence_keys, passage_keys = set(_keys(sentence_tokens)), set(_keys(passage_tokens))
+    others = [token for token in passage_tokens if token.key in known_keys and token.key not in sentence_keys]
+    for token in sentence_tokens:
+        if token.key in known_keys and token.key not in passage_keys and others:
+            yield [token], others[:1]
 
 
 def _is_replaced(

@@ -12,13 +12,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
+from groundjudge.offline.arithmetic import PEOPLE, PERSON, counts, ends, totals
 from groundjudge.offline.readings import NUMBER_WEIGHT, Token, TokenizedText, contradictions, tokenize_text
 from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, PERSONAL, claim_of, parts_of
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import MONTH_NUMBERS, MONTHS, is_unspaced, words
+from groundjudge.text.words import (
+    MONTH_NUMBERS,
+    MONTHS,
+    ClockTime,
+    clock_times,
+    is_unspaced,
+    spell_out_dates,
+    words,
+)
 
 # The months by the stems of their names.
 MONTH_STEMS = {words(name)[0].stem: number for name, number in MONTH_NUMBERS.items()}
@@ -108,10 +118,11 @@ class Comparison(NamedTuple):
     quote: str  # its text; "" if no passage has anything
     share: float  # the weighted share of the sentence's words and numbers that it has
     content: Sequence[Token]  # the content words and numbers of the sentence
-    missing: Sequence[Token]  # those that the documents lack
+    missing: Sequence[Token]  # those that the documents lack, and that do not follow from theirs
     missing_share: float  # how much of the content they are, 0 to 1
     unknown_dates: Sequence[str]  # dates whose day the documents have in other months only
-    lacks_number: bool  # whether the documents lack one of its numbers or dates
+    wrong_times: Sequence[ClockTime]  # times that the documents have in the other half of the day only
+    lacks_number: bool  # whether the documents lack one of its numbers, dates or times
     contradictions: tuple[str, ...]
     is_whole: bool  # whether the passage has all its content and does not contradict it
 
@@ -160,7 +171,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     What it adds to what they say, as a part of its own, is not made good by the rest of it. A sentence that
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
-    claim_text = claim_of(sentence)
+    claim_text = on_clock_of(sources, claim_of(sentence))
     claim = support_as_one(sentence, tokenize_text(claim_text), sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
@@ -176,6 +187,26 @@ def support(sentence: str, sources: PassageIndex) -> Support:
                 claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
             )
     return claim
+
+
+def on_clock_of(sources: PassageIndex, text: str) -> str:
+    """A text with those times of day on the other clock that the documents have on that one only.
+
+    "2:30 pm" is "14:30" where they say so. A time that they lack stays as it is.
+    """
+    if not any(map(str.isdigit, text)):
+        return text
+    spelt_text = spell_out_dates(text)
+    times = [
+        time
+        for time in clock_times(spelt_text)
+        if time.key not in sources.numbers and time.on_other_clock().key in sources.numbers
+    ]
+    if not times:
+        return text
+    for time in sorted(times, key=attrgetter("start"), reverse=True):
+        spelt_text = f"{spelt_text[: time.start]}{time.on_other_clock()}{spelt_text[time.end :]}"
+    return spelt_text
 
 
 def _is_foreign(part: TokenizedText, sources: PassageIndex) -> bool:
@@ -222,6 +253,8 @@ def make_support(
     for date in comparison.unknown_dates:
         if date.split()[1].title() not in missing_texts:
             missing_texts[date.title()] = None
+    for time in comparison.wrong_times:
+        missing_texts[str(time)] = None
     return Support(
         sentence=sentence,
         length=1 + sum(word.weight == 1 for word in reading.words),
@@ -249,13 +282,23 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     is_compared = share >= CLOSE or not missing or has_unknown_month
     quote_reading = tokenize_text(quote if is_compared else "")
     unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
+    wrong_times: list[ClockTime] = []
+    if reading.numbers:
+        wrong_times = [time for time in clock_times(reading.text) if _is_in_other_half(time, sources)]
     findings: tuple[str, ...] = ()
     if share >= CLOSE:
-        findings = (*contradictions(reading, quote_reading), *_other_dates(unknown_dates, quote_reading))
+        findings = (
+            *contradictions(reading, quote_reading),
+            *_other_dates(unknown_dates, quote_reading),
+            *_other_times(wrong_times, quote_reading),
+        )
     has_all = not missing and all(token.key in quote_reading.keys for token in content)
     is_whole = share > 0 and has_all and not findings
     if is_whole and content and is_unspaced(content[-1].text):
         share = 1.0  # words that moved made new pairs of signs
+    if missing and reading.numbers:
+        worked_out = _worked_out(reading, sources)
+        missing = [token for token in missing if token.key not in worked_out]
     if content:
         missing_share = _weight(missing) / _weight(content)
     else:  # "It is so."
@@ -271,10 +314,39 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
         missing=missing,
         missing_share=missing_share,
         unknown_dates=unknown_dates,
-        lacks_number=lacks_number or bool(unknown_dates),
+        wrong_times=wrong_times,
+        lacks_number=lacks_number or bool(unknown_dates) or bool(wrong_times),
         contradictions=findings,
-        is_whole=is_whole and not unknown_dates,
+        is_whole=is_whole and not unknown_dates and not wrong_times,
     )
+
+
+def _worked_out(reading: TokenizedText, sources: PassageIndex) -> set[str]:
+    """The numbers and months of a sentence that follow from numbers which the documents have."""
+    keys: set[str] = set()
+    for end in ends(reading):
+        if end.beginning in sources.numbers and end.period in _counts_in(sources, end.unit):
+            keys.update(end.keys)
+    for total in totals(reading):
+        if total.rate not in sources.numbers:
+            continue
+        counts_of_documents = _counts_in(sources, total.counted)
+        if total.counted == PERSON:
+            counts_of_documents |= _counts_in(sources, PEOPLE)
+        # With two counts, nothing says which of them is meant.
+        if len(counts_of_documents) == 1 and total.is_product(*counts_of_documents):
+            keys.add(total.value)
+    return keys
+
+
+def _counts_in(sources: PassageIndex, counted: str) -> set[str]:
+    """How many of something the documents have, by its stem."""
+    counts_of_documents: set[str] = set()
+    for place in islice(sources.passages_with(counted), MOST_PLACES):
+        passage = sources.passage(place)
+        text = sources.documents[passage.document][passage.start : passage.end]
+        counts_of_documents |= counts(tokenize_text(text), counted)
+    return counts_of_documents
 
 
 def _is_unknown_month(token: Token, sources: PassageIndex, passage: TokenizedText) -> bool:
@@ -294,6 +366,14 @@ def _is_in_other_months(date: str, sources: PassageIndex) -> bool:
     return any(f"{day} {month.lower()}" in sources.numbers for month in MONTHS)
 
 
+def _is_in_other_half(time: ClockTime, sources: PassageIndex) -> bool:
+    """Whether the documents have a time of day in the other half of the day, and not in its own."""
+    if time.key in sources.numbers or time.on_other_clock().key in sources.numbers:
+        return False
+    other_time = time.in_other_half()
+    return other_time.key in sources.numbers or other_time.on_other_clock().key in sources.numbers
+
+
 def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
     """What is wrong with dates, in words, where a passage has their day in another month."""
     findings: list[str] = []
@@ -301,6 +381,17 @@ def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
         for other_date in passage.dates:
             if other_date.split()[0] == date.split()[0]:
                 findings.append(f"“{date.title()}” instead of “{other_date.title()}”")
+    return findings
+
+
+def _other_times(times: Sequence[ClockTime], passage: TokenizedText) -> list[str]:
+    """What is wrong with times of day, in words, where a passage has them in the other half of the day."""
+    findings: list[str] = []
+    for time in times:
+        other_time = time.in_other_half()
+        for passage_time in clock_times(passage.text):
+            if (passage_time.hour, passage_time.minute) == (other_time.hour, other_time.minute):
+                findings.append(f"“{time}” instead of “{passage_time}”")
     return findings
 
 

@@ -57,7 +57,8 @@ FUNCTION_SIGNS = frozenset(
 
 _SPELLINGS = """
 grey gray; programme program; councillor councilor; aluminium aluminum; sept september;
-km kilometer; cm centimeter; mm millimeter; kg kilogram; tbsp tablespoon; tsp teaspoon; min minute
+km kilometer; cm centimeter; mm millimeter; kg kilogram; tbsp tablespoon; tsp teaspoon; min minute;
+eur euro; usd dollar; gbp pound
 """
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 SPELLINGS: dict[str, str] = {}
@@ -102,6 +103,13 @@ _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u30
 
 _PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
+# 6.12 am; without am or pm, a point makes a decimal.
+_POINT_OF_HOUR = re.compile(r"(?<![\d.,:])(\d\d?)\.(?=[0-5]\d\ [ap]m\b)")
+# With hours as `spell_out_dates` writes them: 6:12, 6:12 am, 9 am.
+_CLOCK_TIME = re.compile(
+    r"(?<![\d.,:])(?P<hour>\d\d?)(?::(?P<minute>[0-5]\d))?(?![.,:]?\d)(?:\ (?P<half>[ap]m)\b)?"
+)
+_NOON = 12
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b"
@@ -143,6 +151,36 @@ class Word(NamedTuple):
     start: int
 
 
+class ClockTime(NamedTuple):
+    """A time of day on one of the two clocks, and where it stands: `text[start:end]`."""
+
+    hour: int  # 0 to 23
+    minute: int
+    is_halved: bool  # on the clock of twelve hours, with am or pm
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """What it is looked up by: "14:30" on the clock of 24 hours, "14:30 pm" on the other."""
+        half = (" pm" if self.hour >= _NOON else " am") if self.is_halved else ""
+        return f"{self.hour}:{self.minute:02}{half}"
+
+    def in_other_half(self) -> ClockTime:
+        """The time twelve hours from it."""
+        return self._replace(hour=(self.hour + _NOON) % (2 * _NOON))
+
+    def on_other_clock(self) -> ClockTime:
+        """The same time on the other clock."""
+        return self._replace(is_halved=not self.is_halved)
+
+    def __str__(self) -> str:
+        if not self.is_halved:
+            return f"{self.hour}:{self.minute:02}"
+        half = "pm" if self.hour >= _NOON else "am"
+        return f"{self.hour % _NOON or _NOON}:{self.minute:02} {half}"
+
+
 def words(text: str) -> list[Word]:
     """The words of a text; in scripts without spaces, every two neighbouring signs."""
     found_words: list[Word] = []
@@ -170,6 +208,7 @@ def spell_out_dates(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
     text = _PER_CENT.sub("%", text)
     text = _HOUR.sub(r" \1m", text)
+    text = _POINT_OF_HOUR.sub(r"\1:", text)
     return _DATE.sub(_spell_out_date, text)
 
 
@@ -186,6 +225,33 @@ def dates(text: str) -> tuple[str, ...]:
             if day is not None:
                 spelt_dates.append(f"{int(day)} {month}")
     return tuple(spelt_dates)
+
+
+def clock_times(text: str) -> list[ClockTime]:
+    """The times of day in a text whose hours `spell_out_dates` has written.
+
+    An hour up to 12 without am or pm, as in 9:00, is read only beside one that can stand on no other clock,
+    as in 9:00 to 17:00 or 06:12: alone it may be either in the morning or in the evening.
+    """
+    times: list[ClockTime] = []
+    doubtful_times: list[ClockTime] = []
+    has_long_day = False
+    for match in _CLOCK_TIME.finditer(text):
+        hour, minute = int(match["hour"]), int(match["minute"] or 0)
+        if match["half"]:
+            if 1 <= hour <= _NOON:
+                hour = hour % _NOON + (_NOON if match["half"] == "pm" else 0)
+                times.append(ClockTime(hour, minute, is_halved=True, start=match.start(), end=match.end()))
+        elif match["minute"] and hour <= 23:  # noqa: PLR2004
+            time = ClockTime(hour, minute, is_halved=False, start=match.start(), end=match.end())
+            if hour > _NOON or match["hour"][0] == "0":
+                has_long_day = True
+                times.append(time)
+            else:
+                doubtful_times.append(time)
+    if has_long_day:
+        times.extend(doubtful_times)
+    return times
 
 
 def _month_name(month: str) -> str:

@@ -1,0 +1,63 @@
+"""The proxies of the environment, which requests to an endpoint go through."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from command_line import GOOD, ROW
+from standin_openai import StandIn
+
+from groundjudge import load
+from groundjudge.models.openai import OpenAIModel
+
+VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+ELSEWHERE = "http://judges.invalid/v1"
+"""An endpoint that only a proxy can reach."""
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins without proxies."""
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+        monkeypatch.delenv(variable.lower(), raising=False)
+
+
+def status_through(proxy: StandIn) -> str:
+    """Judge a row with a model elsewhere; the status is "ok" if a proxy answered."""
+    verdict = load("groundedness", model=OpenAIModel("m", base_url=ELSEWHERE, max_retries=0)).evaluate(ROW)
+    assert len(proxy.requests) == (verdict.status == "ok")
+    return verdict.error.code if verdict.error else verdict.status
+
+
+@pytest.mark.parametrize(
+    ("variables", "status"),
+    [
+        pytest.param({"HTTP_PROXY": "{url}"}, "ok", id="for HTTP"),
+        pytest.param({"http_proxy": "{url}"}, "ok", id="in small letters"),
+        pytest.param({"ALL_PROXY": "{url}"}, "ok", id="for everything"),
+        pytest.param({"HTTP_PROXY": "{host}"}, "ok", id="without a scheme"),
+        pytest.param({"HTTPS_PROXY": "{url}"}, "connection", id="for HTTPS alone"),
+        pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "other.invalid"}, "ok", id="not for another host"),
+        pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "judges.invalid"}, "connection", id="not for it"),
+        pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": ".invalid"}, "connection", id="not for its domain"),
+        pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "*"}, "connection", id="for nothing"),
+        pytest.param({}, "connection", id="none"),
+    ],
+)
+def test_requests_go_through_the_proxy_of_the_environment(
+    variables: dict[str, str], status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StandIn([GOOD]) as proxy:
+        parts = urlsplit(proxy.url)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value.format(url=f"http://{parts.netloc}", host=parts.netloc))
+        assert status_through(proxy) == status
+
+
+def test_a_proxy_is_sent_its_user_and_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StandIn([GOOD]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://me:pw@{urlsplit(proxy.url).netloc}")
+        assert status_through(proxy) == "ok"
+        assert proxy.requests[0].headers["Proxy-Authorization"] == "Basic bWU6cHc="
