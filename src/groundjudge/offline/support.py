@@ -24,9 +24,7 @@ from groundjudge.text.words import (
     MONTH_NUMBERS,
     MONTHS,
     ClockTime,
-    clock_times,
     is_unspaced,
-    spell_out_dates,
     words,
 )
 
@@ -194,12 +192,11 @@ def on_clock_of(sources: PassageIndex, text: str) -> str:
 
     "2:30 pm" is "14:30" where they say so. A time that they lack stays as it is.
     """
-    if not any(map(str.isdigit, text)):
-        return text
-    spelt_text = spell_out_dates(text)
+    reading = tokenize_text(text)
+    spelt_text = reading.text
     times = [
         time
-        for time in clock_times(spelt_text)
+        for time in reading.times
         if time.key not in sources.numbers and time.on_other_clock().key in sources.numbers
     ]
     if not times:
@@ -282,9 +279,7 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     is_compared = share >= CLOSE or not missing or has_unknown_month
     quote_reading = tokenize_text(quote if is_compared else "")
     unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
-    wrong_times: list[ClockTime] = []
-    if reading.numbers:
-        wrong_times = [time for time in clock_times(reading.text) if _is_in_other_half(time, sources)]
+    wrong_times = [time for time in reading.times if _is_in_other_half(time, sources)]
     findings: tuple[str, ...] = ()
     if share >= CLOSE:
         findings = (
@@ -389,7 +384,7 @@ def _other_times(times: Sequence[ClockTime], passage: TokenizedText) -> list[str
     findings: list[str] = []
     for time in times:
         other_time = time.in_other_half()
-        for passage_time in clock_times(passage.text):
+        for passage_time in passage.times:
             if (passage_time.hour, passage_time.minute) == (other_time.hour, other_time.minute):
                 findings.append(f"“{time}” instead of “{passage_time}”")
     return findings
