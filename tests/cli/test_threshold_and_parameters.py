@@ -131,6 +131,29 @@ def test_what_cannot_be_meant_is_refused(
     assert not Path("out.jsonl").exists()
 
 
+@pytest.mark.parametrize("name", ["run", "estimate", "batch write"])
+@pytest.mark.parametrize(
+    ("option", "parameter"),
+    [
+        pytest.param("--temperature", "temperature=0", id="temperature"),
+        pytest.param("--top-p", "top_p=0.9", id="top-p"),
+        pytest.param("--top_p", "top_p=0.9", id="top_p, as the API has it"),
+        pytest.param("--seed", "seed=1", id="seed"),
+    ],
+)
+def test_a_parameter_that_is_taken_for_an_option_is_told_how_it_is_written(
+    command: Invoke, file_of: FileOf, name: str, option: str, parameter: str
+) -> None:
+    result = command(*name.split(), file_of(ROW), "--model", "m", *G.split(), option, "0")
+    expected = f"No such option: {option}. It is a parameter of the requests: write --parameter {parameter}\n"
+    assert (result.exit_code, result.stderr.endswith(expected)) == (2, True), result.stderr
+
+
+def test_a_command_without_requests_says_nothing_of_their_parameters(command: Invoke) -> None:
+    result = command("report", "v.jsonl", "--temperature", "0")
+    assert (result.exit_code, "--parameter" in result.stderr) == (2, False)
+
+
 def test_a_resumed_run_needs_the_same_settings_as_in_python(command: Invoke, file_of: FileOf) -> None:
     resume = ("run", file_of(ROW), "--model", "m", *G.split(), "--out", "v.jsonl", "--resume")
     assert command(*resume, "--threshold", "0.8").exit_code == 0
@@ -141,7 +164,7 @@ def test_a_resumed_run_needs_the_same_settings_as_in_python(command: Invoke, fil
         assert (in_python.key == verdict.key) is is_same
     for options in [], ["--threshold", "0.7"], ["--threshold", "0.8", "--parameter", "seed=1"]:
         result = command(*resume, *options)
-        assert (result.exit_code, "but this run uses another model, other settings" in result.stderr) == (
+        assert (result.exit_code, "but this run uses other settings of the same model" in result.stderr) == (
             2,
             True,
         )

@@ -56,16 +56,21 @@ async def test_a_url_that_cannot_be_asked_answers_nothing(url: str) -> None:
     assert not await OpenAIModel("m", base_url=url or "http://").knock()
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(lambda url: OpenAIModel("m", base_url=url, api_key=KEY), id="chat"),
-        pytest.param(lambda url: DecisionModel("decisions:m", base_url=url, api_key=KEY), id="decisions"),
-        pytest.param(lambda url: DecisionModel("systemone:m", base_url=url, api_key=KEY), id="System One"),
-    ],
-)
+def decision_model(url: str) -> DecisionModel:
+    return DecisionModel("decisions:m", base_url=url, api_key=KEY)
+
+
+def system_one_model(url: str) -> DecisionModel:
+    return DecisionModel("systemone:m", base_url=url, api_key=KEY)
+
+
+def chat_model(url: str) -> OpenAIModel:
+    return OpenAIModel("m", base_url=url, api_key=KEY)
+
+
+@pytest.mark.parametrize("make", [chat_model, decision_model, system_one_model])
 async def test_nothing_that_only_the_endpoint_may_know_is_sent(
-    make: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[str], OpenAIModel | DecisionModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"X-Gateway: {HEADER}")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-mine")

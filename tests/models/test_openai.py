@@ -160,6 +160,15 @@ def test_answer_is_read_as_a_reply_or_is_a_permanent_error(answer: Answer, outco
             assert "OPENAI_" in caught.value.message
 
 
+def test_what_is_not_found_is_named_by_its_path_alone() -> None:
+    with StandIn([Status(404, "no such page")]) as server:
+        url = server.url.replace("//", "//user:password@") + "/?key=secret"
+        with pytest.raises(ModelError) as caught:
+            ask_sync(OpenAIModel("m", base_url=url))
+    expected = f"m at 127.0.0.1:{server.port}: 404 for /v1/chat/completions: no such page ("
+    assert caught.value.message.startswith(expected)
+
+
 HTML = b"<!DOCTYPE html><html><body>Sign in</body></html>"
 PAGES = {
     "HTML": (Raw(HTML, "text/html"), "Sign in"),

@@ -59,15 +59,17 @@ def errors_by_id(verdicts: list[Verdict]) -> dict[str | None, str]:
         pytest.param({39}, 1, False, id="the last row, one at a time"),
         pytest.param({39}, 4, False, id="the last row, four at a time"),
         pytest.param({39}, 32, False, id="the last row, 32 at a time"),
-        pytest.param({39}, 4, True, id="the last row, in order"),
+        pytest.param({39}, 4, True, marks=pytest.mark.soak, id="the last row, in order"),
         pytest.param({38, 39}, 1, False, id="the last two rows, one at a time"),
-        pytest.param({38, 39}, 4, False, id="the last two rows, four at a time"),
+        pytest.param({38, 39}, 4, False, marks=pytest.mark.soak, id="the last two rows, four at a time"),
         pytest.param({38, 39}, 32, False, id="the last two rows, 32 at a time"),
         pytest.param({20}, 1, False, id="a row in the middle, one at a time"),
-        pytest.param({20}, 4, False, id="a row in the middle, four at a time"),
+        pytest.param({20}, 4, False, marks=pytest.mark.soak, id="a row in the middle, four at a time"),
         pytest.param({0}, 4, False, id="the first row"),
-        pytest.param({*range(1, 40, 8)}, 1, False, id="every eighth row, one at a time"),
-        pytest.param({1, 39}, 32, False, id="one of the first rows and the last"),
+        pytest.param(
+            {*range(1, 40, 8)}, 1, False, marks=pytest.mark.soak, id="every eighth row, one at a time"
+        ),
+        pytest.param({1, 39}, 32, False, marks=pytest.mark.soak, id="one of the first rows and the last"),
     ],
 )
 def test_a_row_that_is_always_cut_is_given_up(cut: set[int], concurrency: int, ordered: bool) -> None:  # noqa: FBT001
@@ -84,14 +86,16 @@ def test_a_row_that_is_always_cut_is_given_up(cut: set[int], concurrency: int, o
     "listing",
     [
         pytest.param(GOOD, id="200"),
-        pytest.param(Status(301, headers={"Location": "http://192.0.2.1/"}), id="301"),
+        pytest.param(
+            Status(301, headers={"Location": "http://192.0.2.1/"}), marks=pytest.mark.soak, id="301"
+        ),
         pytest.param(Status(302, headers={"Location": "http://192.0.2.1/"}), id="302"),
         pytest.param(Status(401), id="401"),
-        pytest.param(Status(403), id="403"),
+        pytest.param(Status(403), marks=pytest.mark.soak, id="403"),
         pytest.param(Status(404), id="404"),
         pytest.param(Status(405), id="405"),
-        pytest.param(Status(429, retry_after=100), id="429"),
-        pytest.param(Status(500), id="500"),
+        pytest.param(Status(429, retry_after=100), marks=pytest.mark.soak, id="429"),
+        pytest.param(Status(500), marks=pytest.mark.soak, id="500"),
         pytest.param(Status(503), id="503"),
     ],
 )
@@ -154,15 +158,24 @@ def test_the_waiting_for_a_row_is_announced_and_ended() -> None:
 # What is between a run and the endpoint passes it on
 
 
+def cached(model: Model, folder: Path) -> Model:
+    return CachedModel(model, folder / "cache")
+
+
+def shared(model: Model, _: Path) -> Model:
+    return share_calls(model)[0]
+
+
+def shared_and_cached(model: Model, folder: Path) -> Model:
+    return share_calls(cached(model, folder))[0]
+
+
 @pytest.mark.parametrize(
     "wrap",
     [
-        pytest.param(lambda model, folder: CachedModel(model, folder / "cache"), id="a cache"),
-        pytest.param(lambda model, _: share_calls(model)[0], id="shared calls"),
-        pytest.param(
-            lambda model, folder: share_calls(CachedModel(model, folder / "cache"))[0],
-            id="shared calls of a cache",
-        ),
+        pytest.param(cached, id="a cache"),
+        pytest.param(shared, id="shared calls"),
+        pytest.param(shared_and_cached, id="shared calls of a cache"),
     ],
 )
 def test_a_model_that_wraps_another_asks_its_endpoint(
@@ -203,10 +216,10 @@ def test_a_decision_model_asks_its_endpoint(form: str, path: str, path_of_list: 
 @pytest.mark.parametrize(
     ("n_good", "concurrency"),
     [
-        pytest.param(59, 1, id="at the last row, one at a time"),
+        pytest.param(59, 1, marks=pytest.mark.soak, id="at the last row, one at a time"),
         pytest.param(59, 4, id="at the last row, four at a time"),
         pytest.param(57, 32, id="at the last three rows"),
-        pytest.param(30, 4, id="in the middle"),
+        pytest.param(30, 4, marks=pytest.mark.soak, id="in the middle"),
     ],
 )
 def test_an_endpoint_that_accepts_and_closes_loses_no_row(n_good: int, concurrency: int) -> None:

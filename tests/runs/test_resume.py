@@ -21,7 +21,7 @@ from groundjudge import ModelError, load
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.run import case_of
 from groundjudge.runs.verdict_file import read_verdicts, resume_verdict_file
-from groundjudge.verdict import Failure
+from groundjudge.verdict import Failure, __version__
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
 
@@ -183,7 +183,17 @@ def test_resume_with_another_model_is_refused(run: Run, invoke: Invoke, out: Pat
     other.name = "another"
     result = invoke("run", tmp_path / "cases.jsonl", *JUDGE, "--out", out, "--resume", model=other)
     assert (result.exit_code, other.asked) == (2, [])
-    assert "but this run uses another model, other settings" in result.stderr
+    assert "but this run uses another model, or other settings of another: " in result.stderr
+
+
+def test_resume_with_another_version_of_the_library_is_refused(run: Run, out: Path) -> None:
+    run(1)
+    (verdict,) = verdicts_in(out.read_text())
+    older = verdict.model_copy(update={"library": "0.0.9", "key": f"other-{verdict.key}"})
+    out.write_text(f"{older.model_dump_json()}\n")
+    result, n_asked = run(1, options=["--resume"])
+    assert (result.exit_code, n_asked) == (2, 0)
+    assert f"|groundjudge:0.0.9, but this run uses groundjudge {__version__}: " in result.stderr
 
 
 def test_file_that_holds_no_verdicts_is_refused_and_unchanged(run: Run, out: Path) -> None:

@@ -97,7 +97,15 @@ CSV: Table = {
         [{"id": "1", "documents": "", "answer": ""}],
     ),
     "empty rows": ("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}]),
-    "column without a name": (",query\n0,q\n", [{"query": "q"}]),
+    "first column without a name": (",query\n0,q\n", [{"query": "q"}]),
+    "first columns without names": (",,query\n0,1,q\n", [{"query": "q"}]),
+    "later columns without names": (
+        "query, ,context,\nq,x,c,y\nq2,,c2,\n",
+        [
+            {"query": "q", "column 2 without a name": "x", "context": "c", "column 4 without a name": "y"},
+            {"query": "q2", "context": "c2"},
+        ],
+    ),
     "quoted": (
         'query,context\n"two\nlines","a ""quote"""\n',
         [{"query": "two\nlines", "context": 'a "quote"'}],

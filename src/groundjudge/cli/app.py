@@ -37,6 +37,19 @@ GROUPS: Mapping[str, Sequence[str]] = {
 LONGEST_HELP = 200
 """Characters of a command's first sentence; longer ones would be cut."""
 
+PARAMETER_EXAMPLES: Mapping[str, str] = {
+    "--temperature": "temperature=0",
+    "--top-p": "top_p=0.9",
+    "--top-k": "top_k=20",
+    "--min-p": "min_p=0.1",
+    "--seed": "seed=1",
+    "--max-completion-tokens": "max_completion_tokens=2000",
+    "--reasoning-effort": "reasoning_effort=low",
+    "--frequency-penalty": "frequency_penalty=0",
+    "--presence-penalty": "presence_penalty=0",
+}
+"""Parameters of requests that other command lines have as options, each as a value of --parameter."""
+
 WIDEST_HELP = 100
 """Columns that help uses of a wide terminal."""
 
@@ -70,10 +83,24 @@ def _printable_errors() -> Generator[None]:
     try:
         yield
     except Exception as error:
+        _name_parameter(error)
         message = getattr(error, "message", None)
         if isinstance(message, str):
             vars(error)["message"] = printable(message)
         raise
+
+
+def _name_parameter(error: Exception) -> None:
+    """Let an error about an unknown option say how that is written, if it is a parameter of requests."""
+    option = str(getattr(error, "option_name", "")).replace("_", "-")
+    command: Any = getattr(getattr(error, "ctx", None), "command", None)
+    if option not in PARAMETER_EXAMPLES or command is None:
+        return
+    if any("--parameter" in parameter.opts for parameter in command.params):
+        example = f"write --parameter {PARAMETER_EXAMPLES[option]}"
+        message = str(getattr(error, "message", ""))
+        vars(error)["message"] = f"{message}. It is a parameter of the requests: {example}"
+        vars(error)["possibilities"] = None  # options whose names are spelt alike, such as --structured
 
 
 app = typer.Typer(

@@ -44,6 +44,7 @@ FIRST_ERROR_STATUS = 300
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses of a response that names another address, in its header Location."""
 
+NOT_FOUND = 404
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
 """The words of a 403 that rejects the content of the request, not the key."""
@@ -282,6 +283,9 @@ def message_in(error: BaseException) -> str:
         return f"{status}: the endpoint points to {target}, where nothing was sent"
     if isinstance(status, int) and hasattr(error, "body"):
         body: object = getattr(error, "body", None)
+        path = _path_of(error)
+        if status == NOT_FOUND and path:
+            return f"{status} for {path}: {message_of(body)}"
         return f"{status}: {message_of(body)}"
     if _code_by_class(error):
         error = _causes(error)[-1]
@@ -303,6 +307,15 @@ def redirect_target(error: BaseException) -> str:
         return "an address that cannot be read"
     host = url.netloc.rpartition("@")[2]
     return f"{url.scheme}://{host}{url.path}"[:MAX_MESSAGE_LENGTH]
+
+
+def _path_of(error: BaseException) -> str:
+    """Return the path of the URL that was asked, without user, password and query; "" if it is not known."""
+    with suppress(RuntimeError, ValueError):  # httpx raises the first if a response has no request
+        url = urlsplit(str(getattr(getattr(error, "response", None), "url", "")))
+        if url.scheme and url.netloc:  # a mock has every attribute, and no URL
+            return url.path[:MAX_MESSAGE_LENGTH]
+    return ""
 
 
 def _code_by_class(error: BaseException) -> str | None:

@@ -274,6 +274,9 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
         quote = sources.documents[passage.document][passage.start : passage.end]
     content = [token for token in reading.tokens if token.is_content]
     missing = [token for token in content if token.key not in sources.numbers]
+    if missing and reading.numbers:
+        worked_out = _worked_out(reading, sources)
+        missing = [token for token in missing if token.key not in worked_out]
     # The passage is read only where it can contradict the sentence, have all of it or name another month.
     has_unknown_month = any(token.key in MONTH_STEMS for token in missing)
     is_compared = share >= CLOSE or not missing or has_unknown_month
@@ -291,9 +294,6 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     is_whole = share > 0 and has_all and not findings
     if is_whole and content and is_unspaced(content[-1].text):
         share = 1.0  # words that moved made new pairs of signs
-    if missing and reading.numbers:
-        worked_out = _worked_out(reading, sources)
-        missing = [token for token in missing if token.key not in worked_out]
     if content:
         missing_share = _weight(missing) / _weight(content)
     else:  # "It is so."

@@ -83,7 +83,8 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     for any other column; a row of empty cells is skipped. A cell of nothing but None, null, NULL, nan, NaN,
     NaT, undefined, #N/A or <NA> is missing in any column. A cell that holds a JSON list is read as that list
     where the column allows one: texts or objects for the context, texts for answers and judges, messages
-    (objects) for query, response and conversation. "tsv" is the same with tabs.
+    (objects) for query, response and conversation. A column without a name is "column 3 without a name",
+    and is dropped before the first that has one, as pandas' index. "tsv" is the same with tabs.
 
     A row has at most LARGEST_ROW characters, and a JSON array LARGEST_ARRAY; what is longer is an error.
 
@@ -434,8 +435,7 @@ def _table_rows(
         reason = f"{len(header)} columns are more than the {MOST_COLUMNS} that a table may have"
         yield _unreadable(row_name, reason)
         return
-    names = [name.strip() for name in header]
-    # pandas writes its index as one or more columns without a name; `_row_of` drops their cells.
+    names = _column_names(header)
     repeated_name = find_duplicate(name for name in names if name)
     if repeated_name is not None:
         yield _unreadable(row_name, f"the column {repeated_name!r} appears twice")
@@ -447,6 +447,20 @@ def _table_rows(
             yield _unreadable(row_name, f"{len(record)} cells, but the header has {len(names)}")
         elif any(cell.strip() for cell in record):
             yield _row_of(names, record, field_by_column, absent_words)
+
+
+def _column_names(header: Sequence[str]) -> list[str]:
+    """Return the names of the columns; one without a name is called by its number, and its cells are kept.
+
+    The first ones are "", and `_row_of` drops their cells: pandas writes its index as such columns.
+    """
+    names: list[str] = []
+    for number, name in enumerate(header, 1):
+        column_name = name.strip()
+        if not column_name and any(names):
+            column_name = f"column {number} without a name"
+        names.append(column_name)
+    return names
 
 
 class RecordLines:

@@ -20,7 +20,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.rows import STDIO, format_of, parse_row, read_json_lines
 from groundjudge.runs.summary import Tally
 from groundjudge.text.printable import json_line
-from groundjudge.verdict import Usage, Verdict
+from groundjudge.verdict import Usage, Verdict, __version__
 
 MAX_UNREADABLE = 20
 """How many messages of unreadable rows are kept."""
@@ -248,7 +248,7 @@ def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
     prompt = judge.prompt_id
     if verdict.prompt == prompt:
         code = "other_model"
-        difference = "another model, other settings or another version of groundjudge"
+        difference = _difference(verdict, judge)
     else:
         code = "other_prompt"
         difference = f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
@@ -257,6 +257,16 @@ def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
         "choose another --out, or replace the file with --overwrite"
     )
     raise ResumeError(code, message, str(path))
+
+
+def _difference(verdict: Verdict, judge: AnyJudge) -> str:
+    """Say in what a judge with the same prompt differs, as far as a verdict tells."""
+    if verdict.library != __version__:
+        return f"groundjudge {__version__}"
+    if verdict.model == judge.model_name:
+        return "other settings of the same model, such as another threshold, other parameters or votes"
+    # An endpoint may give a model a longer name, as that of the day on which it was made.
+    return f"another model, or other settings of {judge.model_name}"
 
 
 @dataclass
