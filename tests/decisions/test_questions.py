@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 
 from groundjudge import Choices, PromptError, Scale, load_rubric, names
 from groundjudge.decisions.questionnaire import Questionnaire

@@ -6,8 +6,17 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from groundjudge.offline.support import Comparison, PassageIndex, Support, compare, is_name, make_support
-from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, claim_of, parts_of
+from groundjudge.offline.readings import tokenize_text
+from groundjudge.offline.support import (
+    Comparison,
+    PassageIndex,
+    Support,
+    compare,
+    is_name,
+    make_support,
+    on_clock_of,
+)
+from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, Part, claim_of, parts_of
 from groundjudge.text.sentences import sentences
 
 # With less of its content in the other passage a fact is foreign, and with more it is the same, reworded.
@@ -39,11 +48,19 @@ def facts_of(text: str, sources: PassageIndex, answers: Mapping[str, Support] = 
         if sentence.text in answers:
             facts.append(answers[sentence.text])
             continue
-        parts = parts_of(claim_of(sentence.text), PART_ENDS)
+        claim_text = on_clock_of(sources, claim_of(sentence.text))
+        reading = tokenize_text(claim_text)
+        comparison = compare(reading, sources)
+        parts: list[Part] = []
+        # Cutting tells nothing of a sentence that the other passage has as a whole, or nothing of.
+        if not comparison.is_whole and len(comparison.missing) < len(comparison.content):
+            parts = parts_of(claim_text, PART_ENDS)
+        if len(parts) <= 1:
+            facts.append(make_support(sentence.text, reading, comparison, _score(comparison, sources)))
+            continue
         for part in parts:
-            part_text = part.text if len(parts) > 1 else sentence.text
             comparison = compare(part.reading, sources)
-            facts.append(make_support(part_text, part.reading, comparison, _score(comparison, sources)))
+            facts.append(make_support(part.text, part.reading, comparison, _score(comparison, sources)))
     return facts
 
 
@@ -70,6 +87,7 @@ def _share(comparison: Comparison, sources: PassageIndex) -> float:
     """
     if not comparison.content:
         return comparison.share
+    missing_keys = {token.key for token in comparison.missing}
     found = missing = 0.0
     for token in comparison.content:
         weight = 1.0
@@ -77,8 +95,9 @@ def _share(comparison: Comparison, sources: PassageIndex) -> float:
             weight = NUMBER_WEIGHT
         elif token.key in GENERAL:
             weight = GENERAL_WEIGHT
-        n_sentences = len(sources.numbers.get(token.key, ()))
-        if n_sentences:
+        if token.key not in missing_keys:
+            # Of a number that follows from the sources' there is no sentence.
+            n_sentences = max(1, len(sources.numbers.get(token.key, ())))
             found += weight / math.sqrt(n_sentences)
         elif is_name(token):
             missing += MISSING_NAME_WEIGHT

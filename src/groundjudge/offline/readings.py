@@ -18,6 +18,7 @@ from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import (
     ARTICLES,
     FUNCTION_SIGNS,
+    ClockTime,
     Word,
     clock_times,
     dates,
@@ -76,6 +77,7 @@ class TokenizedText:
     words: Sequence[Word]  # in scripts without spaces, every two neighbouring signs
     weights: Mapping[str, float]  # how much each of its stems and numbers counts
     dates: Sequence[str]  # its days that have a month, "29 june"
+    times: Sequence[ClockTime]  # its times of day
     keys: frozenset[str]  # what a sentence finds in it: stems, numbers, signs, dates and times
 
     @cached_property
@@ -102,8 +104,12 @@ def tokenize_text(text: str) -> TokenizedText:
     """Read a text."""
     text = spell_out_dates(text)
     numbers = numbers_at(text)
-    text_dates = dates(text) if numbers else ()
-    return _read(text, numbers, words(_without_numbers(text, numbers)), text_dates)
+    text_dates: Sequence[str] = ()
+    times: Sequence[ClockTime] = ()
+    if numbers:
+        text_dates = dates(text)
+        times = clock_times(text)
+    return _read(text, numbers, words(_without_numbers(text, numbers)), text_dates, times)
 
 
 def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
@@ -117,27 +123,33 @@ def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
         if start <= word.start < end:
             word_list.append(Word(word.stem, word.weight, word.text, word.start - start))
     part = reading.text[start:end]
-    part_dates = dates(part) if numbers and reading.dates else ()
-    return _read(part, numbers, word_list, part_dates)
+    # It has no date and no time that its text lacks.
+    part_dates = dates(part) if reading.dates else ()
+    part_times = clock_times(part) if reading.times else ()
+    return _read(part, numbers, word_list, part_dates, part_times)
 
 
 def _read(
-    text: str, numbers: Sequence[Number], word_list: Sequence[Word], text_dates: Sequence[str]
+    text: str,
+    numbers: Sequence[Number],
+    word_list: Sequence[Word],
+    text_dates: Sequence[str],
+    times: Sequence[ClockTime],
 ) -> TokenizedText:
-    """A text with its numbers, words and dates as it is compared."""
+    """A text with its numbers, words, dates and times as it is compared."""
     weights = dict.fromkeys((number.value for number in numbers), NUMBER_WEIGHT)
     for word in word_list:
         weights[word.stem] = weights.get(word.stem, 0.0) + word.weight
     keys = {*weights, *text_dates}
-    if numbers:
-        keys.update(time.key for time in clock_times(text))
+    for time in times:
+        keys.add(time.key)
     for sign in MEASURE.finditer(text):
         keys.add(CURRENCIES.get(sign[0], sign[0]))
     for word in _unspaced_words(text, word_list):
         keys.update(word.text)
     if not keys.isdisjoint(ONE):
         keys.add("1")
-    return TokenizedText(text, numbers, word_list, weights, text_dates, frozenset(keys))
+    return TokenizedText(text, numbers, word_list, weights, text_dates, times, frozenset(keys))
 
 
 def _without_numbers(text: str, numbers: Sequence[Number]) -> str:
@@ -297,10 +309,14 @@ def _currencies(
 ) -> Iterator[Sequence[Sequence[Token]]]:
     """Each currency that the passage lacks, and one of its own that the sentence lacks, however written."""
     known_keys = set(CURRENCIES.values())
-    sentence_keys, passage_keys = set(_keys(sentence_tokens)), set(_keys(passage_tokens))
-    others = [token for token in passage_tokens if token.key in known_keys and token.key not in sentence_keys]
-    for token in sentence_tokens:
-        if token.key in known_keys and token.key not in passage_keys and others:
+    currencies = [token for token in sentence_tokens if token.key in known_keys]
+    if not currencies:
+        return
+    passage_currencies = [token for token in passage_tokens if token.key in known_keys]
+    keys, passage_keys = set(_keys(currencies)), set(_keys(passage_currencies))
+    others = [token for token in passage_currencies if token.key not in keys]
+    for token in currencies:
+        if token.key not in passage_keys and others:
             yield [token], others[:1]
 
 

@@ -24,9 +24,7 @@ from groundjudge.text.words import (
     MONTH_NUMBERS,
     MONTHS,
     ClockTime,
-    clock_times,
     is_unspaced,
-    spell_out_dates,
     words,
 )
 
@@ -118,10 +116,10 @@ class Comparison(NamedTuple):
     quote: str  # its text; "" if no passage has anything
     share: float  # the weighted share of the sentence's words and numbers that it has
     content: Sequence[Token]  # the content words and numbers of the sentence
-    missing: Sequence[Token]  # those that the documents lack
+    missing: Sequence[Token]  # those that the documents lack, and that do not follow from theirs
     missing_share: float  # how much of the content they are, 0 to 1
     unknown_dates: Sequence[str]  # dates whose day the documents have in other months only
-    wrong_times: Sequence[ClockTime]  # times of day that the documents have in the other half of the day only
+    wrong_times: Sequence[ClockTime]  # times that the documents have in the other half of the day only
     lacks_number: bool  # whether the documents lack one of its numbers, dates or times
     contradictions: tuple[str, ...]
     is_whole: bool  # whether the passage has all its content and does not contradict it
@@ -171,7 +169,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     What it adds to what they say, as a part of its own, is not made good by the rest of it. A sentence that
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
-    claim_text = _on_clock_of(sources, claim_of(sentence))
+    claim_text = on_clock_of(sources, claim_of(sentence))
     claim = support_as_one(sentence, tokenize_text(claim_text), sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
@@ -189,15 +187,16 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     return claim
 
 
-def _on_clock_of(sources: PassageIndex, text: str) -> str:
+def on_clock_of(sources: PassageIndex, text: str) -> str:
     """A text with those times of day on the other clock that the documents have on that one only.
 
     "2:30 pm" is "14:30" where they say so. A time that they lack stays as it is.
     """
-    spelt_text = spell_out_dates(text)
+    reading = tokenize_text(text)
+    spelt_text = reading.text
     times = [
         time
-        for time in clock_times(spelt_text)
+        for time in reading.times
         if time.key not in sources.numbers and time.on_other_clock().key in sources.numbers
     ]
     if not times:
@@ -283,7 +282,7 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     is_compared = share >= CLOSE or not missing or has_unknown_month
     quote_reading = tokenize_text(quote if is_compared else "")
     unknown_dates = [date for date in reading.dates if _is_in_other_months(date, sources)]
-    wrong_times = [time for time in clock_times(reading.text) if _is_in_other_half(time, sources)]
+    wrong_times = [time for time in reading.times if _is_in_other_half(time, sources)]
     findings: tuple[str, ...] = ()
     if share >= CLOSE:
         findings = (
@@ -385,7 +384,7 @@ def _other_times(times: Sequence[ClockTime], passage: TokenizedText) -> list[str
     findings: list[str] = []
     for time in times:
         other_time = time.in_other_half()
-        for passage_time in clock_times(passage.text):
+        for passage_time in passage.times:
             if (passage_time.hour, passage_time.minute) == (other_time.hour, other_time.minute):
                 findings.append(f"“{time}” instead of “{passage_time}”")
     return findings
