@@ -11,6 +11,8 @@ import inspect
 import json
 import os
 import re
+import ssl
+import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -22,11 +24,6 @@ from urllib.parse import urlsplit
 
 import openai
 from openai.resources.chat import Completions
-
-try:
-    from httpx2 import create_ssl_context
-except ImportError:  # as older versions of openai have it
-    from httpx import create_ssl_context
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError
@@ -465,7 +462,7 @@ class Connection:
             listing = url._replace(netloc=host, path=path, query="", fragment="").geturl()
             async with (
                 asyncio.timeout(LONGEST_KNOCK),
-                Transport(listing, {}, LONGEST_KNOCK, create_ssl_context()) as transport,
+                Transport(listing, {}, LONGEST_KNOCK, _certificates()) as transport,
             ):
                 await transport.get("")
         except Exception:  # noqa: BLE001  a transport raises exceptions of any kind
@@ -667,9 +664,8 @@ def _make_transport(
     **options: Any,  # noqa: ANN401  those of AsyncOpenAI
 ) -> Transport:
     """Return the connections to an endpoint: URL, headers and certificates are those of the openai client."""
-    tls = create_ssl_context()
-    # It connects to nothing, and needs no closing.
-    http_client = openai.DefaultAsyncHttpxClient(verify=tls)
+    # It connects to nothing, trusts nobody, and needs no closing.
+    http_client = openai.DefaultAsyncHttpxClient(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     client = openai.AsyncOpenAI(http_client=http_client, base_url=base_url, **options)
     headers = {**client.default_headers, **client.auth_headers}
     if not api.has_openai_headers:
@@ -677,7 +673,15 @@ def _make_transport(
     # What the client leaves out has no string as its value.
     texts = {name: value for name, value in headers.items() if isinstance(value, str)}
     texts["Accept-Encoding"] = "gzip"
-    return Transport(api.url_of_call(base_url), texts, timeout, tls)
+    return Transport(api.url_of_call(base_url), texts, timeout, _certificates())
+
+
+def _certificates() -> ssl.SSLContext:
+    """Return how the openai client checks certificates: with httpx2, or in older versions with httpx."""
+    http_client_class = openai.DefaultAsyncHttpxClient.__mro__[1]
+    http_library = sys.modules[http_client_class.__module__.partition(".")[0]]
+    context: ssl.SSLContext = http_library.create_ssl_context()
+    return context
 
 
 _redact_url = lru_cache(redact)  # every request asks for its endpoint

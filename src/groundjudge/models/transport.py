@@ -13,6 +13,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
+from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from aiohttp import (
@@ -23,7 +24,6 @@ from aiohttp import (
     ClientTimeout,
     TCPConnector,
 )
-from yarl import URL
 
 from groundjudge.case.data import is_mapping
 
@@ -95,12 +95,14 @@ class Transport:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float, tls: ssl.SSLContext) -> None:
-        self.url = URL(url)
+        parts = urlsplit(url)
+        login, _, host = parts.netloc.rpartition("@")
         all_headers = dict(headers)
-        if self.url.user is not None:
-            login = f"{self.url.user}:{self.url.password or ''}"
-            all_headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
-            self.url = self.url.with_user(None)
+        if login:
+            user, _, password = login.partition(":")
+            credentials = f"{unquote(user)}:{unquote(password)}"
+            all_headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
+        self.url = parts._replace(netloc=host).geturl()
         self._timeout = timeout
         self._session = ClientSession(
             connector=TCPConnector(limit=MOST_CONNECTIONS, ssl=tls),
@@ -139,7 +141,7 @@ class Transport:
         Raises:
             Exception: as for `post`. How long it may take in all, the caller decides.
         """
-        async with self._session.get(self.url.join(URL(path)), allow_redirects=False) as response:
+        async with self._session.get(urljoin(self.url, path), allow_redirects=False) as response:
             return await _read(response)
 
 
@@ -174,12 +176,13 @@ async def _unpack(response: ClientResponse) -> bytes:
     return bytes(content)
 
 
-def _proxy_for(url: URL) -> str | None:
+def _proxy_for(url: str) -> str | None:
     """Return the proxy that the environment has for a URL: HTTPS_PROXY, ALL_PROXY, NO_PROXY and the like."""
-    if proxy_bypass(url.authority.rpartition("@")[2]):
+    parts = urlsplit(url)
+    if proxy_bypass(parts.netloc):
         return None
     proxies = getproxies()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
     if not proxy or "://" in proxy:
         return proxy or None
     return f"http://{proxy}"
