@@ -113,12 +113,11 @@ def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> st
     shares: dict[str, float] = {}
     for name, share in zip(question.shown_names, probabilities, strict=True):
         # Several values can have one label.
-        if share:
-            shares[name] = shares.get(name, 0.0) + share
+        shares[name] = shares.get(name, 0.0) + share
     entries: list[str] = []
     for name, share in sorted(shares.items(), key=itemgetter(1), reverse=True):
         if share >= LEAST_SHOWN:
-            entries.append(f"{name} {100 * share:.0f} %")
+            entries.append(f"{name} {round(100 * share)} %")
     return ", ".join(entries)
 
 
