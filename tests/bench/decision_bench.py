@@ -1,6 +1,6 @@
 """Benchmark of judging with decision models, against bare chat completions about the same cases.
 
-    PYTHONPATH=tests python tests/bench/decision_bench.py    about a minute
+    PYTHONPATH=tests python tests/bench/decision_bench.py    two or three minutes
 
 Both run in one process, in turns. The bare client is AsyncOpenAI with the prompts of the text judge. Then the
 cases grow: the CPU time of a case must grow no faster than its sentences.
@@ -17,13 +17,16 @@ from typing import Any
 
 import openai
 import server
-from bench import CASES, ROUNDS, Line, call_all, line, measure_times, prompts_of, show
+from bench import CASES, Line, call_all, line, measure_times, prompts_of, show
 from varied_cases import varied
 
 from groundjudge import arun, load
 from groundjudge.models.decisions import DecisionModel
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Judge
+
+ROUNDS = 15
+"""The ratios of five rounds scatter by a tenth."""
 
 WORDS_PER_SENTENCE = 12
 SENTENCES = 10

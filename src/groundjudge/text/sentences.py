@@ -105,8 +105,8 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
         return first + more in "!?" and boundary[0].rstrip()[-1] in "!?"
     if _leaves_open(text, start):
         return False
-    is_apart = text[start - 1 : start].isspace()  # as in texts that were cut into words
-    return is_apart or not goes_on
+    # A point that stands apart ends one, as in texts that were cut into words.
+    return not goes_on or text[start - 1 : start].isspace()
 
 
 def _leaves_open(text: str, end: int) -> bool:
