@@ -24,9 +24,9 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable.lower(), raising=False)
 
 
-def status_through(proxy: StandIn) -> str:
+def status_through(proxy: StandIn, url: str = ELSEWHERE) -> str:
     """Judge a row with a model elsewhere; the status is "ok" if a proxy answered."""
-    verdict = load("groundedness", model=OpenAIModel("m", base_url=ELSEWHERE, max_retries=0)).evaluate(ROW)
+    verdict = load("groundedness", model=OpenAIModel("m", base_url=url, max_retries=0)).evaluate(ROW)
     assert len(proxy.requests) == (verdict.status == "ok")
     return verdict.error.code if verdict.error else verdict.status
 
@@ -61,3 +61,25 @@ def test_a_proxy_is_sent_its_user_and_password(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("HTTP_PROXY", f"http://me:pw@{urlsplit(proxy.url).netloc}")
         assert status_through(proxy) == "ok"
         assert proxy.requests[0].headers["Proxy-Authorization"] == "Basic bWU6cHc="
+
+
+def test_an_ipv6_address_is_left_out_as_it_is_written_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StandIn([GOOD]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{urlsplit(proxy.url).netloc}")
+        monkeypatch.setenv("NO_PROXY", "localhost,::1")
+        assert status_through(proxy, "http://[::1]:9/v1") == "connection"
+
+
+def test_a_proxy_that_refuses_is_no_answer_of_the_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StandIn([GOOD]) as proxy:
+        # It is no proxy for HTTPS, and answers CONNECT with an error.
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{urlsplit(proxy.url).netloc}")
+        assert status_through(proxy, "https://judges.invalid/v1") == "connection"
+
+
+@pytest.mark.parametrize("name", ["Authorization", "authorization"])
+def test_a_header_of_the_users_takes_the_place_of_the_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"{name}: Basic gateway")
+    with StandIn([GOOD]) as server:
+        load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key="k")).judge(ROW)
+    assert server.requests[0].headers["Authorization"] == "Basic gateway"

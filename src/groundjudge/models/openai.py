@@ -667,12 +667,16 @@ def _make_transport(
     # It connects to nothing, trusts nobody, and needs no closing.
     http_client = openai.DefaultAsyncHttpxClient(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     client = openai.AsyncOpenAI(http_client=http_client, base_url=base_url, **options)
-    headers = {**client.default_headers, **client.auth_headers}
+    headers = {**client.auth_headers, **client.default_headers}
     if not api.has_openai_headers:
         headers = {"Accept": "application/json", **client.auth_headers}
-    # What the client leaves out has no string as its value.
-    texts = {name: value for name, value in headers.items() if isinstance(value, str)}
-    texts["Accept-Encoding"] = "gzip"
+    headers["Accept-Encoding"] = "gzip"
+    # Names count in any case, and of several values the last: a header of the user's may replace the key.
+    spellings: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for name, value in headers.items():
+        if isinstance(value, str):  # what the client leaves out has no string as its value
+            texts[spellings.setdefault(name.lower(), name)] = value
     return Transport(api.url_of_call(base_url), texts, timeout, _certificates())
 
 

@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from aiohttp import (
     ClientConnectionError,
+    ClientHttpProxyError,
     ClientPayloadError,
     ClientResponse,
     ClientSession,
@@ -129,11 +130,19 @@ class Transport:
                 of an error status.
         """
         # The session's own timeouts forget an attempt after an interim response, such as 103.
-        async with asyncio.timeout(LONGEST_ATTEMPT * self._timeout):
-            async with self._session.post(
-                self.url, data=content, headers={"Content-Type": "application/json"}, allow_redirects=False
-            ) as response:
+        headers = {"Content-Type": "application/json"}
+        try:
+            async with (
+                asyncio.timeout(LONGEST_ATTEMPT * self._timeout),
+                self._session.post(
+                    self.url, data=content, headers=headers, allow_redirects=False
+                ) as response,
+            ):
                 return await _read(response)
+        except ClientHttpProxyError as error:
+            # Its status is the proxy's: the endpoint has not answered.
+            message = "a proxy refused the connection"
+            raise ClientConnectionError(message) from error
 
     async def get(self, path: str) -> Response:
         """Ask for what is at another path, relative to the endpoint's URL, as in a link: "../models".
@@ -179,7 +188,8 @@ async def _unpack(response: ClientResponse) -> bytes:
 def _proxy_for(url: str) -> str | None:
     """Return the proxy that the environment has for a URL: HTTPS_PROXY, ALL_PROXY, NO_PROXY and the like."""
     parts = urlsplit(url)
-    if proxy_bypass(parts.netloc):
+    # The host of an IPv6 address has brackets in a URL, and none in NO_PROXY.
+    if proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or ""):
         return None
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
