@@ -23,6 +23,7 @@ from groundjudge.text.sentences import sentences
 from groundjudge.text.words import (
     MONTH_NUMBERS,
     MONTHS,
+    NOON,
     ClockTime,
     is_unspaced,
     words,
@@ -362,7 +363,12 @@ def _is_in_other_months(date: str, sources: PassageIndex) -> bool:
 
 
 def _is_in_other_half(time: ClockTime, sources: PassageIndex) -> bool:
-    """Whether the documents have a time of day in the other half of the day, and not in its own."""
+    """Whether the documents have a time of day in the other half of the day, and not in its own.
+
+    Of 9:00 that is not known: a sentence of theirs that has it alone does not say which half it means.
+    """
+    if not time.is_halved and time.hour <= NOON:
+        return False
     if time.key in sources.numbers or time.on_other_clock().key in sources.numbers:
         return False
     other_time = time.in_other_half()

@@ -88,8 +88,11 @@ def parts_of(sentence: str, marks: re.Pattern[str]) -> list[Part]:
     content_starts = [token.start for token in reading.tokens if token.is_content]
     parts: list[Part] = []
     start = reading_start = n_cut = 0
-    # With its dates spelled out, a sentence has the same marks at other places.
-    for end, mark in zip(ends, marks.finditer(reading.text), strict=True):
+    # With its dates spelled out, a sentence has the same marks at other places, but for "and per cent".
+    reading_marks = [*marks.finditer(reading.text)]
+    if len(reading_marks) != len(ends):
+        return [Part(sentence, reading)]
+    for end, mark in zip(ends, reading_marks, strict=True):
         n_ahead = bisect_left(content_starts, mark.end())
         if n_ahead - n_cut >= LEAST_OF_PART and len(content_starts) - n_ahead >= LEAST_OF_PART:
             parts.append(Part(sentence[start:end].strip(), part_of(reading, reading_start, mark.end())))

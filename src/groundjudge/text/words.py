@@ -109,7 +109,7 @@ _POINT_OF_HOUR = re.compile(r"(?<![\d.,:])(\d\d?)\.(?=[0-5]\d\ [ap]m\b)")
 _CLOCK_TIME = re.compile(
     r"(?<![\d.,:])(?P<hour>\d\d?)(?::(?P<minute>[0-5]\d))?(?![.,:]?\d)(?:\ (?P<half>[ap]m)\b)?"
 )
-_NOON = 12
+NOON = 12
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b"
@@ -163,12 +163,12 @@ class ClockTime(NamedTuple):
     @property
     def key(self) -> str:
         """What it is looked up by: "14:30" on the clock of 24 hours, "14:30 pm" on the other."""
-        half = (" pm" if self.hour >= _NOON else " am") if self.is_halved else ""
+        half = (" pm" if self.hour >= NOON else " am") if self.is_halved else ""
         return f"{self.hour}:{self.minute:02}{half}"
 
     def in_other_half(self) -> ClockTime:
         """The time twelve hours from it."""
-        return self._replace(hour=(self.hour + _NOON) % (2 * _NOON))
+        return self._replace(hour=(self.hour + NOON) % (2 * NOON))
 
     def on_other_clock(self) -> ClockTime:
         """The same time on the other clock."""
@@ -177,8 +177,8 @@ class ClockTime(NamedTuple):
     def __str__(self) -> str:
         if not self.is_halved:
             return f"{self.hour}:{self.minute:02}"
-        half = "pm" if self.hour >= _NOON else "am"
-        return f"{self.hour % _NOON or _NOON}:{self.minute:02} {half}"
+        half = "pm" if self.hour >= NOON else "am"
+        return f"{self.hour % NOON or NOON}:{self.minute:02} {half}"
 
 
 def words(text: str) -> list[Word]:
@@ -239,12 +239,12 @@ def clock_times(text: str) -> list[ClockTime]:
     for match in _CLOCK_TIME.finditer(text):
         hour, minute = int(match["hour"]), int(match["minute"] or 0)
         if match["half"]:
-            if 1 <= hour <= _NOON:
-                hour = hour % _NOON + (_NOON if match["half"] == "pm" else 0)
+            if 1 <= hour <= NOON:
+                hour = hour % NOON + (NOON if match["half"] == "pm" else 0)
                 times.append(ClockTime(hour, minute, is_halved=True, start=match.start(), end=match.end()))
         elif match["minute"] and hour <= 23:  # noqa: PLR2004
             time = ClockTime(hour, minute, is_halved=False, start=match.start(), end=match.end())
-            if hour > _NOON or match["hour"][0] == "0":
+            if hour > NOON or match["hour"][0] == "0":
                 has_long_day = True
                 times.append(time)
             else:
