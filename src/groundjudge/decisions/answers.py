@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import orjson
@@ -31,10 +30,6 @@ Probabilities: TypeAlias = tuple[float, ...]
 
 NUMERIC = frozenset([float, int])
 """The types of numbers in JSON."""
-
-VALUE = itemgetter("value")
-PROBABILITY = itemgetter("probability")
-"""What an entry of a list of probabilities has; there are hundreds in a reply."""
 
 BAD_DISTRIBUTION = "bad_distribution"
 
@@ -118,8 +113,6 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
         _refuse(reply, f"nobody asked {min(unknown_ids)!r}")
     probabilities: dict[str, Probabilities] = {}
     refused_ids: set[str] = set()
-    # Questions of evidence share their options, one for each sentence of the source.
-    keys_by_options: dict[int, list[str]] = {}
     for question in questions:
         answer = by_id.get(question.id)
         if answer is None:
@@ -127,11 +120,7 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
         if is_mapping(answer) and answer.get("type") == "refusal":
             refused_ids.add(question.id)
         else:
-            option_keys = keys_by_options.get(id(question.options))
-            if option_keys is None:
-                option_keys = [option.key for option in question.options]
-                keys_by_options[id(question.options)] = option_keys
-            probabilities[question.id] = _read_answer(answer, question, option_keys, reply)
+            probabilities[question.id] = _read_answer(answer, question, reply)
     return Answers(probabilities, frozenset(refused_ids))
 
 
@@ -179,13 +168,8 @@ def _read_quickly(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
     return content
 
 
-def _read_answer(
-    answer: Any,  # noqa: ANN401  of a server
-    question: Question,
-    option_keys: Sequence[str],
-    reply: str,
-) -> Probabilities:
-    """Read the probabilities of an answer, in the order of the options, whose keys these are."""
+def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities:  # noqa: ANN401  of a server
+    """Read the probabilities of an answer, in the order of the options."""
     if not is_mapping(answer):
         _refuse(reply, f"the answer to {question.id!r} is no object")
     if answer.get("type") != question.type:
@@ -197,6 +181,7 @@ def _read_answer(
         keys, probabilities = [*stated], [*stated.values()]
     else:
         _refuse(reply, f"the answer to {question.id!r} has no probabilities")
+    option_keys = [option.key for option in question.options]
     if keys != option_keys:
         by_key = dict(zip(keys, probabilities, strict=True))
         if len(by_key) < len(keys):
@@ -229,8 +214,8 @@ def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tup
     the key.
     """
     try:
-        values = [*map(VALUE, entries)]
-        probabilities = [*map(PROBABILITY, entries)]
+        values = [entry["value"] for entry in entries]
+        probabilities = [entry["probability"] for entry in entries]
     except (LookupError, TypeError):
         _refuse(reply, f"a probability of {question.id!r} has no option, or no number")
     key_type = int if question.type == "score" else str
