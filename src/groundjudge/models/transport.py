@@ -1,7 +1,7 @@
 """HTTP to one endpoint, with the connections of one event loop.
 
-It is aiohttp, set up as the openai client sets up its own. That client, and httpx, which it puts around
-aiohttp, take more time over a request than all that a judge does with it.
+It is aiohttp, with the URL, the headers and the certificates of the openai client. That client, and httpx,
+which it puts around aiohttp, take more time over a request than all that a judge does with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LARGEST_RESPONSE = 64 * 2**20
 """Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
 
 LONGEST_ATTEMPT = 10
-"""Timeouts. An attempt ends after so many, whatever has arrived: interim responses, or byte after byte."""
+"""An attempt ends after so many timeouts, even if something keeps arriving: an interim response, a byte."""
 
 MOST_CONNECTIONS = 1000
 """As many as the openai client has."""
@@ -126,13 +126,13 @@ class Transport:
         Raises:
             OversizeError: the response is too long.
             TimeoutError: it is not complete after LONGEST_ATTEMPT timeouts.
-            Exception: whatever aiohttp raises, or zlib of what is not packed as it says, but nothing because
-                of an error status.
+            Exception: whatever aiohttp raises, or zlib of what is not packed as it says. An error status
+                raises nothing.
         """
-        # The session's own timeouts forget an attempt after an interim response, such as 103.
         headers = {"Content-Type": "application/json"}
         try:
             async with (
+                # The session's own timeouts forget an attempt after an interim response, such as 103.
                 asyncio.timeout(LONGEST_ATTEMPT * self._timeout),
                 self._session.post(
                     self.url, data=content, headers=headers, allow_redirects=False
