@@ -171,7 +171,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     is not supported as a whole is not taken apart: that would only tell bad ones from worse ones.
     """
     claim_text = on_clock_of(sources, claim_of(sentence))
-    claim = support_as_one(sentence, tokenize_text(claim_text), sources)
+    claim = _support_as_one(sentence, tokenize_text(claim_text), sources)
     if round(claim.score, DIGITS) < SUPPORTED or claim.missing_share == 0:
         return claim
     parts = parts_of(claim_text, PART_ENDS)
@@ -180,7 +180,7 @@ def support(sentence: str, sources: PassageIndex) -> Support:
     for part in parts:
         if not _is_foreign(part.reading, sources):
             continue
-        part_claim = support_as_one(part.text, part.reading, sources)
+        part_claim = _support_as_one(part.text, part.reading, sources)
         if part_claim.score < claim.score:
             claim = replace(
                 claim, score=part_claim.score, signals=part_claim.signals, missing=part_claim.missing
@@ -217,7 +217,7 @@ def _is_foreign(part: TokenizedText, sources: PassageIndex) -> bool:
     return _weight(missing) >= max(least, FOREIGN_PART * _weight(content))
 
 
-def support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex) -> Support:
+def _support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex) -> Support:
     """How far a sentence is supported as one claim, in the words of the reading."""
     comparison = compare(reading, sources)
     names = [token for token in comparison.missing if is_name(token)]
