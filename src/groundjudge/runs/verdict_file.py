@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -339,7 +341,7 @@ def write_verdicts(
         OSError: the rows cannot be read.
     """
     file = output.file
-    with closing(run_verdicts) as verdicts:
+    with closing(run_verdicts), closing(_until_interrupted(run_verdicts)) as verdicts:
         first_verdict = list(islice(verdicts, 1))  # may raise, and must do so before a file is emptied
         if file and output.is_replaced:
             file.truncate(0)
@@ -355,6 +357,41 @@ def write_verdicts(
                 if not isinstance(error, ModelError) and error.code != "unwritable":
                     raise
                 totals.stopped = error
+
+
+def _until_interrupted(verdicts: Iterator[Verdict]) -> Generator[Verdict]:
+    """Yield the verdicts until an interrupt (Ctrl-C), which ends the waiting for one, not the work on one.
+
+    In the middle of that work an interrupt could leave half a line, and pydantic makes another error of
+    what is raised while it writes JSON. A second interrupt ends that work, too.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+    """
+    can_handle = threading.current_thread() is threading.main_thread()
+    if not can_handle or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield from verdicts  # somebody else decides what an interrupt means
+        return
+
+    is_waiting = True
+    is_interrupted = False
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        nonlocal is_interrupted
+        if is_waiting or is_interrupted:
+            raise KeyboardInterrupt
+        is_interrupted = True
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        for verdict in verdicts:
+            is_waiting = False
+            yield verdict
+            is_waiting = True
+            if is_interrupted:
+                raise KeyboardInterrupt
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _write_line(verdict: Verdict, file: BinaryIO) -> None:
