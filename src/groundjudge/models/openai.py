@@ -670,7 +670,6 @@ def _make_transport(
     headers = {**client.auth_headers, **client.default_headers}
     if not api.has_openai_headers:
         headers = {"Accept": "application/json", **client.auth_headers}
-    headers["Accept-Encoding"] = "gzip"
     # Names count in any case, and of several values the last: a header of the user's may replace the key.
     spellings: dict[str, str] = {}
     texts: dict[str, str] = {}

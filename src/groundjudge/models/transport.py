@@ -37,6 +37,18 @@ LONGEST_ATTEMPT = 10
 MOST_CONNECTIONS = 1000
 """As many as the openai client has."""
 
+CODINGS = {"Accept-Encoding": "gzip, identity"}
+"""The header that says how a response may be packed. Nothing else is read."""
+
+GZIP = zlib.MAX_WBITS | 16
+"""What zlib calls the format."""
+
+MOST_MEMBERS = 100
+"""Of a body in gzip, each packed alone. Servers send one, and each costs a copy of the rest."""
+
+MOST_SHOWN = 100
+"""Characters of a header that an error shows."""
+
 
 @dataclass(frozen=True)
 class Response:
@@ -85,6 +97,10 @@ class OversizeError(Exception):
     """A response has more than LARGEST_RESPONSE bytes."""
 
 
+class DecodingError(Exception):
+    """A response is packed in a way that was not asked for, or not as it says. httpx has one of this name."""
+
+
 class Transport:
     """The connections to an endpoint.
 
@@ -125,11 +141,11 @@ class Transport:
 
         Raises:
             OversizeError: the response is too long.
+            DecodingError: it cannot be unpacked.
             TimeoutError: it is not complete after LONGEST_ATTEMPT timeouts.
-            Exception: whatever aiohttp raises, or zlib of what is not packed as it says. An error status
-                raises nothing.
+            Exception: whatever aiohttp raises. An error status raises nothing.
         """
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **CODINGS}
         try:
             async with (
                 # The session's own timeouts forget an attempt after an interim response, such as 103.
@@ -150,7 +166,8 @@ class Transport:
         Raises:
             Exception: as for `post`. How long it may take in all, the caller decides.
         """
-        async with self._session.get(urljoin(self.url, path), allow_redirects=False) as response:
+        url = urljoin(self.url, path)
+        async with self._session.get(url, headers=CODINGS, allow_redirects=False) as response:
             return await _read(response)
 
 
@@ -159,30 +176,65 @@ async def _read(response: ClientResponse) -> Response:
 
     Raises:
         OversizeError: it is too long.
+        DecodingError: it cannot be unpacked.
         ClientConnectionError: it ends too early.
     """
+    content = bytearray()
     try:
-        content = await _unpack(response)
+        async for piece in response.content.iter_any():
+            content += piece
+            _check_size(content)
     except ClientPayloadError as error:
         message = "the connection was lost in a response"
         raise ClientConnectionError(message) from error
-    return Response(response.status, str(response.url), response.headers, content)
+    body = bytes(content)
+    # Several headers of one name are one list.
+    header = ", ".join(response.headers.getall("Content-Encoding", []))
+    codings = [coding.strip().lower() for coding in header.split(",")]
+    real_codings = [coding for coding in codings if coding not in {"", "identity"}]
+    if real_codings in (["gzip"], ["x-gzip"]):
+        body = _unpack(body)
+    elif real_codings:
+        message = f"the response is packed as {header[:MOST_SHOWN]!r}, and gzip was asked for"
+        raise DecodingError(message)
+    return Response(response.status, str(response.url), response.headers, body)
 
 
-async def _unpack(response: ClientResponse) -> bytes:
-    is_packed = response.headers.get("Content-Encoding", "") == "gzip"
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+def _unpack(packed: bytes) -> bytes:
+    """Unpack a body in gzip.
+
+    Raises:
+        OversizeError: it is too long.
+        DecodingError: it is no gzip, ends too early, or has something else behind it.
+    """
     content = bytearray()
-    async for piece in response.content.iter_any():
-        if is_packed:
-            most_bytes = LARGEST_RESPONSE + 1 - len(content)
-            content += unpacking.decompress(piece, most_bytes)
-        else:
-            content += piece
-        if len(content) > LARGEST_RESPONSE:
-            message = f"the response has more than {LARGEST_RESPONSE} bytes"
-            raise OversizeError(message)
-    return bytes(content)
+    for _ in range(MOST_MEMBERS):
+        if not packed:
+            return bytes(content)
+        member = zlib.decompressobj(GZIP)
+        try:
+            content += member.decompress(packed, LARGEST_RESPONSE + 1 - len(content))
+        except zlib.error as error:
+            message = f"the response cannot be unpacked as gzip: {error}"
+            raise DecodingError(message) from error
+        _check_size(content)
+        if not member.eof:
+            message = "the response cannot be unpacked as gzip: it ends too early"
+            raise DecodingError(message)
+        packed = member.unused_data.lstrip(b"\0")  # zeros may fill it up
+    message = f"the response cannot be unpacked as gzip: it has {MOST_MEMBERS} parts or more"
+    raise DecodingError(message)
+
+
+def _check_size(content: bytearray) -> None:
+    """Refuse what is too long.
+
+    Raises:
+        OversizeError: it is.
+    """
+    if len(content) > LARGEST_RESPONSE:
+        message = f"the response has more than {LARGEST_RESPONSE} bytes"
+        raise OversizeError(message)
 
 
 def _proxy_for(url: str) -> str | None:

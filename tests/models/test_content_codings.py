@@ -1,0 +1,144 @@
+"""Responses that are packed: what was asked for is read as RFC 9110 says, and anything else is an error."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+
+import pytest
+from command_line import GOOD, ROW
+from raw_endpoint import RawEndpoint, RawReply, completion, response
+from standin_openai import StandIn, Status
+
+from groundjudge import Verdict, load
+from groundjudge.models.openai import OpenAIModel
+
+BODY = json.dumps(completion(GOOD)).encode()
+HALF = len(BODY) // 2
+PACKED = gzip.compress(BODY)
+TWO_MEMBERS = gzip.compress(BODY[:HALF]) + gzip.compress(BODY[HALF:])
+WRONG_SUM = PACKED[:-8] + bytes(4) + PACKED[-4:]
+RAW_DEFLATE = zlib.compress(BODY, wbits=-zlib.MAX_WBITS)
+LIMIT = 100_000
+
+
+def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
+    """Judge a row at an endpoint that sends this body, with a header for each of the codings."""
+    headers = [(b"Content-Encoding", coding.encode()) for coding in codings]
+    with RawEndpoint([RawReply(response(status, body, headers))]) as endpoint:
+        endpoint.answer_with(endpoint.replies)
+        model = OpenAIModel("m", base_url=endpoint.url, max_retries=0)
+        return load("groundedness", model=model).evaluate(ROW)
+
+
+@pytest.mark.parametrize(
+    ("body", "codings"),
+    [
+        pytest.param(BODY, [], id="no header"),
+        pytest.param(BODY, [""], id="empty header"),
+        pytest.param(BODY, ["identity"], id="identity"),
+        pytest.param(BODY, ["Identity"], id="identity, with a capital"),
+        pytest.param(PACKED, ["gzip"], id="gzip"),
+        pytest.param(PACKED, ["GZIP"], id="gzip in capitals"),
+        pytest.param(PACKED, ["x-gzip"], id="x-gzip"),
+        pytest.param(PACKED, ["X-GZip"], id="x-gzip with capitals"),
+        pytest.param(PACKED, ["identity, gzip"], id="gzip of identity"),
+        pytest.param(PACKED, ["identity", "gzip"], id="gzip of identity in two headers"),
+        pytest.param(PACKED, [", gzip,"], id="gzip among empty elements"),
+        pytest.param(TWO_MEMBERS, ["gzip"], id="two members"),
+        pytest.param(gzip.compress(b"") + PACKED, ["gzip"], id="an empty member first"),
+        pytest.param(PACKED + gzip.compress(b""), ["gzip"], id="an empty member last"),
+        pytest.param(gzip.compress(b"") * 50 + PACKED, ["gzip"], id="fifty empty members first"),
+        pytest.param(PACKED + bytes(100), ["gzip"], id="zeros behind it"),
+    ],
+)
+def test_a_coding_that_was_asked_for_is_read(body: bytes, codings: list[str]) -> None:
+    verdict = verdict_on(body, *codings)
+    assert verdict.status == "ok", verdict.error
+
+
+@pytest.mark.parametrize(
+    ("body", "codings", "words"),
+    [
+        pytest.param(PACKED[:-1], ["gzip"], "cannot be unpacked", id="gzip without its last byte"),
+        pytest.param(PACKED[:-8], ["gzip"], "cannot be unpacked", id="gzip without its check sum"),
+        pytest.param(PACKED[:-30], ["gzip"], "cannot be unpacked", id="half of gzip"),
+        pytest.param(PACKED[:5], ["gzip"], "cannot be unpacked", id="half of gzip's header"),
+        pytest.param(WRONG_SUM, ["gzip"], "cannot be unpacked", id="gzip with a wrong check sum"),
+        pytest.param(PACKED + b"x", ["gzip"], "cannot be unpacked", id="a byte behind it"),
+        pytest.param(PACKED + b"no gzip at all", ["gzip"], "cannot be unpacked", id="rubbish behind it"),
+        pytest.param(TWO_MEMBERS[:-9], ["gzip"], "cannot be unpacked", id="half of a second member"),
+        pytest.param(gzip.compress(b"") * 100 + PACKED, ["gzip"], "100 parts or more", id="many members"),
+        pytest.param(BODY, ["gzip"], "cannot be unpacked", id="plain, called gzip"),
+        pytest.param(zlib.compress(BODY), ["gzip"], "cannot be unpacked", id="deflate, called gzip"),
+        pytest.param(PACKED, [], "not a chat completion", id="gzip without the header"),
+        pytest.param(zlib.compress(BODY), ["deflate"], "'deflate'", id="deflate"),
+        pytest.param(RAW_DEFLATE, ["deflate"], "'deflate'", id="deflate without zlib's header"),
+        pytest.param(gzip.compress(PACKED), ["gzip, gzip"], "'gzip, gzip'", id="gzip twice"),
+        pytest.param(gzip.compress(PACKED), ["gzip", "gzip"], "'gzip, gzip'", id="gzip twice in two headers"),
+        pytest.param(gzip.compress(BODY), ["gzip", "br"], "'gzip, br'", id="another in a second header"),
+        pytest.param(b"\x8b\x01\x80{}\x03", ["br"], "'br'", id="br"),
+        pytest.param(b"(\xb5/\xfd\x04\x00\x11\x00\x00{}", ["zstd"], "'zstd'", id="zstd"),
+        pytest.param(BODY, ["br"], "'br'", id="plain, called br"),
+        pytest.param(BODY, ["aes128gcm"], "'aes128gcm'", id="a coding that nobody knows"),
+        pytest.param(PACKED, ["gzip;q=1"], "'gzip;q=1'", id="a coding with a parameter"),
+        pytest.param(BODY, ["\xff"], "ÿ", id="a name that is not ASCII"),
+        pytest.param(BODY, ["b" * 5000], "bbbb", id="a long name"),
+    ],
+)
+def test_anything_else_is_an_error_of_the_endpoint(body: bytes, codings: list[str], words: str) -> None:
+    error = verdict_on(body, *codings).error
+    assert error is not None
+    assert error.code == "server"
+    assert words in error.message
+    assert "the fault lies with the endpoint" in error.message
+    assert len(error.message) < 1000
+
+
+def test_an_error_without_a_body_keeps_its_status() -> None:
+    error = verdict_on(b"", "gzip", status=401).error
+    assert error is not None
+    assert error.code == "auth"
+
+
+def test_an_error_is_unpacked_too() -> None:
+    packed = gzip.compress(json.dumps({"error": {"message": "no such thing"}}).encode())
+    error = verdict_on(packed, "GZIP", status=400).error
+    assert error is not None
+    assert error.code == "bad_request"
+    assert "no such thing" in error.message
+
+
+@pytest.mark.parametrize(
+    ("body", "is_read"),
+    [
+        pytest.param(
+            gzip.compress(BODY.ljust(LIMIT // 2)) + gzip.compress(b" " * (LIMIT // 2)), True, id="all"
+        ),
+        pytest.param(gzip.compress(BODY) + gzip.compress(b" " * LIMIT), False, id="a second member"),
+        pytest.param(gzip.compress(BODY) + gzip.compress(b" " * 2000) * 60, False, id="many members"),
+        pytest.param(PACKED + bytes(LIMIT), False, id="zeros"),
+        pytest.param(gzip.compress(b"") * LIMIT + PACKED, False, id="empty members"),
+    ],
+)
+def test_the_limit_counts_all_members(body: bytes, is_read: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    monkeypatch.setattr("groundjudge.models.transport.LARGEST_RESPONSE", LIMIT)
+    verdict = verdict_on(body, "gzip")
+    if is_read:
+        assert verdict.status == "ok"
+    else:
+        assert verdict.error is not None
+        assert verdict.error.code == "server"
+        assert f"more than {LIMIT} bytes" in verdict.error.message
+
+
+async def test_every_request_says_which_codings_it_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "accept-encoding: br")
+    with StandIn([GOOD], listing=Status(200, body={"data": []})) as server:
+        model = OpenAIModel("m", base_url=server.url)
+        await load("groundedness", model=model).ajudge(ROW)
+        await model.read_shutdown_dates()
+        assert await model.knock()
+    seen = [*server.requests, *server.listings]
+    assert [request.headers["Accept-Encoding"] for request in seen] == ["gzip, identity"] * 3
