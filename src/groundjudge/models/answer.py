@@ -186,11 +186,26 @@ def error_of(
     return result
 
 
-def _clean_copy(error: ModelError, secrets: Secrets) -> ModelError:
-    """Return a ModelError that the user's code raised, without secrets; the user's object stays as it is."""
-    # It is not made by `copy`, which calls __init__: a class of the user's may take other arguments.
+def copy_of(error: ModelError) -> ModelError:
+    """Return a copy of an error, with its cause, so that the user's object stays as it is.
+
+    It is not made by `copy`, which calls __init__: a class of the user's may take other arguments.
+    """
     result: ModelError = type(error).__new__(type(error))
     vars(result).update(vars(error))
+    state = object.__getstate__(error)
+    if isinstance(state, tuple):  # its class has __slots__
+        _, slots = state
+        for name, value in slots.items():
+            object.__setattr__(result, name, value)
+    result.args = error.args
+    result.__cause__ = error.__cause__
+    return result
+
+
+def _clean_copy(error: ModelError, secrets: Secrets) -> ModelError:
+    """Return a copy of a ModelError that the user's code raised, without secrets."""
+    result = copy_of(error)
     result.message = redact(error.message, [*secrets, *environment_secrets()])
     result.args = (error.code, result.message, error.subject)
     cause = error.__cause__ or error.__context__

@@ -12,14 +12,13 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, inf
 from typing import TypeAlias, cast
 
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import model_error
+from groundjudge.models.answer import copy_of, model_error
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -170,8 +169,7 @@ class Pace:
                 try:
                     reply = await self._send(model, request)
                 except ModelError as raised:
-                    error = copy(raised)  # a model may raise the same object several times
-                    error.__cause__ = raised.__cause__
+                    error = copy_of(raised)  # a model may raise the same object several times
                     error.retries += retries
                 else:
                     endpoint.note(None if reply.cached else "reply")

@@ -1,0 +1,149 @@
+"""Errors of the user's own classes, whatever it takes to make one: each keeps its code and what it holds."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from many_rows import codes, judge_named, rows, until_error
+
+from groundjudge import ModelError, Reply, run
+from groundjudge.models import pacing
+from groundjudge.models.answer import copy_of
+from groundjudge.types import Request
+
+
+class PlainError(ModelError):
+    """One that takes what a ModelError takes."""
+
+
+class WithArgumentsError(ModelError):
+    """One that takes other arguments, all of them required."""
+
+    def __init__(self, row: int, code: str) -> None:
+        super().__init__(code, f"row {row}")
+        self.row = row
+
+
+class WithKeywordsError(ModelError):
+    """One that takes keywords only."""
+
+    def __init__(self, *, code: str, row: int) -> None:
+        super().__init__(code, f"row {row}")
+        self.row = row
+
+
+class WithSlotsError(ModelError):
+    """One whose text needs what is in a slot, and with a slot that is never filled."""
+
+    __slots__ = ("row", "unfilled")
+
+    def __init__(self, code: str, row: int) -> None:
+        super().__init__(code, "a row")
+        self.row = row
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.row}"
+
+
+class ClosedError(ModelError):
+    """One that lets nobody set an attribute, and that no `copy` copies."""
+
+    def __init__(self, code: str, row: int) -> None:
+        super().__init__(code, "a row")
+        vars(self)["row"] = row
+
+    def __copy__(self) -> Any:
+        raise NotImplementedError
+
+    def __reduce__(self) -> Any:
+        raise NotImplementedError
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError
+
+
+class OfTwoKindsError(ModelError, ConnectionError):
+    """One that is an OSError too."""
+
+
+def with_attribute(code: str) -> ModelError:
+    error = PlainError(code, "a row")
+    error.row = 7  # type: ignore[attr-defined]  # as users do
+    return error
+
+
+def pickled(code: str) -> ModelError:
+    error: ModelError = pickle.loads(pickle.dumps(with_attribute(code)))  # noqa: S301  pickled here
+    return error
+
+
+def with_cause(code: str) -> ModelError:
+    error = WithArgumentsError(7, code)
+    error.__cause__ = OSError("the cause")
+    error.add_note("a note")
+    return error
+
+
+ERRORS = [
+    pytest.param(lambda code: PlainError(code, "a row"), id="no arguments of its own"),
+    pytest.param(lambda code: WithArgumentsError(7, code), id="required arguments"),
+    pytest.param(lambda code: WithKeywordsError(code=code, row=7), id="keywords only"),
+    pytest.param(lambda code: WithSlotsError(code, 7), id="slots"),
+    pytest.param(lambda code: ClosedError(code, 7), id="methods that raise"),
+    pytest.param(lambda code: OfTwoKindsError(code, "a row"), id="a second base"),
+    pytest.param(with_attribute, id="an attribute"),
+    pytest.param(pickled, id="a pickled one"),
+    pytest.param(with_cause, id="a cause and a note"),
+]
+
+
+@pytest.mark.parametrize("make", ERRORS)
+def test_a_copy_has_what_the_error_has_and_is_another_object(make: Any) -> None:
+    error = make("server")
+    copy = copy_of(error)
+    assert copy is not error
+    assert type(copy) is type(error)
+    assert (str(copy), copy.args, vars(copy)) == (str(error), error.args, vars(error))
+    assert getattr(copy, "row", None) == getattr(error, "row", None)
+    assert copy.__cause__ is error.__cause__
+    copy.retries += 1
+    assert error.retries == 0
+
+
+class Raises:
+    """A model that raises one object again and again."""
+
+    name = "m"
+
+    def __init__(self, error: ModelError) -> None:
+        self.error = error
+
+    async def acomplete(self, _: Request) -> Reply:
+        raise self.error
+
+
+@pytest.mark.parametrize("is_function", [False, True], ids=["a model", "a function"])
+@pytest.mark.parametrize("make", ERRORS)
+def test_a_row_has_the_code_of_the_error(
+    make: Any,
+    is_function: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pacing, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(pacing, "MAX_REJECTIONS", 2)
+    error = make("rate_limited")
+    model: Any = Raises(error)
+    verdicts = list(run(judge_named("j", model.acomplete if is_function else model), rows(2)))
+    assert codes(verdicts) == {"rate_limited": 2}
+    assert [verdict.retries for verdict in verdicts] == [2, 2]
+    assert error.retries == 0
+
+
+@pytest.mark.parametrize("make", ERRORS)
+def test_an_error_that_ends_a_run_is_of_its_class(make: Any) -> None:
+    verdicts, error = until_error(run(judge_named("j", Raises(make("quota"))), rows(2)))
+    assert not verdicts
+    assert type(error) is type(make("quota"))
+    assert str(error) == str(make("quota"))
