@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import getattr_static
 from math import ceil, inf
 from typing import TypeAlias, cast
 
@@ -65,6 +66,9 @@ is not plausible: an endpoint can answer a knock and cut all prompts for a while
 therefore given up one after the other; those that are left then wait as in any outage. Two last rows of a
 panel with four votes are no more.
 """
+
+MOST_WRAPPERS = 10
+"""Models around a model, such as a cache. More are none: they wrap each other."""
 
 SETTLING = 0.1
 """Seconds in which rows that are being read can be sent too, before a first failure counts."""
@@ -329,8 +333,8 @@ class Endpoint:
 def _endpoint_key(model: Model) -> object:
     """Return what models at one endpoint have in common: its URL if they have one, or else the model's id."""
     model = _innermost(model)
-    endpoint = str(getattr(model, "endpoint", ""))
-    return endpoint if "://" in endpoint else id(model)
+    endpoint = getattr(model, "endpoint", None)
+    return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
 
 
 async def _knock(model: Model) -> bool:
@@ -341,11 +345,15 @@ async def _knock(model: Model) -> bool:
 
 
 def _innermost(model: Model) -> Model:
-    """Return the model itself, or the one that it wraps, as a cache does."""
-    inner = getattr(model, "model", None)
-    while hasattr(inner, "acomplete"):
+    """Return the model itself, or the one that it wraps, as a cache does.
+
+    Only attributes that are there count. Those that a mock makes up have no end.
+    """
+    for _ in range(MOST_WRAPPERS):
+        inner = getattr_static(model, "model", None)
+        if getattr_static(inner, "acomplete", None) is None:
+            break
         model = cast("Model", inner)
-        inner = getattr(model, "model", None)
     return model
 
 
