@@ -37,7 +37,9 @@ def status_through(proxy: StandIn, url: str = ELSEWHERE) -> str:
         pytest.param({"HTTP_PROXY": "{url}"}, "ok", id="for HTTP"),
         pytest.param({"http_proxy": "{url}"}, "ok", id="in small letters"),
         pytest.param({"ALL_PROXY": "{url}"}, "ok", id="for everything"),
-        pytest.param({"HTTP_PROXY": "{host}"}, "ok", id="without a scheme"),
+        pytest.param(
+            {"HTTP_PROXY": " ", "ALL_PROXY": "{url}"}, "ok", id="for everything, and blank for HTTP"
+        ),
         pytest.param({"HTTPS_PROXY": "{url}"}, "connection", id="for HTTPS alone"),
         pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "other.invalid"}, "ok", id="not for another host"),
         pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "judges.invalid"}, "connection", id="not for it"),
@@ -54,6 +56,88 @@ def test_requests_go_through_the_proxy_of_the_environment(
         for name, value in variables.items():
             monkeypatch.setenv(name, value.format(url=f"http://{parts.netloc}", host=parts.netloc))
         assert status_through(proxy) == status
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("{host}", id="without a scheme"),
+        pytest.param("HTTP://{host}", id="scheme in capitals"),
+        pytest.param(" http://{host}\n", id="blanks around it"),
+        pytest.param("http://{host}/path?query", id="with a path"),
+        pytest.param("me:pw@{host}", id="user and password without a scheme"),
+    ],
+)
+def test_a_proxy_is_read_as_curl_reads_it(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with StandIn([GOOD]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", value.format(host=urlsplit(proxy.url).netloc))
+        assert status_through(proxy) == "ok"
+
+
+@pytest.mark.parametrize("value", ["", " ", "\n"])
+def test_a_blank_proxy_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", value)
+    with StandIn([GOOD]) as server:
+        load("groundedness", model=OpenAIModel("m", base_url=server.url)).judge(ROW)
+
+
+SOCKS = "SOCKS proxy"
+NO_PROXY_URL = "no URL of a proxy"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        pytest.param("HTTP_PROXY", "socks5://me:secret@h:1", SOCKS, id="socks5"),
+        pytest.param("ALL_PROXY", "socks5h://me:secret@h:1", SOCKS, id="socks5h for everything"),
+        pytest.param("all_proxy", "SOCKS5://me:secret@h:1", SOCKS, id="in small letters, with capitals"),
+        pytest.param("HTTP_PROXY", "socks4a://h", SOCKS, id="socks4a"),
+        pytest.param("HTTP_PROXY", "socks://h:1", SOCKS, id="socks"),
+        pytest.param("HTTP_PROXY", "ftp://me:secret@h:1", NO_PROXY_URL, id="another scheme"),
+        pytest.param("HTTP_PROXY", "http://", NO_PROXY_URL, id="scheme alone"),
+        pytest.param("HTTP_PROXY", "://h:1", NO_PROXY_URL, id="empty scheme"),
+        pytest.param("HTTP_PROXY", "//h:1", NO_PROXY_URL, id="slashes without a scheme"),
+        pytest.param("HTTP_PROXY", ":3128", NO_PROXY_URL, id="port alone"),
+        pytest.param("HTTP_PROXY", "http://me:secret@", NO_PROXY_URL, id="password alone"),
+        pytest.param("HTTP_PROXY", "http://[::1", NO_PROXY_URL, id="bracket that stays open"),
+        pytest.param("HTTP_PROXY", "http://me:secret@h:port", NO_PROXY_URL, id="port that is no number"),
+        pytest.param("HTTP_PROXY", "http://h:99999", NO_PROXY_URL, id="port that is too high"),
+    ],
+)
+def test_another_proxy_is_refused_by_its_variable(
+    variable: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    verdict = load("groundedness", model=OpenAIModel("m", base_url=ELSEWHERE)).evaluate(ROW)
+    assert verdict.error is not None
+    assert verdict.error.code == "no_endpoint"
+    assert verdict.error.message.startswith(f"m at judges.invalid: {variable.upper()} ")
+    assert words in verdict.error.message
+    assert "secret" not in verdict.error.message
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        pytest.param("HTTPS_PROXY", "socks5://h:1", id="for HTTPS alone"),
+        pytest.param("ALL_PROXY", "http://[::1", id="for everything else"),
+        pytest.param("NO_PROXY", "http://[::1", id="hosts without a proxy that are none"),
+    ],
+)
+def test_a_proxy_that_is_not_needed_is_not_read(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StandIn([GOOD]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{urlsplit(proxy.url).netloc}")
+        monkeypatch.setenv(variable, value)
+        assert status_through(proxy) == "ok"
+
+
+def test_a_host_without_a_proxy_needs_no_proxy_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://h:1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with StandIn([GOOD]) as server:
+        load("groundedness", model=OpenAIModel("m", base_url=server.url)).judge(ROW)
 
 
 def test_a_proxy_is_sent_its_user_and_password(monkeypatch: pytest.MonkeyPatch) -> None:

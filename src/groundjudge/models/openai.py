@@ -55,7 +55,7 @@ from groundjudge.models.secret_values import (
     secrets_sent_by,
     url_secrets,
 )
-from groundjudge.models.transport import OversizeError, StatusError, Transport
+from groundjudge.models.transport import OversizeError, ProxyError, StatusError, Transport
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
@@ -607,7 +607,7 @@ class Connection:
         """Make a client for the endpoint, with its key.
 
         Raises:
-            ModelError: `no_endpoint`: there is no endpoint, or the key or the URL cannot be used.
+            ModelError: `no_endpoint`: there is no endpoint, or the key, the URL or the proxy cannot be used.
         """
         variables = self.api.variables
         origin = "the api_key that was passed" if self._api_key else f"{variables}_API_KEY"
@@ -627,6 +627,8 @@ class Connection:
             raise self.error("no_endpoint", message)
         try:
             return make(base_url=self._url, api_key=self._key or NO_KEY, **self._options)
+        except ProxyError as error:
+            raise self.error("no_endpoint", f"{self.who}: {error}") from error
         except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind
             message = (
                 f"cannot build a client for {self.name} at {self.endpoint} "
@@ -664,8 +666,9 @@ def _make_transport(
     **options: Any,  # noqa: ANN401  those of AsyncOpenAI
 ) -> Transport:
     """Return the connections to an endpoint: URL, headers and certificates are those of the openai client."""
-    # It connects to nothing, trusts nobody, and needs no closing.
-    http_client = openai.DefaultAsyncHttpxClient(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    # It connects to nothing, trusts nobody, reads no proxies, and needs no closing.
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
     client = openai.AsyncOpenAI(http_client=http_client, base_url=base_url, **options)
     headers = {**client.auth_headers, **client.default_headers}
     if not api.has_openai_headers:

@@ -46,6 +46,14 @@ GZIP = zlib.MAX_WBITS | 16
 MOST_MEMBERS = 100
 """Of a body in gzip, each packed alone. Servers send one, and each costs a copy of the rest."""
 
+NO_URL = "is no URL of a proxy: write http://HOST:PORT"
+SOCKS = (
+    "is a SOCKS proxy, through which requests go only with a client of your own: name an HTTP proxy, or "
+    "pip install socksio, and in Python pass (openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient("
+    'proxy="socks5://HOST:PORT")), "MODEL") as the model'
+)
+"""What is wrong with a proxy, behind the name of its variable."""
+
 MOST_SHOWN = 100
 """Characters of a header that an error shows."""
 
@@ -97,6 +105,10 @@ class OversizeError(Exception):
     """A response has more than LARGEST_RESPONSE bytes."""
 
 
+class ProxyError(Exception):
+    """The proxy of the environment is none that requests can go through; its text names the variable."""
+
+
 class DecodingError(Exception):
     """A response is packed in a way that was not asked for, or not as it says. httpx has one of this name."""
 
@@ -109,6 +121,9 @@ class Transport:
         headers: what every request has.
         timeout: the seconds in which something must arrive.
         tls: how certificates are checked.
+
+    Raises:
+        ProxyError: requests to the URL cannot go through the proxy of the environment.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float, tls: ssl.SSLContext) -> None:
@@ -238,13 +253,42 @@ def _check_size(content: bytearray) -> None:
 
 
 def _proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment has for a URL: HTTPS_PROXY, ALL_PROXY, NO_PROXY and the like."""
+    """Return the proxy that the environment has for a URL: HTTPS_PROXY, ALL_PROXY, NO_PROXY and the like.
+
+    Raises:
+        ProxyError: requests cannot go through it.
+    """
     parts = urlsplit(url)
     # The host of an IPv6 address has brackets in a URL, and none in NO_PROXY.
     if proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or ""):
         return None
     proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or "://" in proxy:
-        return proxy or None
-    return f"http://{proxy}"
+    kind = parts.scheme
+    proxy = proxies.get(kind, "").strip()
+    if not proxy:
+        kind = "all"
+        proxy = proxies.get(kind, "").strip()
+    if not proxy:
+        return None
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"  # as curl, requests and httpx read it
+    # Its value is not shown: there may be a password in it.
+    variable = f"{kind.upper()}_PROXY"
+    scheme = proxy.partition("://")[0].lower()
+    if scheme.startswith("socks"):
+        message = f"{variable} {SOCKS}"
+        raise ProxyError(message)
+    if scheme not in {"http", "https"} or not _has_host(proxy):
+        message = f"{variable} {NO_URL}"
+        raise ProxyError(message)
+    return proxy
+
+
+def _has_host(url: str) -> bool:
+    """Whether a URL has a host, and a port that is one, or none."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:  # a bracket that stays open, or a port that is no number
+        return False
+    return bool(parts.hostname)
