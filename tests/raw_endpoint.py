@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any, Self
@@ -63,10 +63,19 @@ def good_reply(content: str) -> RawReply:
 
 @dataclass
 class RawEndpoint:
-    """The server, running inside `with`; its replies are repeated in turn, and can be changed at any time."""
+    """The server, running inside `with`; its replies are repeated in turn, and can be changed at any time.
+
+    Attributes:
+        replies: what it sends at first.
+        most_replies: how many it sends on a connection, which it closes when another request arrives.
+        n_scorable: how many it has sent that may score.
+        n_connections: how many it has accepted.
+    """
 
     replies: Sequence[RawReply] = ()
+    most_replies: int | None = None
     n_scorable: int = 0
+    n_connections: int = 0
     _turn: Any = field(default=None, repr=False)
 
     def answer_with(self, replies: Sequence[RawReply]) -> None:
@@ -75,6 +84,7 @@ class RawEndpoint:
         self._turn = cycle(replies)
 
     def __enter__(self) -> Self:
+        self.answer_with(self.replies)
         up = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(up)), daemon=True)
         self._thread.start()
@@ -95,15 +105,19 @@ class RawEndpoint:
         server.close()
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
+        self.n_connections += 1
+        with closing(writer), suppress(OSError, asyncio.IncompleteReadError):
+            n_replies = 0
             is_kept = True
             while is_kept:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"(?i)content-length: *(\d+)", head)
                 await reader.readexactly(int(length[1]) if length else 0)
+                if n_replies == self.most_replies:
+                    break
+                n_replies += 1
                 reply: RawReply = next(self._turn)
                 self.n_scorable += reply.may_score
                 writer.write(reply.raw)
                 await writer.drain()
                 is_kept = reply.is_kept
-        writer.close()

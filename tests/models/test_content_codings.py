@@ -27,7 +27,6 @@ def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
     """Judge a row at an endpoint that sends this body, with a header for each of the codings."""
     headers = [(b"Content-Encoding", coding.encode()) for coding in codings]
     with RawEndpoint([RawReply(response(status, body, headers))]) as endpoint:
-        endpoint.answer_with(endpoint.replies)
         model = OpenAIModel("m", base_url=endpoint.url, max_retries=0)
         return load("groundedness", model=model).evaluate(ROW)
 

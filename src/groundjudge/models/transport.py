@@ -37,6 +37,13 @@ LONGEST_ATTEMPT = 10
 MOST_CONNECTIONS = 1000
 """As many as the openai client has."""
 
+LONGEST_IDLE = 4.0
+"""Seconds. A connection that was not used for longer is not used again.
+
+Many servers close one after 5 seconds (uvicorn, node, llama-server, Apache). A request that is under way
+by then is lost, and takes one of the model's retries.
+"""
+
 CODINGS = {"Accept-Encoding": "gzip, identity"}
 """The header that says how a response may be packed. Nothing else is read."""
 
@@ -137,7 +144,7 @@ class Transport:
         self.url = parts._replace(netloc=host).geturl()
         self._timeout = timeout
         self._session = ClientSession(
-            connector=TCPConnector(limit=MOST_CONNECTIONS, ssl=tls),
+            connector=TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=LONGEST_IDLE, ssl=tls),
             headers=all_headers,
             # Unpacked here: the session would unpack a megabyte into gigabytes.
             auto_decompress=False,
