@@ -124,6 +124,17 @@ async def test_concurrency_recovers_after_rate_limits() -> None:
     assert (reduced < 8, model.highest) == (True, 16)
 
 
+async def test_replies_from_a_cache_do_not_raise_concurrency() -> None:
+    model, pace = Limited(1000), Pace(4)
+    busy: Model = ScriptedModel(rate_limit(), rate_limit(), rate_limit(), GOOD)
+    cache: Model = ScriptedModel(Reply(GOOD, cached=True))
+    request = judge_named("j", print).rubric.ask(next(rows(1)))
+    await pace.ask(busy, request)
+    await asyncio.gather(*(pace.ask(cache, request) for _ in range(100)))
+    await asyncio.gather(*(pace.ask(model, request) for _ in range(4)))
+    assert model.highest < 4
+
+
 async def test_rate_limits_leave_at_least_one_request_in_flight() -> None:
     pace = Pace(4)
     request = judge_named("j", print).rubric.ask(next(rows(1)))

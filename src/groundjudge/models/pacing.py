@@ -125,7 +125,7 @@ class Pace:
     """Limits how many requests of a run are in flight, and sends them again. All judges of a run share it.
 
     Each request in flight occupies a place. A rejected request (`rate_limited`) removes its place, unless it
-    is the last one, and every fourth reply restores a place. The number of places therefore settles where
+    is the last one, and every fourth reply that is not cached restores a place. The number of places therefore settles where
     one request in five is rejected, whatever the endpoint's limit is, and recovers when the limit is lifted.
 
     A request that waits occupies no place and then queues for one like any other.
@@ -197,7 +197,8 @@ class Pace:
         n_free_places = 1
         try:
             reply = await model.acomplete(request)
-            n_free_places += self._restore(1 / REPLIES_PER_PLACE)
+            if not reply.cached:  # it says nothing about the endpoint
+                n_free_places += self._restore(1 / REPLIES_PER_PLACE)
         except ModelError as error:
             if error.code == "rate_limited":
                 n_free_places += self._restore(-1)
