@@ -222,6 +222,7 @@ class ModelError(GroundjudgeError):
     Attributes:
         retry_after: the seconds that the endpoint asks clients to wait; None if it does not ask.
         retries: how many times the request was sent again without success.
+        remedy: what to do about it, as the message has it at its end in brackets; "" if it has none there.
     """
 
     codes: ClassVar[Mapping[str, str]] = {
@@ -271,6 +272,7 @@ class ModelError(GroundjudgeError):
 
     retry_after: float | None = None
     retries: int = 0
+    remedy: str = ""
 
 
 class PanelError(GroundjudgeError):

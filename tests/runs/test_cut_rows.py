@@ -23,6 +23,7 @@ from groundjudge.models import openai as models_openai
 from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.decisions import DecisionModel
+from groundjudge.models.pacing import REMEDY_OF_ROW
 from groundjudge.models.shared import share_calls
 from groundjudge.types import Model, Request
 
@@ -79,7 +80,10 @@ def test_a_row_that_is_always_cut_is_given_up(cut: set[int], concurrency: int, o
     assert codes(verdicts) == {"ok": 40 - len(cut), "connection": len(cut)}
     errors = errors_by_id(verdicts)
     assert {*errors} == {str(number) for number in cut}
-    assert all(THE_ROW in message for message in errors.values())
+    for message in errors.values():
+        assert THE_ROW in message
+        assert "check that the endpoint is up" not in message
+        assert message.endswith(f"({REMEDY_OF_ROW})")
 
 
 @pytest.mark.parametrize(
@@ -207,6 +211,7 @@ def test_a_decision_model_asks_its_endpoint(form: str, path: str, path_of_list: 
         verdicts = list(run(load("groundedness", model=model), cases, concurrency=1, deadline=LATE))
     assert codes(verdicts) == {"ok": 1, "connection": 1}
     assert THE_ROW in errors_by_id(verdicts)["1"]
+    assert errors_by_id(verdicts)["1"].count("(") == 1  # its remedy
     assert {listing.path for listing in server.listings} == {path_of_list}
 
 

@@ -175,9 +175,11 @@ def error_of(
         return _clean_copy(error, secrets)
     code = code_of(error)
     message = f"{who}{message_in(error)}"
-    if code in remedies:
-        message += f" ({remedies[code]})"
+    remedy = remedies.get(code, "")
+    if remedy:
+        message += f" ({remedy})"
     result = model_error(code, message, model, secrets)
+    result.remedy = remedy
     result.__cause__ = RedactedError(error, secrets)
     response_headers = getattr(getattr(error, "response", None), "headers", None)
     if response_headers:

@@ -67,6 +67,9 @@ therefore given up one after the other; those that are left then wait as in any 
 panel with four votes are no more.
 """
 
+REMEDY_OF_ROW = "the logs of the endpoint and of what is before it may say why; often the row is too long"
+"""What the user can do about such a row."""
+
 MOST_WRAPPERS = 10
 """Models around a model, such as a cache. More are none: they wrap each other."""
 
@@ -125,8 +128,9 @@ class Pace:
     """Limits how many requests of a run are in flight, and sends them again. All judges of a run share it.
 
     Each request in flight occupies a place. A rejected request (`rate_limited`) removes its place, unless it
-    is the last one, and every fourth reply that is not cached restores a place. The number of places therefore settles where
-    one request in five is rejected, whatever the endpoint's limit is, and recovers when the limit is lifted.
+    is the last one, and every fourth reply that is not cached restores a place. The number of places
+    therefore settles where one request in five is rejected, whatever the endpoint's limit is, and recovers
+    when the limit is lifted.
 
     A request that waits occupies no place and then queues for one like any other.
 
@@ -360,9 +364,10 @@ def _innermost(model: Model) -> Model:
 
 def _error_of_row(error: ModelError) -> ModelError:
     """Return the error of a row that is itself what cuts the connection."""
+    reason = error.message.removesuffix(f" ({error.remedy})")  # which is about the endpoint
     message = (
         "the endpoint answers other requests, so it seems to be what this row sends that makes it, or a "
-        f"firewall, cut the connection: {error.message}"
+        f"firewall, cut the connection: {reason} ({REMEDY_OF_ROW})"
     )
     error_of_row = model_error(error.code, message, error.subject)
     error_of_row.__cause__ = error.__cause__
