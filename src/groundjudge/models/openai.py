@@ -777,16 +777,24 @@ def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], Async
 
 def _silence_connections(loop: asyncio.AbstractEventLoop) -> None:
     """Let a fork say nothing of its parent's connections, which aiohttp reports to their loop as unclosed."""
-    handle_error = loop.get_exception_handler()
+    handler = loop.get_exception_handler()
+    if isinstance(handler, partial) and handler.func is _handle_other_errors:
+        return  # for another client of this loop
+    loop.set_exception_handler(partial(_handle_other_errors, handler))
 
-    def handle_other_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> object:
-        if "client_session" in context or "connector" in context:
-            return None
-        if handle_error is None:
-            return loop.default_exception_handler(context)
-        return handle_error(loop, context)
 
-    loop.set_exception_handler(handle_other_errors)
+def _handle_other_errors(
+    handler: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None,
+    loop: asyncio.AbstractEventLoop,
+    context: dict[str, Any],
+) -> None:
+    """Pass what a loop reports on to its handler, unless it is about connections."""
+    if "client_session" in context or "connector" in context:
+        return
+    if handler is None:
+        loop.default_exception_handler(context)
+    else:
+        handler(loop, context)
 
 
 def _is_in_a_loop() -> bool:
