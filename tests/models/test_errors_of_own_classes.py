@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import pytest
 from many_rows import codes, judge_named, rows, until_error
@@ -68,9 +69,36 @@ class OfTwoKindsError(ModelError, ConnectionError):
     """One that is an OSError too."""
 
 
+Maker: TypeAlias = Callable[[str], ModelError]
+
+
+def plain(code: str) -> ModelError:
+    return PlainError(code, "a row")
+
+
+def with_arguments(code: str) -> ModelError:
+    return WithArgumentsError(7, code)
+
+
+def with_keywords(code: str) -> ModelError:
+    return WithKeywordsError(code=code, row=7)
+
+
+def with_slots(code: str) -> ModelError:
+    return WithSlotsError(code, 7)
+
+
+def closed(code: str) -> ModelError:
+    return ClosedError(code, 7)
+
+
+def of_two_kinds(code: str) -> ModelError:
+    return OfTwoKindsError(code, "a row")
+
+
 def with_attribute(code: str) -> ModelError:
     error = PlainError(code, "a row")
-    error.row = 7  # type: ignore[attr-defined]  # as users do
+    error.row = 7  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     return error
 
 
@@ -80,19 +108,19 @@ def pickled(code: str) -> ModelError:
 
 
 def with_cause(code: str) -> ModelError:
-    error = WithArgumentsError(7, code)
+    error = with_arguments(code)
     error.__cause__ = OSError("the cause")
     error.add_note("a note")
     return error
 
 
 ERRORS = [
-    pytest.param(lambda code: PlainError(code, "a row"), id="no arguments of its own"),
-    pytest.param(lambda code: WithArgumentsError(7, code), id="required arguments"),
-    pytest.param(lambda code: WithKeywordsError(code=code, row=7), id="keywords only"),
-    pytest.param(lambda code: WithSlotsError(code, 7), id="slots"),
-    pytest.param(lambda code: ClosedError(code, 7), id="methods that raise"),
-    pytest.param(lambda code: OfTwoKindsError(code, "a row"), id="a second base"),
+    pytest.param(plain, id="no arguments of its own"),
+    pytest.param(with_arguments, id="required arguments"),
+    pytest.param(with_keywords, id="keywords only"),
+    pytest.param(with_slots, id="slots"),
+    pytest.param(closed, id="methods that raise"),
+    pytest.param(of_two_kinds, id="a second base"),
     pytest.param(with_attribute, id="an attribute"),
     pytest.param(pickled, id="a pickled one"),
     pytest.param(with_cause, id="a cause and a note"),
@@ -100,7 +128,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("make", ERRORS)
-def test_a_copy_has_what_the_error_has_and_is_another_object(make: Any) -> None:
+def test_a_copy_has_what_the_error_has_and_is_another_object(make: Maker) -> None:
     error = make("server")
     copy = copy_of(error)
     assert copy is not error
@@ -120,14 +148,15 @@ class Raises:
     def __init__(self, error: ModelError) -> None:
         self.error = error
 
-    async def acomplete(self, _: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
+        assert request.messages
         raise self.error
 
 
 @pytest.mark.parametrize("is_function", [False, True], ids=["a model", "a function"])
 @pytest.mark.parametrize("make", ERRORS)
 def test_a_row_has_the_code_of_the_error(
-    make: Any,
+    make: Maker,
     is_function: bool,  # noqa: FBT001
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -142,7 +171,7 @@ def test_a_row_has_the_code_of_the_error(
 
 
 @pytest.mark.parametrize("make", ERRORS)
-def test_an_error_that_ends_a_run_is_of_its_class(make: Any) -> None:
+def test_an_error_that_ends_a_run_is_of_its_class(make: Maker) -> None:
     verdicts, error = until_error(run(judge_named("j", Raises(make("quota"))), rows(2)))
     assert not verdicts
     assert type(error) is type(make("quota"))

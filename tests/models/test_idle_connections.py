@@ -26,7 +26,7 @@ def test_rows_of_a_run_are_judged_once(max_retries: int, most_replies: int) -> N
     n_lost = (6 - 1) // most_replies
     assert codes(verdicts) == {"ok": 6}
     assert sum(verdict.retries for verdict in verdicts) == n_lost
-    assert {verdict.usage for verdict in verdicts} == {Usage(prompt_tokens=10, completion_tokens=5)}
+    assert [verdict.usage for verdict in verdicts] == [Usage(prompt_tokens=10, completion_tokens=5)] * 6
 
 
 def test_a_single_row_is_judged_too() -> None:

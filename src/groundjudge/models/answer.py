@@ -197,7 +197,7 @@ def copy_of(error: ModelError) -> ModelError:
     vars(result).update(vars(error))
     state = object.__getstate__(error)
     if isinstance(state, tuple):  # its class has __slots__
-        _, slots = state
+        _, slots = cast("tuple[object, dict[str, Any]]", state)
         for name, value in slots.items():
             object.__setattr__(result, name, value)
     result.args = error.args
