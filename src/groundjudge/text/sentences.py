@@ -78,12 +78,14 @@ def sentences(text: str) -> list[Span]:
 
 def without_citations(text: str) -> str:
     """A text with blanks where its citation markers are: [1], [2, 3], [^1] and 【1】."""
+    if "[" not in text and "【" not in text:  # so most are: it takes a tenth of the time
+        return text
     return _CITATION.sub(lambda marker: " " * len(marker[0]), text)
 
 
 def _says_something(text: str) -> bool:
     """Whether a text holds a letter, a digit or a sign that says something, in any form: ™ is two letters."""
-    if any(map(str.isalnum, text)):
+    if text[:1].isalnum() or any(map(str.isalnum, text)):
         return True
     folded = normalize("NFKC", text)
     return any(map(str.isalnum, folded)) or _SIGN.search(folded) is not None
