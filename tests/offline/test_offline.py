@@ -201,6 +201,35 @@ def test_the_more_of_a_fact_is_kept_the_better() -> None:
     assert scores[-1] == 1
 
 
+def precision_of(passage: str, reference: str = REFERENCE) -> float:
+    """The precision of a passage, from 0 to 1."""
+    verdict = verdict_by("passage_quality", query="?", reference=reference, response=passage)
+    assert verdict.parts[1].score is not None
+    return verdict.parts[1].score
+
+
+def test_a_fact_may_be_told_in_more_words() -> None:
+    wordy = precision_of("Whoever looks up to the western tower may see where falcons raise their young.")
+    other_name = precision_of(
+        "Whoever looks up to the western tower may see where Oslo storks raise their young."
+    )
+
+    assert wordy > 0.7
+    assert other_name + 0.3 < wordy
+
+
+def test_a_word_in_common_with_a_short_sentence_backs_nothing() -> None:
+    reference = f"Visit us. {REFERENCE}"
+
+    assert precision_of("Those who visit Rome can ride old trams along the river.", reference) == 0
+
+
+def test_a_number_is_as_much_of_a_passage_as_a_word() -> None:
+    passage = "The ferry carries 420 passengers. Penguins breed on icy islands."
+
+    assert precision_of(passage, "The ferry carries 420 passengers in summer.") == 0.5
+
+
 def test_a_comma_in_a_number_joins_no_facts() -> None:
     reference = "The harbour museum sold exactly 1,500 red lamps last year."
 

@@ -185,7 +185,7 @@ def _named_part(
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
         where = "the returned passage"
-        facts = facts_of(case.reference or "", index([case.response_text]))
+        facts = facts_of(case.reference or "", index([case.response_text]), is_reference=True)
     else:
         where = "the reference"
         facts = facts_of(case.response_text, sources, answers)
