@@ -430,16 +430,45 @@ def reason_of_sentence(claim: Support) -> str:
     return f"Backed in part{_why(claim)}."
 
 
+def reason_beside_quotes(claims: Sequence[Support]) -> str:
+    """Why sentences score low that have their quotes beside them; "" if there are none.
+
+    The worst come first, and only a few of them are named: so the reason of a long response stays short.
+    """
+    claims_by_sentence = {claim.sentence: claim for claim in claims}  # texts can repeat themselves
+    worst_first = sorted(claims_by_sentence.values(), key=lambda claim: claim.score)
+    lines: list[str] = []
+    for claim in worst_first[:MOST_CLAIMS]:
+        is_contested = bool(claim.contradictions or claim.note)
+        label = "Not backed" if is_contested else "Backed in part"
+        fault = _fault(claim) or " (found, but not together)"
+        lines.append(f"{label}: {_in_quotes(claim.sentence)}{fault}.")
+    n_more = len(worst_first) - MOST_CLAIMS
+    if n_more > 0:
+        lines.append(f"More below the pass mark: {n_more}.")
+    return " ".join(lines)
+
+
 def _why(claim: Support) -> str:
-    """What contradicts a claim in the passage that is most like it, or else what is missing."""
+    """What contradicts a claim or is missing, and the passage that is most like it."""
+    fault = _fault(claim)
     if claim.contradictions:
-        return f" ({'; '.join(claim.contradictions)}), against {_at(claim)}"
+        return f"{fault}, against {_at(claim)}"
+    if claim.quote:
+        return f"{fault}, nearest: {_at(claim)}"
+    return fault
+
+
+def _fault(claim: Support) -> str:
+    """What contradicts a claim, or else what is missing, in brackets; "" if nothing is."""
+    if claim.contradictions:
+        return f" ({'; '.join(claim.contradictions)})"
     if claim.note:
-        nearest = f", nearest: {_at(claim)}" if claim.quote else ""
-        return f" ({claim.note}){nearest}"
-    missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing)
-    missing = f" (not found: {missing_words})" if missing_words else ""
-    return f"{missing}, nearest: {_at(claim)}" if claim.quote else missing
+        return f" ({claim.note})"
+    if claim.missing:
+        missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing)
+        return f" (not found: {missing_words})"
+    return ""
 
 
 def _at(claim: Support) -> str:

@@ -17,6 +17,7 @@ from groundjudge.offline.claims import (
     makes_no_claim,
     query_text,
     reason,
+    reason_beside_quotes,
     reason_of_sentence,
     source_texts,
     tool_texts,
@@ -29,7 +30,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
 from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
 from groundjudge.text.languages import is_unknown_language
-from groundjudge.verdict import __version__
+from groundjudge.verdict import __version__, passes
 
 LIMITS = "words were compared, no language model was called: a paraphrase is out of its reach"
 NOTICE = f"(Offline baseline: {LIMITS}.)"
@@ -87,12 +88,15 @@ class OfflineModel:
         rubric = request.rubric
         # In the prompt's order: texts are numbered in the reason, and the same in every process.
         shown_fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
-        text = rubric.write(_reading(rubric, request.case, shown_fields))
+        reading = _reading(rubric, request.case, shown_fields)
+        text = rubric.write(reading)
+        # A scorecard has no place for a reason beside a quote: it goes with the reply.
+        limits = reading.reason if rubric.format.parts_are_sentences else NOTICE
         warnings: tuple[str, ...] = ()
         sources = source_texts(request.case, shown_fields, needs_context=False)
         if any(is_unknown_language(source) for source in (request.case.response_text, *sources)):
             warnings = ("offline_language",)
-        return Reply(text, warnings=warnings, limits=NOTICE)
+        return Reply(text, warnings=warnings, limits=limits)
 
 
 @cache
@@ -126,9 +130,15 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
     parts: list[PartReading] = []
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
-        rated_claims = [claim for claim in all_claims if claim.sentence in to_rate]
-        parts = [_sentence(rubric, claim) for claim in rated_claims or all_claims]
-    reason_text, level = f"{reason(real_claims)} {NOTICE}", label_of(value, rubric.levels) or ""
+        rated_claims = [claim for claim in all_claims if claim.sentence in to_rate] or all_claims
+        parts = [_sentence(rubric, claim) for claim in rated_claims]
+        low_claims = [
+            claim for claim, part in zip(rated_claims, parts, strict=True) if _is_low(rubric, claim, part)
+        ]
+        findings = reason_beside_quotes(low_claims)
+    else:
+        findings = reason(real_claims)
+    reason_text, level = f"{findings} {NOTICE}".lstrip(), label_of(value, rubric.levels) or ""
     return Reading(value, reason_text, tuple(parts), level, label=_label(rubric, value))
 
 
@@ -177,6 +187,16 @@ def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     value = _on(rubric, claim.score**EVEN if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()
     return PartReading(claim.sentence, value, reason_of_sentence(claim), quotes, _label(rubric, value))
+
+
+def _is_low(rubric: Rubric, claim: Support, part: PartReading) -> bool:
+    """Whether a sentence is below the pass mark, and nothing but a quote stands beside it.
+
+    Where the pass mark is higher than what the baseline ever gives, a sentence without a fault is left out.
+    """
+    if part.value is None or not part.quotes or (claim.is_whole and not claim.missing):
+        return False
+    return not passes(rubric.scale.score(part.value), rubric.threshold)
 
 
 def _named_part(

@@ -135,7 +135,7 @@ class Support:
     score: float  # 0..1; 0.5 separates the supported from the unsupported
     passage: Passage  # the one that has most of the sentence
     quote: str  # its text; "" if there is none
-    missing: tuple[str, ...]  # the first content words and numbers of the sentence that the documents lack
+    missing: tuple[str, ...]  # the first words of the sentence that the documents lack: content, numbers, "I"
     missing_share: float  # how much of its content the documents lack, 0 to 1
     contradictions: tuple[str, ...]  # in what the passage says nearly the same, but otherwise
     is_whole: bool  # whether the passage has all its content and does not contradict it
@@ -221,8 +221,9 @@ def _support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex
     """How far a sentence is supported as one claim, in the words of the reading."""
     comparison = compare(reading, sources)
     names = [token for token in comparison.missing if is_name(token)]
-    has_personal = any(word.stem in PERSONAL for word in reading.words)
-    is_personal = has_personal and PERSONAL.isdisjoint(sources.numbers)
+    personal_words: list[str] = []
+    if PERSONAL.isdisjoint(sources.numbers):
+        personal_words = [word.text for word in reading.words if word.stem in PERSONAL]
     if comparison.content:
         is_foreign = len(comparison.missing) == len(comparison.content)
     else:
@@ -232,11 +233,14 @@ def _support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex
         missing=comparison.missing_share * _shortness(sources),
         names=math.log1p(len(names)),
         unknown=float(comparison.lacks_number),
-        personal=float(is_personal),
+        personal=float(bool(personal_words)),
         foreign=float(is_foreign),
         contradicted=float(bool(comparison.contradictions)),
     )
-    return make_support(sentence, reading, comparison, score(signals), signals)
+    claim = make_support(sentence, reading, comparison, score(signals), signals)
+    # Function words, which a reader would not look for: they are named first.
+    missing = dict.fromkeys((*personal_words, *claim.missing))
+    return replace(claim, missing=tuple(missing)[:MOST_WORDS])
 
 
 def make_support(

@@ -47,8 +47,8 @@ class Reply:
         cached: whether the reply came from a cache, so that nothing was sent.
         tokens: the tokens with their probabilities, where they were asked for and the endpoint gave them.
         warnings: codes of what the model says of its own reply, for the verdict.
-        limits: what the reply is to be read with, for the end of the verdict's reason; "" if the model says
-            nothing of it.
+        limits: what the reply is to be read with, for the end of the verdict's reason: what its format has no
+            place for, and what the model cannot see; "" if the model says nothing of it.
         keep: called once the reply was read, if somebody wants to know: a cache keeps what can be read.
     """
 
