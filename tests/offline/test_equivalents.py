@@ -44,6 +44,7 @@ CURRENCIES: Mapping[str, Row] = {
 
 TIMETABLE = '{"ferry": "north", "departs": "06:12", "arrives": "14:30", "returns": "22:45"}'
 HOURS = "The pool is open from 9:00 to 17:00 on Sundays. The sauna opens at 12:30."
+TWICE = "The shop closes at 13:30 pm on Fridays."
 HALVES = "The last ferry of the day leaves at 10:45 p.m. from the north pier. The first one leaves at 6 a.m."
 
 TIMES: Mapping[str, Row] = {
@@ -72,6 +73,11 @@ TIMES: Mapping[str, Row] = {
         "fails",
     ),
     "am for pm on one clock": (HALVES, "The last ferry of the day leaves at 10:45 a.m.", "fails"),
+    "capitals": (TIMETABLE, "The north ferry arrives at 2:30 PM.", "passes"),
+    "AM for pm": (HALVES, "The last ferry of the day leaves at 10:45 AM.", "fails"),
+    "pm behind the clock of 24 hours": (TIMETABLE, "The north ferry arrives at 14:30 pm.", "passes"),
+    "the source has both": (TWICE, "The shop closes at 1:30 pm on Fridays.", "passes"),
+    "the source has both, am for pm": (TWICE, "The shop closes at 1:30 am on Fridays.", "fails"),
 }
 
 OUTING = (

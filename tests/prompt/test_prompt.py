@@ -71,6 +71,21 @@ def test_keys_and_sections_of_a_file_are_read() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "roles"),
+    [
+        pytest.param("user:", ["system", "user"], id="small letters"),
+        pytest.param("USER:", ["system", "user"], id="capitals"),
+        pytest.param("u\u017fer:", ["system"], id="a long s, which no role has"),
+        pytest.param("# A\u017f\u017fi\u017ftant:", ["system"], id="several"),
+    ],
+)
+def test_roles_are_those_of_the_api(line: str, roles: list[str]) -> None:
+    prompt = Prompt.parse(FILE.replace("\nuser:\n", f"\n{line}\n"), "tone.prompty")
+
+    assert [role for role, _ in prompt.sections] == roles
+
+
 def test_byte_order_mark_and_line_endings_do_not_matter() -> None:
     prompt = Prompt.parse(FILE, "tone.prompty")
     assert Prompt.parse("\ufeff" + FILE.replace("\n", "\r\n"), "tone.prompty") == prompt

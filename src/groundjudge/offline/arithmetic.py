@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.offline.readings import CURRENCIES, Token, TokenizedText
+from groundjudge.text.letters import fold_case
 from groundjudge.text.words import MONTH_NUMBERS, stem, words
 
 PER = frozenset(("per", "each", "pro", "je"))
@@ -22,10 +23,10 @@ MOST_AMOUNTS = 16
 # A rate is per person, and a count is of people. Stems.
 PERSON, PEOPLE = stem("person"), stem("people")
 
+# In small letters.
 _MONTH_AND_YEAR = re.compile(
     rf"\b(?P<month>{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
-    r"(?:\s\d\d?(?:st|nd|rd|th)?,)?\s(?P<year>\d{4})\b",
-    re.IGNORECASE,
+    r"(?:\s\d\d?(?:st|nd|rd|th)?,)?\s(?P<year>\d{4})\b"
 )
 
 
@@ -87,7 +88,7 @@ def ends(reading: TokenizedText) -> list[End]:
 
     None where it has several beginnings or several periods: then it does not show which it means.
     """
-    months = list(_MONTH_AND_YEAR.finditer(reading.text))
+    months = list(_MONTH_AND_YEAR.finditer(fold_case(reading.text)))
     periods: set[tuple[str, str]] = set()
     for token, next_token in pairwise(reading.tokens):
         if token.is_number and next_token.key in MONTHS_OF_PERIOD:
@@ -115,4 +116,4 @@ def _unit_at(tokens: Sequence[Token], place: int) -> str:
 
 
 def _months_since_zero(match: re.Match[str]) -> int:
-    return 12 * int(match["year"]) + MONTH_NUMBERS[match["month"].lower()]
+    return 12 * int(match["year"]) + MONTH_NUMBERS[match["month"]]

@@ -122,10 +122,14 @@ def part_of(reading: TokenizedText, start: int, end: int) -> TokenizedText:
     for word in reading.words:
         if start <= word.start < end:
             word_list.append(Word(word.stem, word.weight, word.text, word.start - start))
+    # What is a time is known by the whole text: 9:00 by 17:00 beside it.
+    part_times: list[ClockTime] = []
+    for time in reading.times:
+        if start <= time.start < end:
+            part_times.append(time._replace(start=time.start - start, end=time.end - start))
     part = reading.text[start:end]
-    # It has no date and no time that its text lacks.
+    # It has no date that its text lacks.
     part_dates = dates(part) if reading.dates else ()
-    part_times = clock_times(part) if reading.times else ()
     return _read(part, numbers, word_list, part_dates, part_times)
 
 

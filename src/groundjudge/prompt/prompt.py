@@ -24,8 +24,10 @@ from groundjudge.prompt.front_matter import FrontMatter, split_front_matter
 from groundjudge.prompt.input import Input
 from groundjudge.verdict import Frozen, PromptId, well_formed
 
+# In capitals too, but by letters of ASCII: no endpoint has a role with the long s of "ſystem".
 ROLE = re.compile(
-    r"^[^\S\n]*+#?[^\S\n]*+(system|user|assistant|developer)[^\S\n]*:[^\S\n]*$", re.IGNORECASE | re.MULTILINE
+    r"^[^\S\n]*+#?[^\S\n]*+((?a:system|user|assistant|developer))[^\S\n]*:[^\S\n]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 # Text in double braces is a placeholder unless it looks like JSON.
 DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from groundjudge.text.letters import fold_case
+
 _WORDS = """
 0 zero; 2 two zwei; 3 three third drei; 4 four fourth vier; 5 five fifth fünf; 6 six sixth sechs;
 7 seven seventh sieben; 8 eight eighth acht; 9 nine ninth neun; 10 ten tenth zehn; 11 eleven eleventh;
@@ -106,22 +108,11 @@ def numbers(text: str) -> tuple[str, ...]:
 
 def numbers_at(text: str) -> list[Number]:
     """The numbers in a text, as `numbers` spells them, with their places."""
-    folded = _fold_case(text)
+    folded = fold_case(text)
     found_numbers: list[Number] = []
     for match in _NUMBER.finditer(folded):
         found_numbers.append(Number(_value_of(match), match.start(), match.end()))
     return found_numbers
-
-
-def _fold_case(text: str) -> str:
-    """A text in small letters that is as long as it was, so that places in it stay true."""
-    if text.isascii():
-        return text.lower()
-    folded: list[str] = []
-    for sign in text:
-        small = sign.casefold()
-        folded.append(small if len(small) == 1 else sign)
-    return "".join(folded)
 
 
 def _value_of(match: re.Match[str]) -> str:

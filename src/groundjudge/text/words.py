@@ -9,6 +9,8 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from groundjudge.text.letters import fold_case
+
 snowball: Any = import_module("Stemmer")  # which is not typed
 
 _NEGATIONS = """
@@ -109,12 +111,17 @@ _POINT_OF_HOUR = re.compile(r"(?<![\d.,:])(\d\d?)\.(?=[0-5]\d\ [ap]m\b)")
 _CLOCK_TIME = re.compile(
     r"(?<![\d.,:])(?P<hour>\d\d?)(?::(?P<minute>[0-5]\d))?(?![.,:]?\d)(?:\ (?P<half>[ap]m)\b)?"
 )
+# 13:30 pm and 0:30 am are times of the clock of 24 hours.
+_HALF_TOO_MUCH = re.compile(
+    r"(?<![\d.,:])(?:(?P<late>1[3-9]|2[0-3])|(?P<midnight>00?))(?P<minute>:[0-5]\d)?\ (?(late)p|a)m\b"
+)
 NOON = 12
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b"
 _ORDINAL = r"(?!\d)(?:st\b|nd\b|rd\b|th\b|\.)?"
 _DAYS_JOINED = r"\s?(?:-|–|\b(?:to|and|until|till|through|bis|und)\b)\s?"
+# In small letters.
 _DAY_AND_MONTH = re.compile(
     rf"""
     (?<![\d.,:]) (?:
@@ -124,7 +131,7 @@ _DAY_AND_MONTH = re.compile(
         (?: {_DAYS_JOINED} (?P<last_behind>\d\d?){_ORDINAL} (?!\s(?:of\s)?{_MONTH}) )?
     )
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 
 # Negations in Chinese.
@@ -207,8 +214,9 @@ def is_unspaced(word: str) -> bool:
 def spell_out_dates(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
     text = _PER_CENT.sub("%", text)
-    text = _HOUR.sub(r" \1m", text)
+    text = _HOUR.sub(_spell_out_half, text)
     text = _POINT_OF_HOUR.sub(r"\1:", text)
+    text = _HALF_TOO_MUCH.sub(_without_half, text)
     return _DATE.sub(_spell_out_date, text)
 
 
@@ -219,8 +227,9 @@ def dates(text: str) -> tuple[str, ...]:
     `spell_out_dates` gave them their names.
     """
     spelt_dates: list[str] = []
-    for date in _DAY_AND_MONTH.finditer(text):
-        month = _month_name(date["month"] or date["month_ahead"])
+    for date in _DAY_AND_MONTH.finditer(fold_case(text)):
+        number = MONTH_NUMBERS[date["month"] or date["month_ahead"]]
+        month = MONTHS[number - 1].lower()
         for day in date.group("first", "last", "first_behind", "last_behind"):
             if day is not None:
                 spelt_dates.append(f"{int(day)} {month}")
@@ -254,8 +263,14 @@ def clock_times(text: str) -> list[ClockTime]:
     return times
 
 
-def _month_name(month: str) -> str:
-    return MONTHS[MONTH_NUMBERS[month.lower()] - 1].lower()
+def _spell_out_half(half: re.Match[str]) -> str:
+    return f" {half[1].lower()}m"
+
+
+def _without_half(time: re.Match[str]) -> str:
+    hour = time["late"] or time["midnight"]
+    minute = time["minute"] or ":00"
+    return hour + minute
 
 
 def _spell_out_date(date: re.Match[str]) -> str:
