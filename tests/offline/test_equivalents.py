@@ -19,6 +19,11 @@ Row = tuple[str, str, Literal["passes", "fails"]]
 
 EUROS = "A day ticket for the tram costs 7 euros. Dogs travel free."
 SIGN = "A day ticket for the tram costs €7. Dogs travel free."
+BAG = "A 5 pound bag of rice costs 3 pounds at the mill. Dogs travel free."
+BAG_IN_DOLLARS = "A 5 pound bag of rice costs $8 at the mill."
+PUPPY = "The puppy weighs 20 pounds and costs $300."
+RANGE = "Tickets for the tower cost 10 to 12 dollars, in winter 9 dollars."
+TWO_CURRENCIES = "The tower charges 10 euros for adults and 6 pounds for children."
 RECORD = '{"ticket": "day", "line": "tram", "price": 7.5, "currency": "EUR"}'
 
 CURRENCIES: Mapping[str, Row] = {
@@ -40,6 +45,49 @@ CURRENCIES: Mapping[str, Row] = {
     "another word than a record's code": (RECORD, "A day ticket for the tram: price 7.50 dollars.", "fails"),
     "another number behind the sign": (EUROS, "A day ticket for the tram costs €9.", "fails"),
     "another number ahead of the code": (SIGN, "A day ticket for the tram costs 9 EUR.", "fails"),
+    "pounds of weight and of money": (BAG, "A 5 pound bag of rice costs £3 at the mill.", "passes"),
+    "a sign for pounds beside pounds of weight": (
+        BAG,
+        "A 5 pound bag of rice costs €3 at the mill.",
+        "fails",
+    ),
+    "a word for them": (BAG, "A 5 pound bag of rice costs 3 euros at the mill.", "fails"),
+    "pounds of weight beside dollars": (
+        BAG_IN_DOLLARS,
+        "A bag of rice of 5 pounds costs 8 dollars at the mill.",
+        "passes",
+    ),
+    "pounds for dollars beside pounds of weight": (
+        BAG_IN_DOLLARS,
+        "A 5 pound bag of rice costs 8 pounds at the mill.",
+        "fails",
+    ),
+    "a weight in pounds alone": (PUPPY, "The puppy weighs 20 pounds.", "passes"),
+    "a price in pounds where the weight is": (PUPPY, "The puppy costs 300 pounds.", "fails"),
+    "a weight, abbreviated": (PUPPY, "The puppy weighs 20 lb and costs 300 dollars.", "passes"),
+    "a range": (RANGE, "Tickets for the tower cost $10 to $12.", "passes"),
+    "the lower end of a range in euros": (RANGE, "Tickets for the tower cost 10 euros.", "fails"),
+    "a range in euros": (RANGE, "Tickets for the tower cost 10 to 12 euros.", "fails"),
+    "each of two currencies": (
+        TWO_CURRENCIES,
+        "The tower charges €10 for adults and £6 for children.",
+        "passes",
+    ),
+    "one of two currencies for the other": (
+        TWO_CURRENCIES,
+        "The tower charges 10 pounds for adults.",
+        "fails",
+    ),
+    "two currencies exchanged": (
+        TWO_CURRENCIES,
+        "The tower charges 10 pounds for adults and 6 euros for children.",
+        "fails",
+    ),
+    "a currency with a word ahead": (
+        "Tickets for the tower cost 10 US dollars in winter.",
+        "Tickets for the tower cost 10 euros in winter.",
+        "fails",
+    ),
 }
 
 TIMETABLE = '{"ferry": "north", "departs": "06:12", "arrives": "14:30", "returns": "22:45"}'

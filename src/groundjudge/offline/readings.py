@@ -40,6 +40,10 @@ CURRENCIES = {"€": "euro", "$": "dollar", "£": "pound"}
 NUMBER_WEIGHT = 0.5
 # Words between items of a list, whose order does not matter.
 JOINING = frozenset(("and", "or", "nor", "but", "und", "oder", "aber", *"和与與及或跟但"))
+# Words between two numbers of one unit: 10 to 12 euros.
+JOINING_NUMBERS = frozenset(("and", "or", "to", "und", "oder", "bis"))
+# How far from a currency its numbers are looked for.
+MOST_BESIDE = 8
 # Words, by their stems, whose two sides are not alike: who acts and on whom, what comes first.
 RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把给給从從向"))
 # A negation denies one of the next two content words, in so many words of which it is the first.
@@ -97,6 +101,13 @@ class Difference(NamedTuple):
     mine: Sequence[Token]
     theirs: Sequence[Token]
     start: int
+
+
+class Amount(NamedTuple):
+    """A currency and the numbers beside it."""
+
+    currency: Token
+    numbers: frozenset[str]
 
 
 @lru_cache(MOST_KEPT)
@@ -311,17 +322,50 @@ def _numbers(
 def _currencies(
     sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
 ) -> Iterator[Sequence[Sequence[Token]]]:
-    """Each currency that the passage lacks, and one of its own that the sentence lacks, however written."""
+    """Each currency, and another one that the passage has beside the same number.
+
+    So "a 5 pound bag costs 3 pounds" contradicts 3 euros, although the sentence has 5 pounds, too. Where the
+    passage has no currency beside that number, as a record has it in a field of its own, one that it lacks is
+    compared with any that the sentence lacks.
+    """
+    amounts, passage_amounts = _amounts(sentence_tokens), _amounts(passage_tokens)
+    keys = {amount.currency.key for amount in amounts}
+    passage_keys = {amount.currency.key for amount in passage_amounts}
+    for currency, numbers in amounts:
+        same = [other.currency for other in passage_amounts if not numbers.isdisjoint(other.numbers)]
+        if not same and currency.key not in passage_keys:
+            same = [other.currency for other in passage_amounts if other.currency.key not in keys]
+        if same and all(other.key != currency.key for other in same):
+            yield [currency], same[:1]
+
+
+def _amounts(tokens: Sequence[Token]) -> list[Amount]:
+    """The currencies of a text, each with the numbers beside it: $5, 5 dollars, 10 to 12 dollars."""
     known_keys = set(CURRENCIES.values())
-    currencies = [token for token in sentence_tokens if token.key in known_keys]
-    if not currencies:
-        return
-    passage_currencies = [token for token in passage_tokens if token.key in known_keys]
-    keys, passage_keys = set(_keys(currencies)), set(_keys(passage_currencies))
-    others = [token for token in passage_currencies if token.key not in keys]
-    for token in currencies:
-        if token.key not in passage_keys and others:
-            yield [token], others[:1]
+    amounts: list[Amount] = []
+    for place, token in enumerate(tokens):
+        if token.key not in known_keys:
+            continue
+        behind = _numbers_at(tokens[place + 1 : place + 1 + MOST_BESIDE])
+        ahead = _numbers_at(tokens[max(0, place - MOST_BESIDE) : place][::-1])
+        # "In 2019 $5" is of 5, and "5 dollars in 2019" too.
+        is_attached = bool(behind) and tokens[place + 1].start == token.start + len(token.text)
+        if is_attached or not ahead:
+            amounts.append(Amount(token, frozenset(behind)))
+        else:
+            amounts.append(Amount(token, frozenset(ahead)))
+    return amounts
+
+
+def _numbers_at(tokens: Sequence[Token]) -> list[str]:
+    """The numbers with which tokens begin, also several that are joined: 10 to 12."""
+    numbers: list[str] = []
+    for token in tokens:
+        if token.is_number:
+            numbers.append(token.key)
+        elif not numbers or token.key not in JOINING_NUMBERS:
+            break
+    return numbers
 
 
 def _is_replaced(

@@ -6,8 +6,8 @@ from __future__ import annotations
 def fold_case(text: str) -> str:
     """A text in small letters that is as long as it was, so that places in it stay true.
 
-    What a pattern matches in it is a key of a table as it stands. What a pattern that ignores case matches may
-    be none: it takes the long s of "Auguſt" for an s, and the dotless i of "Aprıl" for an i.
+    What a pattern matches in it is a key of a table as it stands. What a pattern that ignores case matches
+    may be none: it takes the long s of "Auguſt" for an s, and the dotless i of "Aprıl" for an i.
     """
     folded = text.casefold()
     if len(folded) == len(text):  # no letter becomes less than one

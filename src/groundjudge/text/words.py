@@ -59,7 +59,7 @@ FUNCTION_SIGNS = frozenset(
 
 _SPELLINGS = """
 grey gray; programme program; councillor councilor; aluminium aluminum; sept september;
-km kilometer; cm centimeter; mm millimeter; kg kilogram; tbsp tablespoon; tsp teaspoon; min minute;
+km kilometer; cm centimeter; mm millimeter; kg kilogram; lb pound; tbsp tablespoon; tsp teaspoon; min minute;
 eur euro; usd dollar; gbp pound
 """
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
