@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -246,6 +246,42 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
     if is_denied and is_alike:
         findings.append("one denies what the other says")
     return tuple(dict.fromkeys(findings))
+
+
+def other_names(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
+    """What contradicts a sentence in a passage that has all of it but a name, and another name in its place.
+
+    Only whole names of as many words are compared, so that "Ada" contradicts no "Dr" ahead of the same name,
+    and "WHO" not what it stands for.
+    """
+    tokens, passage_tokens = sentence.tokens, passage.tokens
+    missing = [token for token in tokens if token.is_content and token.key not in passage.keys]
+    if not _is_name(missing):
+        return ()
+    findings: list[str] = []
+    blocks = Levenshtein.opcodes(_keys(tokens), _keys(passage_tokens)).as_matching_blocks()
+    for difference in _differences(tokens, passage_tokens, blocks):
+        mine = [token for token in difference.mine if token.is_content]
+        their_content = [token for token in difference.theirs if token.is_content]
+        theirs = list(takewhile(_is_capital, their_content))
+        if mine != missing or len(theirs) != len(mine) or not _is_name(theirs):
+            continue
+        if not set(_keys(theirs)).isdisjoint(_keys(tokens)):
+            continue  # it has both
+        end = difference.start + len(difference.mine)
+        neighbours = [*tokens[max(0, difference.start - 1) : difference.start], *tokens[end : end + 1]]
+        if not any(_is_name([token]) for token in neighbours):
+            findings.append(f"{_in_quotes(mine)} instead of {_in_quotes(theirs)}")
+    return tuple(findings)
+
+
+def _is_name(tokens: Sequence[Token]) -> bool:
+    """Whether words all have a capital letter, and one of them where none is needed."""
+    return all(map(_is_capital, tokens)) and any(token.start > 0 for token in tokens)
+
+
+def _is_capital(token: Token) -> bool:
+    return token.text[0].isupper()
 
 
 def _find_opposites(

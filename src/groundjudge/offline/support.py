@@ -17,7 +17,14 @@ from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.arithmetic import PEOPLE, PERSON, counts, ends, totals
-from groundjudge.offline.readings import NUMBER_WEIGHT, Token, TokenizedText, contradictions, tokenize_text
+from groundjudge.offline.readings import (
+    NUMBER_WEIGHT,
+    Token,
+    TokenizedText,
+    contradictions,
+    other_names,
+    tokenize_text,
+)
 from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, PERSONAL, claim_of, parts_of
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import (
@@ -295,6 +302,9 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
             *_other_dates(unknown_dates, quote_reading),
             *_other_times(wrong_times, quote_reading),
         )
+        # Two sentences together have all of "Gaggia invented it in Turin", if the other one names Turin.
+        if not findings and not missing:
+            findings = _other_names(reading, quote)
     has_all = not missing and all(token.key in quote_reading.keys for token in content)
     is_whole = share > 0 and has_all and not findings
     if is_whole and content and is_unspaced(content[-1].text):
@@ -387,6 +397,17 @@ def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
             if other_date.split()[0] == date.split()[0]:
                 findings.append(f"“{date.title()}” instead of “{other_date.title()}”")
     return findings
+
+
+def _other_names(reading: TokenizedText, quote: str) -> tuple[str, ...]:
+    """What is wrong with the names of a sentence, in words, by one of two sentences that back it together."""
+    sentences_of_quote = sentences(quote)
+    if len(sentences_of_quote) == 1:
+        return ()
+    findings: list[str] = []
+    for sentence in sentences_of_quote:
+        findings.extend(other_names(reading, tokenize_text(sentence.text)))
+    return tuple(findings)
 
 
 def _other_times(times: Sequence[ClockTime], passage: TokenizedText) -> list[str]:
