@@ -59,12 +59,12 @@ MAX_FAILURES = 3
 """A row whose connection fails this often while the endpoint answers others gets its `connection` error."""
 
 MOST_SUSPECTS = 8
-"""Requests. If no more are left without an answer, the endpoint is asked something else, a knock.
+"""Requests. If at most so many have no answer, the endpoint is asked something else, a knock.
 
-An answer says that it is up, and that the rows are what makes it cut connections. Of many rows at once that
-is not plausible: an endpoint can answer a knock and cut all prompts for a while. At most so many requests are
-therefore given up one after the other; those that are left then wait as in any outage. Two last rows of a
-panel with four votes are no more.
+Where it answers that, it is up, and the rows are what makes it cut connections: their requests are given up,
+one after the other. Of more requests at once that is not plausible, for an endpoint can answer a knock and
+cut all prompts for a while: then they wait as in any outage. Those that were given up count as well. The last
+two rows of a panel with four votes are eight requests.
 """
 
 REMEDY_OF_ROW = "the logs of the endpoint and of what is before it may say why; often the row is too long"

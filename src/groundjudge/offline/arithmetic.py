@@ -84,9 +84,10 @@ def counts(reading: TokenizedText, counted: str) -> set[str]:
 
 
 def ends(reading: TokenizedText) -> list[End]:
-    """The month that is right if a period begins in the one other month of a sentence.
+    """The end of a period, where a sentence gives the beginning and the period, too, and they lead to it.
 
-    None where it has several beginnings or several periods: then it does not show which it means.
+    "Signed in November 2021, runs for two years to November 2023." Empty where a sentence has several periods
+    or more than two months: then it does not show which of them it means.
     """
     months = list(_MONTH_AND_YEAR.finditer(fold_case(reading.text)))
     periods: set[tuple[str, str]] = set()

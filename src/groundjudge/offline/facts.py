@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from groundjudge.offline.readings import Token, TokenizedText, tokenize_text
+from groundjudge.offline.readings import Token, TokenizedText, is_name, tokenize_text
 from groundjudge.offline.support import (
     Comparison,
     PassageIndex,
     Support,
     compare,
-    is_name,
     make_support,
     on_clock_of,
 )
@@ -162,7 +161,7 @@ def _weight_in(sources: PassageIndex, token: Token) -> float:
     One that many of their sentences have, such as the name of what they are about, says less of one fact.
     """
     # Of a number that follows from the sources' there is no sentence.
-    n_sentences = max(1, len(sources.numbers.get(token.key, ())))
+    n_sentences = max(1, len(sources.places.get(token.key, ())))
     return _weight(token) / math.sqrt(n_sentences)
 
 

@@ -256,7 +256,7 @@ def other_names(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, .
     """
     tokens, passage_tokens = sentence.tokens, passage.tokens
     missing = [token for token in tokens if token.is_content and token.key not in passage.keys]
-    if not _is_name(missing):
+    if not _is_whole_name(missing):
         return ()
     findings: list[str] = []
     blocks = Levenshtein.opcodes(_keys(tokens), _keys(passage_tokens)).as_matching_blocks()
@@ -264,20 +264,25 @@ def other_names(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, .
         mine = [token for token in difference.mine if token.is_content]
         their_content = [token for token in difference.theirs if token.is_content]
         theirs = list(takewhile(_is_capital, their_content))
-        if mine != missing or len(theirs) != len(mine) or not _is_name(theirs):
+        if mine != missing or len(theirs) != len(mine) or not _is_whole_name(theirs):
             continue
         if not set(_keys(theirs)).isdisjoint(_keys(tokens)):
             continue  # it has both
         end = difference.start + len(difference.mine)
         neighbours = [*tokens[max(0, difference.start - 1) : difference.start], *tokens[end : end + 1]]
-        if not any(_is_name([token]) for token in neighbours):
+        if not any(map(is_name, neighbours)):
             findings.append(f"{_in_quotes(mine)} instead of {_in_quotes(theirs)}")
     return tuple(findings)
 
 
-def _is_name(tokens: Sequence[Token]) -> bool:
-    """Whether words all have a capital letter, and one of them where none is needed."""
-    return all(map(_is_capital, tokens)) and any(token.start > 0 for token in tokens)
+def is_name(token: Token) -> bool:
+    """Whether a word is taken for a name: it has a capital letter where none is needed, unlike "I"."""
+    return token.start > 0 and _is_capital(token) and len(token.text) > 1
+
+
+def _is_whole_name(tokens: Sequence[Token]) -> bool:
+    """Whether words are one name: each has a capital letter, the first of a sentence as it may be."""
+    return all(map(_is_capital, tokens)) and any(map(is_name, tokens))
 
 
 def _is_capital(token: Token) -> bool:

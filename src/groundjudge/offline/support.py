@@ -22,6 +22,7 @@ from groundjudge.offline.readings import (
     Token,
     TokenizedText,
     contradictions,
+    is_name,
     other_names,
     tokenize_text,
 )
@@ -75,7 +76,7 @@ class PassageIndex:
 
     documents: Sequence[str]
     singles: Sequence[Passage]  # the sentences
-    numbers: Mapping[str, Sequence[int]]  # of the sentences that have each stem and each number, rising
+    places: Mapping[str, Sequence[int]]  # the numbers of the sentences that have each key of a text, rising
     openings: Collection[int]  # numbers of the sentences that begin a document, and the one behind the last
 
     def passage(self, number: int) -> Passage:
@@ -88,12 +89,12 @@ class PassageIndex:
 
     def passages_with(self, key: str) -> Iterator[int]:
         """Yield the numbers of the sentences that have a stem or a number, then those of such pairs."""
-        yield from self.numbers.get(key, ())
+        yield from self.places.get(key, ())
         yield from self.pairs_with(key)
 
     def pairs_with(self, key: str) -> Iterator[int]:
         """Yield the numbers of the pairs of sentences that have a stem or a number."""
-        singles = self.numbers.get(key, ())
+        singles = self.places.get(key, ())
         # A pair is counted by its second sentence.
         n_singles = len(self.singles)
         previous = -1
@@ -155,19 +156,19 @@ def index(documents: Sequence[str]) -> PassageIndex:
     singles: list[Passage] = []
     openings: set[int] = set()
     # The keys of a sentence go once its number is entered: those of all take far more memory than the text.
-    numbers: defaultdict[str, array[int]] = defaultdict(_no_numbers)
+    places: defaultdict[str, array[int]] = defaultdict(_no_places)
     for document_number, document in enumerate(documents):
         openings.add(len(singles))
         for _, start, end in sentences(document):
             for piece in _PIECE.finditer(document, start, end):
                 for key in tokenize_text(piece[0]).keys:
-                    numbers[key].append(len(singles))
+                    places[key].append(len(singles))
                 singles.append(Passage(document_number, *piece.span()))
     openings.add(len(singles))
-    return PassageIndex(documents, singles, dict(numbers), openings)
+    return PassageIndex(documents, singles, dict(places), openings)
 
 
-def _no_numbers() -> array[int]:
+def _no_places() -> array[int]:
     return array("I")
 
 
@@ -205,7 +206,7 @@ def on_clock_of(sources: PassageIndex, text: str) -> str:
     times = [
         time
         for time in reading.times
-        if time.key not in sources.numbers and time.on_other_clock().key in sources.numbers
+        if time.key not in sources.places and time.on_other_clock().key in sources.places
     ]
     if not times:
         return text
@@ -217,7 +218,7 @@ def on_clock_of(sources: PassageIndex, text: str) -> str:
 def _is_foreign(part: TokenizedText, sources: PassageIndex) -> bool:
     """Whether a part of a sentence speaks of something that the documents have hardly anything of."""
     content = [token for token in part.tokens if token.is_content]
-    missing = [token for token in content if token.key not in sources.numbers]
+    missing = [token for token in content if token.key not in sources.places]
     least = LEAST_FOREIGN
     if missing and is_unspaced(missing[0].text):
         least *= SIGNS_OF_WORD
@@ -229,7 +230,7 @@ def _support_as_one(sentence: str, reading: TokenizedText, sources: PassageIndex
     comparison = compare(reading, sources)
     names = [token for token in comparison.missing if is_name(token)]
     personal_words: list[str] = []
-    if PERSONAL.isdisjoint(sources.numbers):
+    if PERSONAL.isdisjoint(sources.places):
         personal_words = [word.text for word in reading.words if word.stem in PERSONAL]
     if comparison.content:
         is_foreign = len(comparison.missing) == len(comparison.content)
@@ -285,7 +286,7 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     if share:
         quote = sources.documents[passage.document][passage.start : passage.end]
     content = [token for token in reading.tokens if token.is_content]
-    missing = [token for token in content if token.key not in sources.numbers]
+    missing = [token for token in content if token.key not in sources.places]
     if missing and reading.numbers:
         worked_out = _worked_out(reading, sources)
         missing = [token for token in missing if token.key not in worked_out]
@@ -335,10 +336,10 @@ def _worked_out(reading: TokenizedText, sources: PassageIndex) -> set[str]:
     """The numbers and months of a sentence that follow from numbers which the documents have."""
     keys: set[str] = set()
     for end in ends(reading):
-        if end.beginning in sources.numbers and end.period in _counts_in(sources, end.unit):
+        if end.beginning in sources.places and end.period in _counts_in(sources, end.unit):
             keys.update(end.keys)
     for total in totals(reading):
-        if total.rate not in sources.numbers:
+        if total.rate not in sources.places:
             continue
         counts_of_documents = _counts_in(sources, total.counted)
         if total.counted == PERSON:
@@ -365,15 +366,15 @@ def _is_unknown_month(token: Token, sources: PassageIndex, passage: TokenizedTex
     if number is None or not token.text[0].isupper() or MONTH_STEMS.keys().isdisjoint(passage.keys - {"may"}):
         return False
     names = [stem for stem, number_of_stem in MONTH_STEMS.items() if number_of_stem == number]
-    return all(name not in sources.numbers for name in names)
+    return all(name not in sources.places for name in names)
 
 
 def _is_in_other_months(date: str, sources: PassageIndex) -> bool:
     """Whether the documents have the day of a date in other months, and not in its own."""
-    if date in sources.numbers:
+    if date in sources.places:
         return False
     day = date.split(maxsplit=1)[0]
-    return any(f"{day} {month.lower()}" in sources.numbers for month in MONTHS)
+    return any(f"{day} {month.lower()}" in sources.places for month in MONTHS)
 
 
 def _is_in_other_half(time: ClockTime, sources: PassageIndex) -> bool:
@@ -383,10 +384,10 @@ def _is_in_other_half(time: ClockTime, sources: PassageIndex) -> bool:
     """
     if not time.is_halved and time.hour <= NOON:
         return False
-    if time.key in sources.numbers or time.on_other_clock().key in sources.numbers:
+    if time.key in sources.places or time.on_other_clock().key in sources.places:
         return False
     other_time = time.in_other_half()
-    return other_time.key in sources.numbers or other_time.on_other_clock().key in sources.numbers
+    return other_time.key in sources.places or other_time.on_other_clock().key in sources.places
 
 
 def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
@@ -434,14 +435,9 @@ def _weight(tokens: Iterable[Token]) -> float:
     return total
 
 
-def is_name(token: Token) -> bool:
-    """Whether a word has a capital letter where none is needed; "I" has one always."""
-    return token.start > 0 and token.text[0].isupper() and len(token.text) > 1
-
-
 def _shortness(sources: PassageIndex) -> float:
     """How much more a missing word counts in short documents, which say little in two ways: 1 to 5.7."""
-    size = math.log1p(len(sources.numbers))
+    size = math.log1p(len(sources.places))
     shortness: float = (LONG / min(max(size, SHORT), LONG)) ** STEEPNESS
     return shortness
 
@@ -466,7 +462,7 @@ def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float
     """The passage that holds most of a sentence, and the weighted share that it holds."""
     weight_of_single: defaultdict[int, float] = defaultdict(float)
     for key, weight in reading.weights.items():
-        for place in sources.numbers.get(key, ())[:MOST_PLACES]:
+        for place in sources.places.get(key, ())[:MOST_PLACES]:
             weight_of_single[place] += weight
     if not weight_of_single:
         return Passage(0, 0, 0), 0.0
@@ -477,7 +473,7 @@ def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float
     if _can_pair_win(weight_of_single, best_weight + least_gain, sources):
         weight_of_pair: defaultdict[int, float] = defaultdict(float)
         for key, weight in reading.weights.items():
-            most_pairs = max(0, MOST_PLACES - len(sources.numbers.get(key, ())))
+            most_pairs = max(0, MOST_PLACES - len(sources.places.get(key, ())))
             for place in islice(sources.pairs_with(key), most_pairs):
                 weight_of_pair[place] += weight
         for place, weight in sorted(weight_of_pair.items()):
