@@ -316,3 +316,38 @@ def test_what_is_right_stays_right(name: str, row: Row, expected: str) -> None:
         assert verdict.status == "not_applicable" or (verdict.score or 0) >= 0.9
     else:
         assert (verdict.status, verdict.passed) == ("ok", True)
+
+
+POOL = "The pool was built in 1932. Dogs are not allowed."
+HEATED = "Is it heated in winter?"
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        pytest.param("Yes. The pool was built in 1932.", "Yes.", id="than alone"),
+        pytest.param(
+            "Yes. The pool was built in 1932.",
+            "Yes. The pool was built in 1935.",
+            id="than ahead of an error",
+        ),
+        pytest.param(
+            "Yes. The pool was built in 1932.", "The pool was built in 1932. Yes.", id="than behind the claim"
+        ),
+        pytest.param(
+            "Yes. Thank you. The pool was built in 1932.", "Yes. Thank you.", id="with a courtesy between"
+        ),
+        pytest.param(
+            "Yes. Dogs are not allowed.", "Yes. Penguins hunt for fish.", id="than ahead of something foreign"
+        ),
+    ],
+)
+def test_unsettled_yes_fails_by_less_ahead_of_what_is_backed(better: str, worse: str) -> None:
+    judge = JUDGES["confidence_grounding"]
+    verdicts = [
+        judge.judge({"query": HEATED, "context": [POOL], "response": response})
+        for response in (better, worse)
+    ]
+
+    assert [verdict.passed for verdict in verdicts] == [False, False]
+    assert (verdicts[0].score or 0) > (verdicts[1].score or 0)
