@@ -12,7 +12,7 @@ It serves for tests, for a first look, and as the baseline that a language model
 3. `support` finds the passage that holds most of a sentence's words. Function words count less than others.
 4. Where a passage says nearly the same, `readings.contradictions` looks for what contradicts the
    sentence: another number, unit or name, two things in each other's place, or a negation on one side only. A
-   date counts as a whole.
+   date counts as a whole. Of two neighbouring sentences, none may name something else than the sentence does.
 5. `support` scores a sentence from 0 to 1 by a logistic regression of few signals: the share of its words
    that the best passage has; the share of its content that no document has, which counts more in short
    documents; names and numbers found nowhere; whether it speaks of "I" and the documents do not. `wording`
@@ -22,7 +22,8 @@ It serves for tests, for a first look, and as the baseline that a language model
    A part of a sentence that the documents have hardly anything of caps the score of the sentence.
 6. `model` sums the sentences up as the judge's levels or scale want it: halfway between the weakest and a
    geometric mean by length, and nothing above what contradicts a document. Tool results outrank others.
-   `claims.reason` explains the score. Recall and precision of a passage count facts: `facts.facts_of`.
+   `claims.reason` explains the score; beside the quotes of a scorecard, `claims.reason_beside_quotes` does.
+   Recall and precision of a passage count facts: `facts.facts_of`.
 
 A bare yes or no claims what its question asks, and what a crashed application leaves (None, "...") is backed
 by nothing: see `answers`. It judges with a prompt that says that it judges grounding, and with no other.
