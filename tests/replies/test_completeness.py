@@ -122,6 +122,7 @@ It costs 5 euros. = It costs 5 dollars. | It is -5 °C. = It is 5 °C. | Yes. = 
 Only members may. = Members may. | Correct. = Incorrect.
 Es kostet keine Gebühr. = Es kostet eine Gebühr. | 不可以进入。 = 可以进入。
 We open on all days except Sundays. = We open on all days. | Yapıyor. = Yapmıyor. | 5 € = 5
+Take .5 mg. = Take 5 mg. | It is -.5 °C. = It is .5 °C. | It costs ₹5. = It costs ₽5.
 It takes 1.5 hours. = It takes 15 hours. | Take prednisone. = Take prednisolone. | Room 101 = Room 110
 We open at 9. = We open at. | A thoughtful answer. = A thoughtless answer.
 Ann called Bob. = Bob called Ann. | 入れません。 = 入れます。 | not so = so"""

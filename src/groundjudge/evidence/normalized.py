@@ -45,10 +45,11 @@ _TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))
 WORD = rf"""(?x)
       [a-z]++(?=[\ .,;:!?\n])                      # which saves time
     | {_TOKEN}
-    | -(?=\d)(?<![^\W_]-){_TOKEN}
+    | -(?=\.?\d)(?<![^\W_]-)\.?{_TOKEN}
+    | \.(?=\d)(?<![\w.]\.){_TOKEN}                # .5, which is not 5
     | [{_NUMERALS}]++
     | [{UNSPACED}][{_COMBINING}]*+
-    | [$€£¥+=≤≥≠±×÷%‰°&@§]
+    | [$¢-¥\u20a0-\u20cf+=≤≥≠±×÷%‰°&@§]           # among them the signs of currencies
     | <(?=[\s\d=])                                # a comparison; otherwise it opens a tag
     | >(?<=[^\n>]>)                               # at the beginning of a line it is Markdown
     """
