@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,18 @@ def test_a_row_that_is_too_large_is_an_error_of_that_row(
     path = tmp_path / name
     path.write_bytes(text.encode())
     assert read_places(path, encoding=encoding) == expected
+
+
+def test_a_cell_may_be_longer_than_pythons_usual_limit_which_stays_what_it_is(tmp_path: Path) -> None:
+    usual_limit = csv.field_size_limit()
+    cell = "x" * (usual_limit + 1)
+    path = tmp_path / "a.csv"
+    path.write_text(f'context,response\n{cell},a\n"{cell}\n{cell}",b\n')
+    assert [*read_rows(path)] == [
+        {"context": cell, "response": "a"},
+        {"context": f"{cell}\n{cell}", "response": "b"},
+    ]
+    assert csv.field_size_limit() == usual_limit
 
 
 @pytest.mark.usefixtures("small")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import warnings
 from collections.abc import Generator, Mapping, Sequence
@@ -147,7 +146,6 @@ def main(
     ] = False,
 ) -> None:
     """LLM judges of grounding and hallucination."""
-    csv.field_size_limit(2**31 - 1)  # contexts are longer than the default limit of 128 KiB a cell
     warnings.showwarning = _note_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # escape what the terminal's encoding lacks

@@ -508,7 +508,7 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
         row_name = f"line {first_line}"
         lines.size = 0
         try:
-            record = next(reader)
+            record = _next_record(reader)
         except StopIteration:
             return
         except csv.Error as error:
@@ -526,6 +526,15 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
             yield row_name, _unreadable(row_name, "not UTF-8")
         else:
             yield row_name, record
+
+
+def _next_record(reader: Iterator[list[str]]) -> list[str]:
+    """Read a record. By default Python's reader takes no cell of more than 128 KiB, as contexts have."""
+    usual_limit = csv.field_size_limit(LARGEST_ROW)
+    try:
+        return next(reader)
+    finally:
+        csv.field_size_limit(usual_limit)
 
 
 def _row_of(
