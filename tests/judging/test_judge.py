@@ -581,6 +581,21 @@ def raises(error: Exception) -> Callable[[object], str]:
         pytest.param(
             "groundedness", returns(SimpleNamespace(content=GOOD["groundedness"])), id="object with content"
         ),
+        pytest.param(
+            "groundedness",
+            returns(SimpleNamespace(content=[SimpleNamespace(type="text", text=GOOD["groundedness"])])),
+            id="object with parts that are objects",
+        ),
+        pytest.param(
+            "groundedness",
+            returns({"choices": [{"message": {"content": [None, 5, {"text": None}, GOOD["groundedness"]]}}]}),
+            id="chat completion with parts that are no texts",
+        ),
+        pytest.param(
+            "groundedness",
+            returns({"content": GOOD["groundedness"], "response_metadata": "none", "usage_metadata": [1]}),
+            id="message with metadata of other types",
+        ),
         pytest.param("groundedness", returns(Reply(GOOD["groundedness"])), id="Reply"),
         pytest.param("confidence_grounding", returns({"reasoning": "r", "score": 0.75}), id="read JSON"),
         pytest.param("groundedness", answer_later, id="asynchronous function"),
@@ -596,6 +611,23 @@ def test_any_function_is_a_model(name: str, answer: Any) -> None:
 
     verdicts = [judge.judge(RAG), *asyncio.run(inside_a_loop())]
     assert [verdict.score for verdict in verdicts] == [0.75] * 3
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param({"content": "<S2>4", "stop_reason": "max_tokens"}, id="mapping"),
+        pytest.param({"content": "<S2>4", "finish_reason": "length"}, id="mapping of one's own"),
+        pytest.param(
+            SimpleNamespace(content=[SimpleNamespace(text="<S2>4")], stop_reason="max_tokens"), id="object"
+        ),
+        pytest.param({"content": "<S2>4", "response_metadata": {"stop_reason": "max_tokens"}}, id="metadata"),
+    ],
+)
+def test_a_message_that_was_cut_off_gives_no_verdict(message: object) -> None:
+    verdict = load("groundedness", model=returns(message), weighted=False).evaluate(RAG)
+    assert verdict.error is not None
+    assert verdict.error.code == "truncated"
 
 
 @pytest.mark.parametrize("by", ["judge", "ajudge"])

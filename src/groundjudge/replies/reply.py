@@ -169,7 +169,7 @@ def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: A
 
 
 def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
-    """Read a message as LangChain's chat models answer it; whatever is missing is left out."""
+    """Read a message of LangChain or of Anthropic's client; whatever is missing is left out."""
     metadata = _get_mapping(answer, "response_metadata")
     counts = _get_mapping(answer, "usage_metadata")
     model = metadata.get("model_name")
@@ -177,7 +177,7 @@ def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody 
         model = metadata.get("model")
     return Reply(
         _read_content(_get_value(answer, "content")),
-        finish_reason=_finish_reason_in(metadata),
+        finish_reason=_finish_reason_of(answer, metadata),
         usage=usage_of(
             counts.get("input_tokens"),
             counts.get("output_tokens"),
@@ -191,22 +191,21 @@ def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody 
 
 
 def _get_mapping(holder: object, name: str) -> Mapping[str, Any]:
-    """Return a mapping by its key or attribute; {} where there is none, or it is None."""
-    mapping: Mapping[str, Any] = _get_value(holder, name)
-    if not mapping:
+    """Return a mapping by its key or attribute; {} where there is none, or it is something else."""
+    mapping = _get_value(holder, name)
+    if not is_mapping(mapping):
         return {}
     return mapping
 
 
-def _finish_reason_in(metadata: Mapping[str, Any]) -> str | None:
-    """Return the finish reason in the metadata of a message, whichever provider wrote it."""
-    details = _get_mapping(metadata, "incomplete_details")
+def _finish_reason_of(message: object, metadata: Mapping[str, Any]) -> str | None:
+    """Return the finish reason in the metadata of a message or in itself, whichever provider wrote it."""
     for name in FINISH_REASONS:
-        finish_reason: str | None = metadata.get(name)
-        if finish_reason:
-            return finish_reason
+        for finish_reason in (metadata.get(name), _get_value(message, name, str)):
+            if finish_reason:
+                return cast("str", finish_reason)
     # OpenAI's Responses API says only why a response is incomplete.
-    return details.get("reason")
+    return _get_mapping(metadata, "incomplete_details").get("reason")
 
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
@@ -256,14 +255,14 @@ def _is_byte(value: object) -> bool:
 
 
 def _read_content(content: object) -> str:
-    """Return the text of a message's content: a text, or the texts among its parts."""
+    """Return the text of a message's content: a text, or the texts among its parts, mappings or objects."""
     if content is None:
         return ""
     if not isinstance(content, list):
         return str(content)
     texts: list[str] = []
-    for part in cast("list[str | Mapping[str, Any]]", content):
-        text = part if isinstance(part, str) else part.get("text")
+    for part in cast("list[object]", content):
+        text = part if isinstance(part, str) else _get_value(part, "text", str)
         if text:
-            texts.append(str(text))
+            texts.append(text)
     return "".join(texts)
