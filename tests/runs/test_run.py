@@ -547,6 +547,29 @@ def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     assert estimate(judge, rows)[0].n_error == 2
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "n_errors"),
+    [
+        pytest.param(["j"], ["k"], 0, id="no judge of both"),
+        pytest.param(["j"], ["j"], 1, id="the same judge"),
+        pytest.param(None, ["k"], 1, id="all, then one of them"),
+        pytest.param(["k"], None, 3, id="one, then all"),
+        pytest.param(["j", "k"], ["k", "l"], 2, id="one judge of both"),
+    ],
+)
+def test_an_id_is_that_of_one_case_for_each_judge(
+    first: list[str] | None, second: list[str] | None, n_errors: int
+) -> None:
+    judges = [judge_named(name, ScriptedModel(GOOD)) for name in "jkl"]
+    rows: list[Row] = [
+        {"id": "a", "response": "r", "judges": first},
+        {"id": "a", "response": "Other.", "judges": second},
+    ]
+    verdicts = [*run(judges, rows, ordered=True)]
+    assert codes(verdicts)["duplicate_id"] == n_errors
+    assert [*latest_verdicts(verdicts)] == verdicts  # none takes the place of another
+
+
 def test_a_row_with_the_id_of_another_is_a_case_of_its_own_in_a_file() -> None:
     judge = judge_named("j", ScriptedModel(GOOD))
     rows: list[Row] = [

@@ -301,18 +301,20 @@ def jobs_of(
 
 
 def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
-    """Refuse an id that another row for the same judges has: their verdicts could not be told apart.
+    """Refuse an id that another row for one of the judges has: their verdicts could not be told apart.
 
     Only hashes are kept, so that memory hardly grows. Equal rows are one case, whatever their metadata.
 
     Raises:
         CaseError: `duplicate_id`.
     """
-    judge_names = tuple(judge.name for judge in judges)
     content = hash(case_hash(case, ()))
-    if ids.setdefault(hash((case.id, judge_names)), content) != content:
-        message = f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
-        raise CaseError("duplicate_id", message, "id")
+    for judge in judges:
+        if ids.setdefault(hash((case.id, judge.name)), content) != content:
+            message = (
+                f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
+            )
+            raise CaseError("duplicate_id", message, "id")
 
 
 def _judges_of_row(
