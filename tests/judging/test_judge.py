@@ -434,6 +434,36 @@ def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
     assert {*verdict.warnings} == {"evidence_altered", "evidence_not_found"}
 
 
+DOUBTFUL = (
+    "Statement Sentence: It opens at 9:00. It is closed on Sundays.\n"
+    "Supporting Evidence: Nobody ever swims there\nScore: 8"
+)
+CUT_OFF = Reply("hm", finish_reason="length")
+INTERRUPTED = Reply("hm", finish_reason="by the weather")
+
+
+@pytest.mark.parametrize("max_reasks", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "later_replies",
+    [
+        pytest.param(["hm"], id="unreadable"),
+        pytest.param([CUT_OFF], id="cut off"),
+        pytest.param([INTERRUPTED], id="interrupted"),
+        pytest.param([CUT_OFF, INTERRUPTED, "hm"], id="cut off, interrupted, unreadable"),
+        pytest.param(["hm", CUT_OFF], id="unreadable, cut off"),
+        pytest.param([Reply("", refusal="no")], id="refused"),
+    ],
+)
+def test_a_verdict_in_doubt_is_better_than_the_error_of_a_later_reply(
+    later_replies: list[str | Reply], max_reasks: int
+) -> None:
+    model = ScriptedModel(DOUBTFUL, *later_replies)
+    verdict = load("statement_groundedness", model=model, max_reasks=max_reasks).judge(RAG)
+    assert (verdict.score, verdict.reply) == (0.8, DOUBTFUL)
+    assert verdict.warnings == ("evidence_not_found",)
+    assert verdict.attempts == len(model.asked) <= max_reasks + 3
+
+
 def test_verdict_has_prompt_case_id_and_signature_and_judge_a_short_repr() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]))
     prompt, verdict = judge.rubric.prompt, judge.judge(RAG)

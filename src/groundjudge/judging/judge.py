@@ -386,10 +386,10 @@ class Judge(BaseJudge):
                 if doubt_of_outcome is None:
                     break
                 problem = doubt_of_outcome
-            # A verdict whose evidence or shares are in doubt is better than the error of a later reply.
-            if verdict is not None and not reasks["unreadable"]:
-                break
             reason = reask_reason(problem)
+            # A verdict whose evidence or shares are in doubt is better than the error of a later reply.
+            if verdict is not None and not (reasks[reason] and reasks["unreadable"]):
+                break
             if not reasks[reason]:
                 raise problem
             reasks[reason] -= 1
