@@ -330,10 +330,10 @@ def test_system_exit_in_a_model_ends_the_run() -> None:
 
 
 class Lazy(dict[str, Any]):
-    """A row whose values are fetched on access, which fails."""
+    """A row whose keys are fetched on access, which fails."""
 
-    def get(self, key: str, default: object = None) -> Any:
-        raise OSError(key, default)
+    def __iter__(self) -> Iterator[str]:
+        raise OSError
 
 
 UNREADABLE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
@@ -370,6 +370,14 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "known judge of another run": ({"response": "1", "judges": ["groundedness"]}, []),
     "empty list of judges": ({"response": "1", "judges": []}, []),
     "judges is None": ({"response": "1", "judges": None}, both("row 2")),
+    "judges is NaN, as pandas has it": ({"response": "1", "judges": float("nan")}, both("row 2")),
+    "judges in capitals": ({"response": "1", "JUDGES": "b"}, ONLY_B),
+    "judges with a capital, in metadata with one": (
+        {"response": "1", "Metadata": {"Judges": ["b"]}},
+        ONLY_B,
+    ),
+    "judges with a capital, in metadata of a Case": (Case(response="1", metadata={"Judges": "b"}), ONLY_B),
+    "judges from an iterator": ({"response": "1", "judges": iter(["b"])}, ONLY_B),
     "misspelt judge": (
         {"response": "1", "judges": ["b", "groundednes"]},
         [*ONLY_B, ("groundednes", "row 2", "unknown_judge")],

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
-from groundjudge.case.data import is_list
+from groundjudge.case.data import as_plain, is_absent, is_list
 from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import BaseJudge, case_hash, with_error
@@ -325,15 +325,12 @@ def _judges_of_row(
     Raises:
         CaseError: `field_unreadable`: the row's `judges` are no names.
     """
-    data = row.metadata if isinstance(row, Case) else row
-    if "judges" not in data and isinstance(data.get("metadata"), Mapping):
-        data = data["metadata"]
-    row_names = data.get("judges")
+    row_names = as_plain(_judges_in(row))
     if isinstance(row_names, str):
         row_names = [name.strip() for name in row_names.split(",") if name.strip()]
         if not row_names:  # an empty cell of a table names nobody
             return judges, {}
-    if row_names is None:
+    if is_absent(row_names):
         return judges, {}
     if not is_list(row_names) or not all(isinstance(name, str) for name in row_names):
         message = f"judges must be a list of names or a comma-separated string, not {row_names!r}"
@@ -348,6 +345,25 @@ def _judges_of_row(
         message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known_names)}"
         unknown_judges[name] = CaseError("unknown_judge", message, "judges")
     return judges_of_row, unknown_judges
+
+
+def _judges_in(row: Case | Mapping[str, Any]) -> object:
+    """Return what a row or, without such a key, its metadata has under `judges`; None if neither has it."""
+    data = row.metadata if isinstance(row, Case) else row
+    key = _find_key(data, "judges")
+    metadata_key = _find_key(data, "metadata")
+    if key is None and metadata_key is not None and isinstance(data[metadata_key], Mapping):
+        data = data[metadata_key]
+        key = _find_key(data, "judges")
+    return None if key is None else data[key]
+
+
+def _find_key(data: Mapping[str, Any], name: str) -> str | None:
+    """Find the key of a mapping that is a name, in upper or lower case."""
+    for key in data:
+        if str(key).casefold() == name:
+            return key
+    return None
 
 
 def _judge_names(judge: AnyJudge | Rubric) -> set[str]:
