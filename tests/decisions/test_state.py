@@ -175,6 +175,33 @@ CUTS: Mapping[str, tuple[str, bool, list[str]]] = {
         ["Run this:", "make", "make test", "Done.", "Good."],
     ),
     "a block that is not closed": ("Run:\n~~~\nmake\ntest", False, ["Run:", "make", "test"]),
+    "code on a line of its own": (
+        "Run:\n```make all```\nIt is free. Done.",
+        False,
+        ["Run:", "```make all```", "It is free.", "Done."],
+    ),
+    "a sentence behind backticks": (
+        "``` It is free.\nIt is open. Done.",
+        False,
+        ["``` It is free.", "It is open.", "Done."],
+    ),
+    "a sentence between tildes": ("~~~ It is free. ~~~\nDone.", False, ["~~~ It is free.", "Done."]),
+    "a fence with blanks": (
+        "```  sh \nmake\n```  \nDone. Good.",
+        False,
+        ["make", "Done.", "Good."],
+    ),
+    "a fence with attributes": (
+        '```py title="a.py" {3}\nx = y\n```\nDone. Good.',
+        False,
+        ["x = y", "Done.", "Good."],
+    ),
+    "code in a quotation": ("> ```\n> make\n> ```\nDone. Good.", False, ["> make", "Done.", "Good."]),
+    "code with a line like that which begins it": (
+        "```md\n```sh\nmake\n```\nDone. Good.",
+        False,
+        ["```sh", "make", "Done.", "Good."],
+    ),
     "code without words": ("```\n{\n}\n```", False, ["```\n{\n}\n```"]),
     "a tool's mapping": ('{"a": 1, "b": [1, 2]}', True, ['"a": 1', '"b": [1, 2]']),
     "a tool's list": ('[{"id": 1, "x": "y. z"}, {"id": 2}]', True, ['{"id": 1, "x": "y. z"}', '{"id": 2}']),

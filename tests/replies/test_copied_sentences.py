@@ -120,6 +120,11 @@ WHOLE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "fence of which the word remains": ("Run:\n```bash\nmake all\n```", ("Run:", "bash make all")),
     "lines of a fence copied": ("Run:\n```bash\nmake all\n```", ("Run:", "```bash make all ```")),
+    "fence with blanks": ("Run:\n```  bash \nmake all\n```  \nDone.", ("Run:", "make all", "Done.")),
+    "two fences with blanks": (
+        "```  \nmake all\n```  \nThen:\n``` sh\nmake test\n``` ",
+        ("make all", "Then:", "make test"),
+    ),
     "fence with attributes": ('Run:\n```py title="a.py" {3}\nx = y\n```', ("Run:", "x = y")),
     "fence of tildes": ("Run:\n~~~sh\nmake all\n~~~", ("Run:", "make all")),
     "fence inside a list": ("Run:\n- this:\n  ```sh\n  make all\n  ```", ("Run:", "this:", "make all")),

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from groundjudge.replies.marks import find_fences
 from groundjudge.text.sentences import Span, sentences
-
-FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*+$", re.MULTILINE)
-"""A line that begins or ends a block of code."""
 
 LINE = re.compile(r"[^\n]+")
 
@@ -43,7 +41,7 @@ def cut_text(text: str, *, is_tool_result: bool = False) -> list[Span]:
     spans: list[Span] = []
     start = 0
     is_code = False
-    for fence in FENCE.finditer(text):
+    for fence in find_fences(text):
         spans.extend(_cut_segment(text, start, fence.start(), is_code=is_code))
         start = fence.end()
         is_code = not is_code

@@ -49,8 +49,10 @@ _BARE_NUMBER = re.compile(
     rf"(?={_SIGNS} \n? {_SIGNS} \w)",
     re.MULTILINE | re.VERBOSE,
 )
+# A line with more than one word behind its signs, or with such signs behind them, is text: ```make all```
 _FENCE = re.compile(
-    r"^[^\w\n`~]*+ (?:`{3,}|~{3,}) (?P<info> [^\s`]*+ (?:[^\S\n]++ (?:\{|\w++=) [^\n`]*+)?+ [^\S\n]*+) $",
+    r"""^ [^\w\n`~]*+ (?:`{3,}|~{3,}) [^\S\n]*+
+    (?P<info> [^\s`]*+ (?:[^\S\n]++ (?:\{|\w++=) [^\n`]*+)?+ ) [^\S\n]*+ $""",
     re.MULTILINE | re.VERBOSE,
 )
 _UNSEEN = re.compile(
@@ -77,16 +79,22 @@ def find_marks(decoded: TracedText, normalized: TracedText) -> Iterator[Span]:
         yield normalized.origins[start], normalized.origins[end]
 
 
+def find_fences(text: str) -> Iterator[re.Match[str]]:
+    """Yield the lines between which code stands: one that begins it, one that ends it, and so on."""
+    is_inside = False
+    for fence in _FENCE.finditer(text):
+        # What ends the code has nothing behind it.
+        if not is_inside or not fence["info"]:
+            yield fence
+            is_inside = not is_inside
+
+
 def _unseen_spans(text: str) -> Iterator[Span]:
     for match in _UNSEEN.finditer(text):
         yield match.span()
-    is_inside = False
-    for fence in _FENCE.finditer(text):
-        # The fence that ends the code has nothing behind it.
-        if not is_inside:
+    for number, fence in enumerate(find_fences(text)):
+        if number % 2 == 0:
             yield fence.span("info")
-        if not is_inside or not fence["info"]:
-            is_inside = not is_inside
 
 
 def _list_marks(text: str) -> Iterator[Span]:
