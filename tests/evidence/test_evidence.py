@@ -38,6 +38,10 @@ EXACT = {
         "on weekdays. It does not open",
     ),
     "quotation marks inside": ("The |“guided tours” cost| 4.50 euros.", '"guided tours" cost'),
+    "more quotation marks, and blanks, than at the end of the text": (
+        "She said |he is “so”, -|",
+        "he is “so””,  -",
+    ),
     "a sharp s in capitals": (
         "|Die Straße ist von November| bis April gesperrt.",
         "Die STRASSE ist von November",

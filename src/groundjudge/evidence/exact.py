@@ -82,7 +82,7 @@ def _include_signs(quote: Normalized, text: str, start: int, end: int) -> tuple[
     signs_before = quote.span(0)[0]
     signs_behind = len(quote.source) - quote.span(-1)[1]
     wide_start = max(0, start - signs_before)
-    wide_end = end + signs_behind
+    wide_end = min(len(text), end + signs_behind)
     if fold_text(text[wide_start:wide_end]) == fold_text(quote.source):
         return wide_start, wide_end, True
     for sign in text[end:wide_end]:
