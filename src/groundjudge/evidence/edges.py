@@ -21,6 +21,8 @@ _BETWEEN_CLAUSES = re.compile(rf"(?<=[{FINAL}]\s)|(?<=[{FINAL}])(?=\s)|(?=[{FINA
 _LETTER = rf"[^\W_{UNSPACED}]"
 _HYPHEN = re.compile(rf"(?<={_LETTER})[-\u2010\u2011](?={_LETTER})")
 _HYPHEN_OR_APOSTROPHE = re.compile(rf"(?<={_LETTER})[-\u2010\u2011'’](?={_LETTER})")
+# Right before a number: "<5" is not 5. Behind a tag and at the beginning of a line ">" compares nothing.
+_COMPARISON = re.compile(r"(?:[≤≥≠±<]|(?<=[ \t(])>)(?=\.?\d)")
 _NUMERAL = (
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|(?:m|b|tr)illion)\b"
@@ -70,6 +72,8 @@ def _is_cut(text: str, place: int) -> bool:
     if _BETWEEN_CLAUSES.match(text, place):
         return False
     if _HYPHEN.match(text, place - 1) or _HYPHEN_OR_APOSTROPHE.match(text, place):
+        return True
+    if _COMPARISON.match(text, place - 1):
         return True
     return _is_inside_match(WORD, text, place, NEAR) or _is_inside_match(_NUMBER_OF_WORDS, text, place, FAR)
 
