@@ -75,9 +75,33 @@ def test_words_for_missing_values_can_be_kept(tmp_path: Path) -> None:
     assert list(CaseFile(path, keep_words=True)) == rows
 
 
+QR = {"query": "q", "response": "r"}
+CARRIAGE_RETURN = "not CSV (a carriage return in a cell without quotation marks: put them around the cell)"
+
 CSV: Table = {
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
     "tabs": ("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}]),
+    "delimiters in the names of columns": (
+        '"query, if any"\t"response"\nq\tr\n',
+        [{"query, if any": "q", "response": "r"}],
+    ),
+    "more delimiters in a name than between them": (
+        '"a,b;c;d, ""e;f""";response\nq,1;r\n',
+        [{'a,b;c;d, "e;f"': "q,1", "response": "r"}],
+    ),
+    "lines that end in carriage returns": (
+        "query,response\rq,r\rq2,r2\r",
+        [QR, {"query": "q2", "response": "r2"}],
+    ),
+    "carriage returns in cells, as pandas writes them": (
+        "query,response\nq,one\rtwo\nq,r\nq,\r\r\rx\nq,r\n",
+        [f"line 2: {CARRIAGE_RETURN}", QR, f"line 4: {CARRIAGE_RETURN}", QR],
+    ),
+    "a carriage return in a cell of a table with both": (
+        'query,response\r\nq,one\rtwo\r\nq,"r\rs"\r\n',
+        [f"line 2: {CARRIAGE_RETURN}", {"query": "q", "response": "r\rs"}],
+    ),
+    "a carriage return at the end of the table": ("query,response\nq,r\r", [QR]),
     "spaces in the header": (" query , id\nq,7\n", [{"query": "q", "id": "7"}]),
     "empty context and response are given": (
         "id,query,response,context,answers,label\n1,,,,,\n",

@@ -37,7 +37,11 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 """The formats by suffix; a file with any other suffix is JSON Lines."""
 
 DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "\t"})
-"""The delimiters that a table can have: the one that is most frequent in the first line counts."""
+"""The delimiters that a table can have: the one that is most frequent in the first line counts, outside of
+quotation marks."""
+
+QUOTED = re.compile('"[^"]*+"')
+"""A cell, or a part of one, in which a delimiter is text."""
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
@@ -79,12 +83,13 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     "json": an array of objects, in UTF-8. It is read as a whole; the other formats are read row by row.
 
     "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
-    the first line. An empty cell is an empty value for the context and the response, and a missing one
-    for any other column; a row of empty cells is skipped. A cell of nothing but None, null, NULL, nan, NaN,
-    NaT, undefined, #N/A or <NA> is missing in any column. A cell that holds a JSON list is read as that list
-    where the column allows one: texts or objects for the context, texts for answers and judges, messages
-    (objects) for query, response and conversation. A column without a name is "column 3 without a name",
-    and is dropped before the first that has one, as pandas' index. "tsv" is the same with tabs.
+    the first line, outside of quotation marks. An empty cell is an empty value for the context and the
+    response, and a missing one for any other column; a row of empty cells is skipped. A cell of nothing but
+    None, null, NULL, nan, NaN, NaT, undefined, #N/A or <NA> is missing in any column. A cell that holds a
+    JSON list is read as that list where the column allows one: texts or objects for the context, texts for
+    answers and judges, messages (objects) for query, response and conversation. A column without a name is
+    "column 3 without a name", and is dropped before the first that has one, as pandas' index. "tsv" is the
+    same with tabs.
 
     A row has at most LARGEST_ROW characters, and a JSON array LARGEST_ARRAY; what is longer is an error.
 
@@ -476,6 +481,7 @@ class RecordLines:
     def __init__(self, text: TextIO) -> None:
         self._text = text
         self.first = text.readline(LARGEST_ROW + 1)
+        self._end_in_line_feeds = self.first.endswith("\n")
         self.number = 0
         self.size = 0
         self.at_end = False
@@ -484,7 +490,7 @@ class RecordLines:
         return self
 
     def __next__(self) -> str:
-        line = self.first or self._text.readline(LARGEST_ROW + 1)
+        line = self.first or self._read_line()
         self.first = ""
         if not line:
             self.at_end = True
@@ -496,11 +502,21 @@ class RecordLines:
             raise csv.Error(TOO_LARGE)
         return line
 
+    def _read_line(self) -> str:
+        """Read a line. A carriage return alone ends none where others end in line feeds: it is in a cell."""
+        pieces = [self._text.readline(LARGEST_ROW + 1)]
+        size = len(pieces[0])
+        while self._end_in_line_feeds and pieces[-1].endswith("\r") and size <= LARGEST_ROW:
+            pieces.append(self._text.readline(LARGEST_ROW + 1))
+            size += len(pieces[-1])
+        return "".join(pieces)
+
 
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
     """Yield the records of a table that are not empty lines, each with the line on which it begins."""
     lines = RecordLines(text)
-    delimiter = max(DELIMITERS[kind], key=lines.first.count)
+    unquoted_header = QUOTED.sub("", lines.first)
+    delimiter = max(DELIMITERS[kind], key=unquoted_header.count)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -513,6 +529,9 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
             return
         except csv.Error as error:
             reason = f"not {kind.upper()} ({error})"
+            if str(error).startswith("new-line character"):
+                fault = "a carriage return in a cell without quotation marks: put them around the cell"
+                reason = f"not {kind.upper()} ({fault})"
             if lines.at_end and lines.number > first_line:
                 reason += (
                     f": a quote that opens in this row is never closed, so lines {first_line} to "
