@@ -15,8 +15,8 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_number, write_value
 from groundjudge.scale import Scale
 
-# A line below that goes on with the value: it begins with a digit, or is a sign, alone but
-# for closing marks or before a digit.
+# A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
+# with nothing but closing marks behind it.
 GOES_ON_BELOW = re.compile(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
@@ -215,7 +215,9 @@ class Labelled(Format):
     @property
     def labels(self) -> tuple[str, ...]:
         """The label of the verdict, or all of which any may be used."""
-        return (self.verdict,) if isinstance(self.verdict, str) else self.verdict
+        if isinstance(self.verdict, str):
+            return (self.verdict,)
+        return self.verdict
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply. Prose without a digit or, on a scale of labels, another label may follow the verdict.
@@ -224,8 +226,7 @@ class Labelled(Format):
             ReplyError: there is no such line, there are several that differ or more behind it (`ambiguous`),
                 or it cannot be read.
         """
-        labels, names = self._pattern, self._verdict_labels
-        reader, entries = read_entries(reply, labels, scale, expectation, names)
+        reader, entries = read_entries(reply, self._pattern, scale, expectation, self.labels)
         verdicts = [entry for entry in entries if self._is_verdict(entry)]
         verdict, reading = read_verdict(reader, verdicts, prose_may_follow=not self.reason)
         reading = replace(reading, shares=self._read_shares(reader, entries))
@@ -244,7 +245,7 @@ class Labelled(Format):
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the labelled line of the verdict below it."""
-        label = self._verdict_labels[0]
+        label = self.labels[0]
         colon = "" if label.endswith("]") else ":"
         place = f"[[{write_value(reading)}]]" if self.brackets else write_value(reading)
         verdict = f"{label}{colon} {place}"
@@ -278,17 +279,11 @@ class Labelled(Format):
     def _is_verdict(self, entry: LabelledEntry) -> bool:
         if self.brackets and "[[" not in entry.place:
             return False
-        return entry.label in map(comparable_label, self._verdict_labels)
-
-    @property
-    def _verdict_labels(self) -> tuple[str, ...]:
-        if isinstance(self.verdict, str):
-            return (self.verdict,)
-        return self.verdict
+        return entry.label in map(comparable_label, self.labels)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        labels = [*self._verdict_labels]
+        labels = [*self.labels]
         for label in (self.reason, self.level, self.shares):
             if label:
                 labels.append(label)
