@@ -85,7 +85,8 @@ class Scale(Frozen):
 
     def score(self, value: float) -> float:
         """The value as a score: 0 at the scale's worst end, 1 at its best. A label's value is its score."""
-        return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
+        score = round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
+        return score + 0.0  # never -0.0, as 0 / -4 is
 
     def find_choice(self, text: str) -> str | None:
         """The choice that a text is, all of it; None if it is not one."""

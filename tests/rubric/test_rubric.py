@@ -203,6 +203,15 @@ def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
         load_rubric("groundedness", threshold=threshold)
 
 
+@pytest.mark.parametrize(
+    "scale",
+    [Scale(worst=1, best=5), Scale(worst=5, best=1), Scale(worst=0, best=-2), Scale(worst=-2, best=2)],
+    ids=str,
+)
+def test_the_ends_of_a_scale_score_0_and_1_without_a_sign(scale: Scale) -> None:
+    assert (str(scale.score(scale.worst)), scale.score(scale.best)) == ("0.0", 1)
+
+
 @pytest.mark.parametrize("scale", [Scale(worst=5, best=10), YES], ids=["other numbers", "labels"])
 def test_levels_outside_the_scale_are_refused(scale: Scale) -> None:
     with pytest.raises(PromptError, match=r"levels, not_applicable: 1 is not on the scale "):
