@@ -41,7 +41,7 @@ _BEFORE_WORD = re.compile(r"[\s(\[\"'“‘«„]")
 _FAR = 12
 # Signs that say something, as letters and digits do: a unit in a line of its own, a comparison. A scorecard
 # has to rate them, too; they are the signs among the words of `evidence.normalized`, without Markdown's.
-_SIGN = re.compile(r"[$€£¥≤≥≠±×÷%‰°&@§]|<(?=[\s\d=]|\Z)|>(?<=[^\n>]>)")
+_SIGN = re.compile(r"[$¢-¥\u20a0-\u20cf≤≥≠±×÷%‰°&@§]|<(?=[\s\d=]|\Z)|>(?<=[^\n>]>)")
 
 
 class Span(NamedTuple):
