@@ -269,7 +269,8 @@ def jobs_of(
         row: the row.
         number: its position, from 1.
         judges: the judges.
-        ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
+        ids: a hash of each id that an earlier row had, for all judges or for one of them, with a hash of that
+            row; this row's are added.
         previous: looks up the verdict of a previous run.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
@@ -290,7 +291,7 @@ def jobs_of(
         case = case_of(row, number)
         if judges_of_row:
             case_id = f"row {number}"  # an id that another row has is not this one's
-            _check_id(case, judges_of_row, ids)
+            _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
             case_id = id_of(row, number)
         for judge in judges_of_row:
             verdict = previous(judge, case) if previous else None
@@ -300,21 +301,32 @@ def jobs_of(
     return jobs + unknown_verdicts
 
 
-def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
+def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int], *, for_all: bool) -> None:
     """Refuse an id that another row for one of the judges has: their verdicts could not be told apart.
 
-    Only hashes are kept, so that memory hardly grows. Equal rows are one case, whatever their metadata.
+    Only hashes are kept, one of most ids, so that memory hardly grows. Equal rows are one case, whatever
+    their metadata.
+
+    Args:
+        case: the case.
+        judges: those that judge it.
+        ids: see `jobs_of`.
+        for_all: whether they are all judges of the run.
 
     Raises:
         CaseError: `duplicate_id`.
     """
     content = hash(case_hash(case, ()))
-    for judge in judges:
-        if ids.setdefault(hash((case.id, judge.name)), content) != content:
+    for_each_judge = [hash((case.id, judge.name)) for judge in judges]
+    for_all_judges = hash((case.id, ""))
+    for key in (for_all_judges, *for_each_judge):
+        if ids.get(key, content) != content:
             message = (
                 f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
             )
             raise CaseError("duplicate_id", message, "id")
+    for key in [for_all_judges] if for_all else for_each_judge:
+        ids[key] = content
 
 
 def _judges_of_row(
