@@ -36,6 +36,12 @@ __all__ = ["evaluator", "summary"]
 ROOTS = ("input", "output", "expected_output", "metadata")
 """What a path to a field can begin with, and the arguments of a function `fields`."""
 
+SUMMARY_PLACE = "summary({0!r}) adds up the verdicts of all items: it belongs in run_evaluators="
+EVALUATOR_PLACE = "evaluator({0!r}) judges one item: it belongs in evaluators=, and summary({0!r}) here"
+
+ONE_NAME = "two evaluators have the name {0!r}: give one another, as in evaluator(..., name='{0}_2')"
+NO_VERDICTS = "no verdicts under the name {0!r}: evaluator({0!r}, ...) must be among the evaluators"
+
 
 def evaluator(
     judge: JudgeLike,
@@ -60,10 +66,11 @@ def evaluator(
         options: as for `groundjudge.as_judge`.
 
     Returns:
-        An async evaluator that never raises. It returns a numeric Evaluation; one more for each further score
-        of the judge (passage_quality, passage_recall, passage_precision; with name="mine": mine,
-        mine_recall, mine_precision); on a scale of labels the label as a categorical one (mine_label); and
-        for an item without a score mine_status, which is "not_applicable" or "error".
+        An async evaluator that never raises on an item. It returns a numeric Evaluation; one more for each
+        further score of the judge (passage_quality, passage_recall, passage_precision; with name="mine":
+        mine, mine_recall, mine_precision); on a scale of labels the label as a categorical one (mine_label);
+        and for an item without a score mine_status, which is "not_applicable" or "error". It raises TypeError
+        if it stands among the run evaluators.
 
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
@@ -73,6 +80,8 @@ def evaluator(
     score_name = name or loaded.name
 
     async def evaluate(**arguments: object) -> list[Evaluation]:
+        if "item_results" in arguments:  # what a run evaluator is given
+            raise TypeError(EVALUATOR_PLACE.format(score_name))
         # Langfuse passes more than these as its versions grow, and leaves out what an item lacks.
         item = {root: arguments.get(root) for root in ROOTS}
         verdict = await loaded.aevaluate(lambda: case_of(**item))
@@ -91,18 +100,18 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     Returns:
         A run evaluator of two scores that begin with the name: `_mean`, the mean over the items with a score,
         0..1; and `_coverage`, of the items that should have a score the share that has one, 0..1. There is no
-        mean if no item has a score, and neither without verdicts. An item whose task failed is in neither.
+        mean if no item has a score. An item whose task failed is in neither; if all tasks failed, there are
+        no scores. It raises ValueError, which Langfuse logs, if the items have no verdicts under that name or
+        two evaluators have it, and TypeError if it stands among the evaluators.
     """
 
-    def evaluate_run(*, item_results: Sequence[ExperimentItemResult], **_: object) -> list[Evaluation]:
-        verdicts: list[Verdict] = []
-        for item in item_results:
-            # An item has a score of that name, or a status because it has no score: never both.
-            for evaluation in item.evaluations:
-                if evaluation.name in {name, f"{name}_status"}:
-                    verdicts.append(Verdict.model_validate(evaluation.metadata))
+    def evaluate_run(
+        *, item_results: Sequence[ExperimentItemResult] | None = None, **_: object
+    ) -> list[Evaluation]:
+        if item_results is None:  # Langfuse gives an evaluator one item
+            raise TypeError(SUMMARY_PLACE.format(name))
         evaluations: list[Evaluation] = []
-        for total in summarise(verdicts):
+        for total in summarise(_verdicts_under(name, item_results)):
             for figure, value in (("mean", total.mean), ("coverage", total.coverage)):
                 if value is not None:
                     evaluation = Evaluation(
@@ -113,6 +122,32 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
 
     evaluate_run.__name__ = f"{name}_summary"
     return evaluate_run
+
+
+def _verdicts_under(name: str, items: Sequence[ExperimentItemResult]) -> list[Verdict]:
+    """The verdicts that the evaluator with this name gave on the items.
+
+    Raises:
+        ValueError: there are items and no verdicts, or two verdicts on one item.
+    """
+    verdicts: list[Verdict] = []
+    other_names: list[str] = []
+    for item in items:
+        # Of one evaluator an item has a score of that name, or a status because it has no score: never both.
+        n_before = len(verdicts)
+        for evaluation in item.evaluations:
+            if evaluation.name in {name, f"{name}_status"}:
+                verdicts.append(Verdict.model_validate(evaluation.metadata))
+            elif evaluation.name not in other_names:
+                other_names.append(evaluation.name)
+        if len(verdicts) > n_before + 1:
+            raise ValueError(ONE_NAME.format(name))
+    if verdicts or not items:
+        return verdicts
+    message = NO_VERDICTS.format(name)
+    if other_names:
+        message += f"; there are scores of the names {', '.join(other_names)}"
+    raise ValueError(message)
 
 
 def _case_of_item(fields: Fields, **item: object) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from formatter import sure
+from langfuse import Langfuse
 from langfuse.experiment import ExperimentResult
 from scripted_model import ScriptedModel
 from standin_langfuse import StandIn
@@ -67,3 +68,64 @@ def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str
     evaluators = [evaluator("groundedness", model=ScriptedModel(reply))] if reply else []
     result, _ = experiment("At 9.", evaluators=evaluators, run_evaluators=[summary("groundedness")])
     assert [evaluation.name for evaluation in result.run_evaluations] == figures
+
+
+def local_experiment(evaluators: Any, run_evaluators: Any) -> ExperimentResult:
+    """An experiment of one item that is not sent anywhere."""
+    client = Langfuse(public_key="pk-local", secret_key="sk", tracing_enabled=False)  # noqa: S106
+    items: Any = [{"input": QUESTION}]
+    return client.run_experiment(
+        name="run", data=items, task=lambda **_: "At 9.", evaluators=evaluators, run_evaluators=run_evaluators
+    )
+
+
+GROUNDED = evaluator("groundedness", model=ScriptedModel(sure(5)))
+NOT_GROUNDED = evaluator("groundedness", model=ScriptedModel(sure(1)))
+CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "run_evaluators", "logged"),
+    [
+        pytest.param(
+            [GROUNDED],
+            [summary("groundednes")],
+            "no verdicts under the name 'groundednes': evaluator('groundednes', ...) must be among the "
+            "evaluators; there are scores of the names groundedness",
+            id="misspelt name",
+        ),
+        pytest.param([], [summary("groundedness")], "must be among the evaluators", id="no evaluator"),
+        pytest.param(
+            [GROUNDED, NOT_GROUNDED],
+            [summary("groundedness")],
+            "two evaluators have the name",
+            id="two scores",
+        ),
+        pytest.param(
+            [GROUNDED, CONFUSED],
+            [summary("groundedness")],
+            "two evaluators have the name",
+            id="a score and an error",
+        ),
+        pytest.param(
+            [summary("groundedness")], [], "it belongs in run_evaluators=", id="summary among the evaluators"
+        ),
+        pytest.param([], [GROUNDED], "it belongs in evaluators=", id="evaluator among the run evaluators"),
+    ],
+)
+def test_what_has_nothing_to_add_up_says_so_and_gives_no_figure(
+    evaluators: Any, run_evaluators: Any, logged: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = local_experiment(evaluators, run_evaluators)
+    assert result.run_evaluations == []
+    assert logged in caplog.text
+
+
+def test_summary_of_an_experiment_whose_tasks_all_failed_is_empty_and_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    result, _ = experiment(
+        ZeroDivisionError(), evaluators=[GROUNDED], run_evaluators=[summary("groundedness")]
+    )
+    assert result.run_evaluations == []
+    assert "groundedness_summary failed" not in caplog.text
