@@ -10,7 +10,8 @@
 A scored case has the scores "groundedness" (and one for each further score of the judge), the label
 "groundedness_label" if the verdict has one, and the assertion "groundedness_pass". A case that is not
 applicable has none of them, and an error is one of the case's `evaluator_failures`. The whole verdict is
-always in the case's `attributes["groundjudge"]`, under the evaluation's name.
+always in the case's `attributes["groundjudge"]`, under the evaluation's name, which no two evaluators of a
+dataset should have in common.
 """
 
 from __future__ import annotations
@@ -90,6 +91,12 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
     def __post_init__(self) -> None:
         self.case_of  # noqa: B018  checked at once
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an argument, by which the judge is made anew: a report says what the arguments are."""
+        super().__setattr__(name, value)
+        vars(self).pop("loaded_judge", None)
+        vars(self).pop("case_of", None)
 
     @cached_property
     def loaded_judge(self) -> AnyJudge:

@@ -16,8 +16,9 @@ from pydantic_evals.reporting import ReportCase
 from scripted_model import ScriptedModel
 
 import groundjudge
-from groundjudge import load_rubric
+from groundjudge import load, load_rubric
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
+from groundjudge.judging.panel import AnyJudge
 
 Row = ReportCase[Any, Any, Any]
 DATA = Dataset[Any, Any, Any]
@@ -73,6 +74,32 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
     schema = json.loads((tmp_path / "data_schema.json").read_text(encoding="utf-8"))
     properties = schema["$defs"]["spec_params_JudgeEvaluator"]["properties"]
     assert properties.keys() == {"judge", "model", "name", "fields", *OPTIONS}
+
+
+def scripted(level: int) -> AnyJudge:
+    return load("groundedness", model=ScriptedModel(f"<S1>because</S1>{sure(level)}"))
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "result"),
+    [
+        pytest.param("threshold", 1.0, (0.75, False), id="option"),
+        pytest.param("model", ScriptedModel(f"<S1>because</S1>{sure(5)}"), (1.0, True), id="model"),
+        pytest.param("judge", scripted(2), (0.25, False), id="judge"),
+    ],
+)
+def test_argument_that_is_set_later_counts(argument: str, value: object, result: tuple[float, bool]) -> None:
+    evaluator = JudgeEvaluator(scripted(4))
+    setattr(evaluator, argument, value)
+    row = evaluate(evaluator, exchanges("groundedness")[0])
+    assert (row.scores["groundedness"].value, row.assertions["groundedness_pass"].value) == result
+
+
+def test_fields_that_are_set_later_count() -> None:
+    evaluator = JudgeEvaluator(judge_of("groundedness"))
+    evaluator.fields = {"query": "inputs.nothing_there"}
+    row = evaluate(evaluator, exchanges("groundedness")[0])
+    assert "inputs.nothing_there" in row.evaluator_failures[0].error_message
 
 
 PROMPT = Path(groundjudge.__file__).parent / "prompts" / "groundedness.prompty"
