@@ -19,7 +19,7 @@ from typing import Any, Unpack
 from pydantic import TypeAdapter
 
 from groundjudge.case.fields import ALIASES, Fields, FieldsLike
-from groundjudge.errors import requires
+from groundjudge.errors import did_you_mean, requires
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
@@ -58,6 +58,9 @@ has a limit: without one, Inspect asks an endpoint that always fails for ever.""
 
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
 """Parameters of a request that have another name in Inspect's configuration."""
+
+NOT_SENT = {"response_format"}
+"""Parameters that a judge can do without: its replies are read the same."""
 
 IN_SCORE = {"status", "label", "value", "passed", "parts", "warnings", "signature", "key"}
 """What the metadata of a score shows of a verdict, besides the whole of it."""
@@ -128,6 +131,7 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
 
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
+        TypeError: also for a parameter that Inspect's configuration of a model does not have.
     """
     return _scorer(judge, by_name=True, **options)
 
@@ -146,6 +150,8 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     needs_inspect = is_model_of_inspect or by_role
     # A model stands in until the sample is scored: options and fields are checked before the evaluation.
     loaded = as_judge(judge, model_to_come if needs_inspect else model, **judge_options)
+    if needs_inspect:
+        _check_parameters(loaded)
     case_of = loaded.cases(fields, ROOTS, _case_of_sample)
     models_down: set[str] = set()
 
@@ -159,6 +165,21 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
         return _score_of(verdict, sample_judge, state, by_name=by_name)
 
     return score
+
+
+def _check_parameters(judge: AnyJudge) -> None:
+    """Check that Inspect can send each parameter of a judge's prompts.
+
+    Raises:
+        TypeError: its configuration has no such parameter.
+    """
+    known_names = [*GenerateConfig.model_fields, *CONFIG_NAMES, *NOT_SENT]
+    for rubric in judge.rubrics:
+        for name in rubric.prompt.parameters:
+            if name not in known_names:
+                fault = f"Inspect's models have no parameter {name!r}{did_you_mean(name, known_names)}"
+                message = f"{fault}; what only some endpoints know belongs in `extra_body`"
+                raise TypeError(message)
 
 
 def _score_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:
@@ -245,8 +266,8 @@ async def _ask_model(model: Model, models_down: set[str], request: Request) -> R
     settings: dict[str, Any] = {}
     for name, value in request.parameters.items():
         config_name = CONFIG_NAMES.get(name, name)
-        # Neither what the model's own settings say, nor what Inspect's configuration has no name for.
-        if getattr(model.config, config_name, ...) is None:
+        # What the model's own settings say comes first.
+        if name not in NOT_SENT and getattr(model.config, config_name) is None:
             settings[config_name] = value
     evaluation = active_generate_config()
     limits = (model.config.timeout, model.config.max_retries, evaluation.timeout, evaluation.max_retries)

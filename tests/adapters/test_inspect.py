@@ -237,6 +237,51 @@ def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge
     }
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        pytest.param({"temperatur": 0.5}, "'temperatur', did you mean 'temperature'?", id="misspelt"),
+        pytest.param(
+            {"min_p": 0.1}, "what only some endpoints know belongs in `extra_body`", id="of an endpoint"
+        ),
+    ],
+)
+@pytest.mark.parametrize("model", ["scripted/a", None], ids=["a model", "the role's model"])
+def test_parameter_that_inspect_cannot_send_is_refused_when_the_scorer_is_made(
+    parameters: dict[str, Any], message: str, model: str | None
+) -> None:
+    from groundjudge.adapters.inspect import groundedness, judge
+
+    for make in (groundedness, lambda **options: judge("groundedness", **options)):
+        with pytest.raises(TypeError, match="Inspect's models have no parameter") as raised:
+            make(model=model, parameters=parameters)
+        assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "extra_body"),
+    [
+        pytest.param({"extra_body": {"min_p": 0.1}}, {"min_p": 0.1}, id="of an endpoint"),
+        pytest.param({"response_format": {"type": "json_object"}}, None, id="form of the reply, left out"),
+    ],
+)
+def test_parameter_that_not_all_models_of_inspect_have_is_no_error(
+    parameters: dict[str, Any], extra_body: object
+) -> None:
+    from inspect_adapter import SEEN
+
+    SEEN.clear()
+    score = score_of(sample(response="At 9.", context=["c"]), model="scripted/a", parameters=parameters)
+    ((config, _),) = SEEN
+    assert (config.extra_body, score.metadata["status"]) == (extra_body, "ok")
+
+
+def test_model_of_another_kind_takes_any_parameter() -> None:
+    model = ScriptedModel(GOOD)
+    score_of(sample(response="At 9.", context=["c"]), model=model, parameters={"min_p": 0.1})
+    assert model.asked[0].parameters["min_p"] == 0.1
+
+
 def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation() -> None:
     from inspect_adapter import evaluate, scores_in
 
