@@ -47,7 +47,13 @@ def emit(
         span_context: the span whose output was judged; by default the current span.
         response_id: the id of the judged completion, which helps where spans are not at hand.
         logger_provider: where to send the events, by default the global one.
+
+    Raises:
+        ValueError: another judge gave the verdict: it does not have this one's scores.
     """
+    if judge and verdict.judge != judge.name:
+        message = f"the verdict is one of {verdict.judge}, and not of the judge {judge.name}"
+        raise ValueError(message)
     logger = get_logger("groundjudge", __version__, logger_provider)
     context = None  # OpenTelemetry takes the current span
     if span_context is not None:

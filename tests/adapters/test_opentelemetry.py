@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from adapter_entries import GEN_AI, Exported
 from command_line import run_program
 from opentelemetry.sdk.trace import TracerProvider
 
-from groundjudge import Verdict, __version__
+from groundjudge import Verdict, __version__, load
+from groundjudge.adapters.langsmith import log_verdict
 from groundjudge.adapters.opentelemetry import emit
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.types import Part
 
 OK = Verdict(judge="mine", status="ok", score=0.75, value=4, passed=True, reason="because")
@@ -41,6 +45,23 @@ def test_what_is_not_applicable_has_no_score_and_says_so_where_it_has_no_label()
     (event,) = exported.events()
     assert event.log_record.attributes[f"{GEN_AI}score.label"] == "not_applicable"
     assert f"{GEN_AI}score.value" not in event.log_record.attributes
+
+
+@pytest.mark.parametrize(
+    ("verdict", "judge"),
+    [
+        pytest.param(OK, "passage_quality", id="a judge with more scores"),
+        pytest.param(OK, "groundedness", id="a judge with as many scores"),
+        pytest.param(Verdict(judge="mine", status="error"), "passage_quality", id="an error"),
+        pytest.param(Verdict(judge="mine", status="not_applicable"), "passage_quality", id="not applicable"),
+    ],
+)
+@pytest.mark.parametrize("show", [emit, log_verdict], ids=["OpenTelemetry", "LangSmith's pytest plugin"])
+def test_verdict_with_a_judge_that_did_not_give_it_is_refused(
+    show: Callable[[Verdict, AnyJudge], None], verdict: Verdict, judge: str
+) -> None:
+    with pytest.raises(ValueError, match=f"one of mine, and not of the judge {judge}"):
+        show(verdict, load(judge, model="offline"))
 
 
 def test_event_belongs_to_the_given_span_else_to_the_current_one() -> None:
