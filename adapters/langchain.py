@@ -99,9 +99,9 @@ def runnable(  # noqa: PLR0913  one per option
 
     async def ainvoke(row: CaseLike, ask: Ask = call) -> Any:  # noqa: ANN401  a verdict, alone or in a mapping
         verdict = await evaluate(lambda: case_of(row), _trace_step, ask)
-        if output:
-            return {output: verdict}
-        return verdict
+        if output is None:
+            return verdict
+        return {output: verdict}
 
     # Without a function for each, LangChain runs the sync one in a thread for async callers.
     def invoke(row: CaseLike) -> Any:  # noqa: ANN401
@@ -111,7 +111,7 @@ def runnable(  # noqa: PLR0913  one per option
     input_type: Any = Any
     if fields is None:
         input_type = _input_schema(loaded.name, loaded.inputs)
-    output_type: Any = dict[str, Verdict] if output else Verdict
+    output_type: Any = Verdict if output is None else dict[str, Verdict]
     step = RunnableLambda(invoke, ainvoke, name=loaded.name)
     typed = step.with_types(input_type=input_type, output_type=output_type)
     return typed.with_config(max_concurrency=16)  # LangChain's own default for `abatch` is all at once

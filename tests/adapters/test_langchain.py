@@ -336,12 +336,13 @@ async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str
 
 
 @pytest.mark.parametrize("on_error", ["raise", "verdict"])
-def test_output_is_the_key_of_the_verdict(on_error: Any) -> None:
-    judging = runnable("groundedness", model=ScriptedModel(GOOD), output="gate", on_error=on_error)
-    assert judging.invoke(ROW)["gate"].score == 1
-    assert [state["gate"].score for state in judging.batch([ROW, ROW])] == [1, 1]
+@pytest.mark.parametrize("key", ["gate", ""], ids=["a name", "an empty name"])
+def test_output_is_the_key_of_the_verdict(on_error: Any, key: str) -> None:
+    judging = runnable("groundedness", model=ScriptedModel(GOOD), output=key, on_error=on_error)
+    assert judging.invoke(ROW)[key].score == 1
+    assert [state[key].score for state in judging.batch([ROW, ROW])] == [1, 1]
     if on_error == "verdict":
-        assert judging.invoke({**ROW, "context": None})["gate"].error.code == "missing_field"
+        assert judging.invoke({**ROW, "context": None})[key].error.code == "missing_field"
     else:
         with pytest.raises(CaseError):
             judging.invoke({**ROW, "context": None})
