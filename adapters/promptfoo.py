@@ -44,7 +44,7 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     """Judge an output; promptfoo calls this function by its name.
 
     The output is the response, and the test's vars are the other fields under their usual names. An output
-    that is a JSON object can have several fields.
+    that is an object, and not JSON as text, can have several fields.
 
     The `config` of the assertion has `judge`, the name of a judge or the path of a prompt file; `model`;
     `fields`, which maps fields to dotted paths ({query: vars.q, response: output.text}) that begin with vars,

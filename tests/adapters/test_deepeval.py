@@ -268,6 +268,20 @@ def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
     assert copy.__name__ == (f"mine_{build.part}" if build.part else "mine")
 
 
+class Strict(GroundednessMetric):
+    """A metric of a project, as the page says how to write one."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("threshold", 0.9)
+        super().__init__(**options)
+
+
+def test_subclass_that_passes_its_options_on_is_copied() -> None:
+    [copy] = copies(*copies(Strict(model=ScriptedModel(INCOMPLETE), name="strict")))
+    copy.measure(row())
+    assert (type(copy), copy.__name__, copy.threshold, copy.success) == (Strict, "strict", 0.9, False)
+
+
 def test_prompt_file_is_read_once(tmp_path: Path) -> None:
     (path := tmp_path / "kindness.prompty").write_text(KINDNESS)
     metric = JudgeMetric(judge=path, model=ScriptedModel("<score>8</score><why>kind</why>"))
