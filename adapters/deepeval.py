@@ -222,7 +222,7 @@ class _Metric:
         self._show(None)
 
     # DeepEval passes switches of its own, such as `_show_indicator` and `_in_component`.
-    def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
+    def measure(self, test_case: Any, *_: object, **switches: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
 
         Returns:
@@ -233,11 +233,14 @@ class _Metric:
             ValueError: it is not of the metric's kind, an LLMTestCase or a ConversationalTestCase.
             GroundjudgeError: as for `Judge.judge`; `metric_in_use`: this metric is measuring
                 another test case at the moment, and DeepEval would mix up the results.
+            TypeError: an option of the metric is passed here.
         """
+        _check_switches(switches)
         return without_waiting(self._measure(test_case, call_and_block))
 
-    async def a_measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401
+    async def a_measure(self, test_case: Any, *_: object, **switches: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
+        _check_switches(switches)
         return await self._measure(test_case, call)
 
     def is_successful(self) -> bool | None:
@@ -386,6 +389,18 @@ class _Metric:
             lines.append(f"Reply:\n{verdict.reply}")
         lines.append(self.error or f"Score: {self.score}")
         return construct_verbose_logs(cast("BaseMetric", self), lines)
+
+
+def _check_switches(names: Iterable[str]) -> None:
+    """Check that DeepEval has passed what `measure` is called with beside the test case.
+
+    Raises:
+        TypeError: the user has, and it would have no effect.
+    """
+    for name in names:
+        if not name.startswith("_"):  # as all of DeepEval's do
+            message = f"measure takes a test case only: {name!r} is given when the metric is made"
+            raise TypeError(message)
 
 
 def _judge_of_mode(

@@ -268,6 +268,15 @@ def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
     assert copy.__name__ == (f"mine_{build.part}" if build.part else "mine")
 
 
+async def test_an_option_of_the_metric_is_refused_where_a_test_case_is_measured() -> None:
+    metric: Any = GroundednessMetric(model=ScriptedModel(GROUNDED))
+    with pytest.raises(TypeError, match="'threshold' is given when the metric is made"):
+        metric.measure(row(), threshold=0.9)
+    with pytest.raises(TypeError, match="'model' is given when the metric is made"):
+        await metric.a_measure(row(), model="offline")
+    assert metric.measure(row(), _show_indicator=False, _in_component=True) == 1
+
+
 class Strict(GroundednessMetric):
     """A metric of a project, as the page says how to write one."""
 
