@@ -40,7 +40,7 @@ __all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
 
 RunInput = str | list[TResponseInputItem]
 
-KEEP_DRAFTS = {"session", "conversation_id"}
+KEEP_DRAFTS = ("session", "conversation_id")
 """Arguments of a run by which drafts and notes would be in the next turn."""
 
 
@@ -111,7 +111,8 @@ class GuardedRun:
     """A run whose answer was judged.
 
     Attributes:
-        final_output: what goes out: the agent's output, which is its last message, or the fallback.
+        final_output: what goes out: the agent's output, which is its last message, or the fallback; None
+            where `outcome` is.
         outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
         result: the last run of the agent, for logs: its input has the drafts and notes before it, and its
             items have messages that were not judged, as those before the last and beside calls of tools.
@@ -147,12 +148,10 @@ async def guarded_run(
         GroundjudgeError, TypeError, ValueError: as for `as_guard`; ValueError also for a session.
     """
     run_arguments = dict(run or {})
-    drafts_kept_by = KEEP_DRAFTS & run_arguments.keys()
-    if drafts_kept_by:
-        message = (
-            f"{', '.join(drafts_kept_by)} would keep rejected drafts: begin the next turn with `input_list`"
-        )
-        raise ValueError(message)
+    for name in KEEP_DRAFTS:
+        if run_arguments.get(name) is not None:
+            message = f"{name} would keep rejected drafts: begin the next turn with `input_list`"
+            raise ValueError(message)
     settings = as_guard(guard, **options)
     first_input = ItemHelpers.input_to_new_input_list(input)
 
@@ -172,9 +171,9 @@ async def guarded_run(
         return [*result.to_input_list(), {"role": "user", "content": note}]
 
     result, outcome = await settings.aanswer(ask, first_input, case_of, next_input)
-    output = result.final_output
-    if outcome and outcome.replaced:
-        output = outcome.response
+    if outcome is None:  # nothing goes out yet
+        return GuardedRun(None, None, result, thread_of(result))
+    output = outcome.response if outcome.replaced else result.final_output
     answer: TResponseInputItem = {"role": "assistant", "content": _answer_text(output)}
     return GuardedRun(output, outcome, result, [*thread_of(result), answer])
 

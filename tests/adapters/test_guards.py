@@ -384,6 +384,24 @@ async def test_guarded_run_takes_nothing_that_keeps_drafts(argument: str) -> Non
         await guarded_run(openai_agent(ROWS["good"]), QUERY, JUDGE, model=judge, run={argument: "1"})
 
 
+async def test_arguments_that_are_none_keep_no_drafts() -> None:
+    row, decisions = ROWS["good"], Seen()
+    nothing = {"session": None, "conversation_id": None}
+    run = await guarded_run(openai_agent(row), QUERY, JUDGE, run=nothing, **decisions.options(row))
+    assert run.final_output == row.response
+
+
+@pytest.mark.parametrize("drafts", [[], [["bad one"]]], ids=["at first", "after a draft was rejected"])
+async def test_guarded_run_that_waits_for_approval_has_no_answer(drafts: list[list[str]]) -> None:
+    tool = agents.function_tool(lambda: SOURCE, name_override="hours", needs_approval=True)
+    agent = agents.Agent(name="clerk", model=ScriptedClerk(*drafts, [None]), tools=[tool])
+    decisions = Seen()
+    run = await guarded_run(agent, QUERY, JUDGE, **decisions.options(ROWS["good"]))
+    assert (len(run.result.interruptions), run.final_output, run.outcome) == (1, None, None)
+    kinds = [item.get("type", item.get("role")) for item in run.input_list]
+    assert kinds == ["user", "function_call"]
+
+
 async def test_next_turn_of_a_guarded_run_has_the_sources_of_the_last() -> None:
     row, decisions = ROWS["bad then good"], Seen()
     agent = openai_agent(replace(row, drafts=[*row.drafts, "good three"]))
