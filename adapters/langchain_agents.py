@@ -22,7 +22,7 @@ from groundjudge.case.fields import keys_of
 from groundjudge.case.shapes import read_chat, role_of
 from groundjudge.errors import requires
 from groundjudge.judging.answer import NOT_SPEAKING, Turn, count_old
-from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
+from groundjudge.judging.guard import NOTE, DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.models.loop_thread import enter_context
 
@@ -178,7 +178,8 @@ def add_guard(
         rejected_ids, ask_again = track_rejected()
 
         def ask(try_input: Any) -> Any:  # noqa: ANN401
-            return _without_rejected(step.invoke(try_input), rejected_ids)
+            output = _with_first_input(chain_input, try_input, step.invoke(try_input))
+            return _without_rejected(output, rejected_ids)
 
         with _hold_back(settings, chain_input) as held_input:
             output, outcome = settings.answer(ask, held_input, case_of, ask_again)
@@ -188,7 +189,8 @@ def add_guard(
         rejected_ids, ask_again = track_rejected()
 
         async def ask(try_input: Any) -> Any:  # noqa: ANN401
-            return _without_rejected(await step.ainvoke(try_input), rejected_ids)
+            output = _with_first_input(chain_input, try_input, await step.ainvoke(try_input))
+            return _without_rejected(output, rejected_ids)
 
         with _hold_back(settings, chain_input) as held_input:
             output, outcome = await settings.aanswer(ask, held_input, case_of, ask_again)
@@ -448,6 +450,39 @@ def _ids_to_drop(chain_input: Any, output: Any) -> set[str]:  # noqa: ANN401  th
     new_messages = _new_messages(chain_input, output)
     edit = _keep_tools(new_messages)
     return {message.id for message in new_messages if message.id and edit(message) is None}
+
+
+def _with_first_input(chain_input: Any, try_input: Any, output: Any) -> Any:  # noqa: ANN401  the chain's
+    """The output with what the chain passes on of its input as the first input has it, without the note.
+
+    A chain may be `RunnablePassthrough.assign(...)`, or return the whole state that it was called with.
+    """
+    if try_input is chain_input or not is_mapping(output):
+        return output
+    restored = dict(output)
+    for name, value in output.items():
+        if _is_passed_on(value, try_input):
+            restored[name] = chain_input
+    if not is_mapping(try_input) or not is_mapping(chain_input):
+        return restored
+    for key, changed in try_input.items():
+        first = chain_input.get(key, ...)
+        if changed is first:
+            continue
+        for name, value in output.items():
+            # Under another name only the note tells it from what just has the same text.
+            if not _is_passed_on(value, changed) or (name != key and NOTE not in str(value)):
+                continue
+            if first is ...:  # `retry_input` has added it
+                restored.pop(name, None)
+            else:
+                restored[name] = first
+    return restored
+
+
+def _is_passed_on(value: object, given: object) -> bool:
+    """Whether a value is what was given; a graph may return another string of that text."""
+    return value is given or (isinstance(value, str) and value == given)
 
 
 def _without_rejected(output: Any, rejected_ids: Collection[str]) -> Any:  # noqa: ANN401  the chain's

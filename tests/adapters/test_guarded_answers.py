@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import agents
 import pytest
@@ -25,7 +25,7 @@ from langchain_core.messages import (
     ToolMessage,
     convert_to_messages,
 )
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
@@ -36,11 +36,12 @@ from pydantic_ai import NativeOutput, TextOutput
 from pydantic_ai import messages as pydantic_messages
 from pydantic_ai.models.function import FunctionModel as PydanticModel
 
-from groundjudge import Case
+from groundjudge import Case, Reply
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
 from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run
 from groundjudge.adapters.pydantic_ai import grounding_validator
-from groundjudge.judging.guard import Outcome, as_guard
+from groundjudge.judging.guard import NOTE, Outcome, as_guard
+from groundjudge.types import Request
 
 JUDGE = "groundedness"
 CALL: Any = {"name": "hours", "args": {}, "id": "1"}
@@ -203,6 +204,97 @@ def test_nothing_of_a_rejected_turn_is_in_what_a_chain_returns_when_it_is_asked_
     guarded = add_guard(make_chain(turn, surface, "good three"), JUDGE, **options(seen))
     check_new(turn, seen, surface.texts(guarded.invoke(surface.asked)), "good three")
     assert [outcome.reason for outcome in seen.outcomes] in ([], ["passed"], ["regenerated"])
+
+
+class Asked(TypedDict, total=False):
+    """The state of a graph that is asked with a query."""
+
+    query: str
+    answer: str
+
+
+def passing_on(answer: Any) -> Any:
+    return RunnablePassthrough.assign(answer=answer)
+
+
+def graph_of_answers(answer: Any) -> Any:
+    builder = StateGraph(Asked)
+    builder.add_node("answer", lambda state: {"answer": answer.invoke(state)})
+    builder.add_edge(START, "answer")
+    return builder.compile(checkpointer=False)
+
+
+PASSED_ON: Mapping[str, tuple[Any, Callable[[Any], Any], Any]] = {
+    "its query": ({"query": QUERY}, passing_on, None),
+    "its query under another name of it": ({"question": QUERY, "other": 1}, passing_on, None),
+    "its query under a name of its own": (
+        {"query": QUERY},
+        lambda answer: RunnableParallel(asked=lambda row: row["query"], answer=answer),
+        None,
+    ),
+    "its messages": ({"messages": ASKED}, passing_on, None),
+    "its input": (
+        {"query": QUERY},
+        lambda answer: RunnableParallel(given=RunnablePassthrough(), answer=answer),
+        None,
+    ),
+    "its input, a text": (
+        QUERY,
+        lambda answer: RunnableParallel(question=RunnablePassthrough(), answer=answer),
+        None,
+    ),
+    "what a function of the user's added": (
+        {"query": QUERY},
+        passing_on,
+        lambda row, _, note: {**row, "query": f"{note} {row['query']}"},
+    ),
+    "a key that a function of the user's added": (
+        {"query": QUERY},
+        passing_on,
+        lambda row, _, note: {**row, "note": note},
+    ),
+    "two keys that a function of the user's added": (
+        {"query": QUERY},
+        passing_on,
+        lambda row, _, note: {**row, "note": note, "hint": note},
+    ),
+    "what has a text of the next try by chance": (
+        {"query": QUERY, "mode": "first", "n": 0},
+        lambda answer: RunnableParallel(
+            query=lambda row: row["query"], tone=lambda _: "polite", answer=answer
+        ),
+        lambda row, _, note: {**row, "query": note, "mode": "polite", "n": 1},
+    ),
+    "the state of a graph": ({"query": QUERY}, graph_of_answers, None),
+}
+
+
+@pytest.mark.parametrize(
+    "drafts", [["bad one", "good two"], ["bad one", "bad two"]], ids=["rewritten", "replaced"]
+)
+@pytest.mark.parametrize("call", [by_invoke, by_ainvoke])
+@pytest.mark.parametrize("name", PASSED_ON)
+def test_chain_that_passes_its_input_on_returns_the_first_and_no_note(
+    name: str, call: Any, drafts: Sequence[str]
+) -> None:
+    asked, chain_of, retry_input = PASSED_ON[name]
+    texts = iter(drafts)
+    prompts: list[str] = []
+
+    def judging(request: Request) -> Reply:
+        prompts.append(str(request.messages))
+        return judge_words(request)
+
+    chain = chain_of(RunnableLambda(lambda _: next(texts)))
+    guarded = add_guard(chain, JUDGE, retry_input=retry_input, **options(Seen(), model=judging))
+    output = call(guarded, asked)
+    answer = "good two" if drafts[1] == "good two" else FALLBACK
+    expected = chain_of(RunnableLambda(lambda _: answer)).invoke(asked)
+    if answer == FALLBACK and "messages" in expected:  # where an answer may stand too
+        expected["messages"] = [*ASKED, AIMessage(FALLBACK)]
+    assert output == expected
+    assert len(prompts) == len(drafts)
+    assert NOTE not in str(prompts)
 
 
 @pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
