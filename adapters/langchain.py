@@ -59,10 +59,10 @@ def runnable(  # noqa: PLR0913  one per option
     """Make a judge a runnable.
 
     A trace shows a run with the judge's name and the child runs "groundjudge.ask", "groundjudge.call" (with
-    the chat model's own run inside; for other models it is an llm run itself, with the tokens) and
-    "groundjudge.read": three more if the model is asked again, none for a blank response. Each vote of a
-    panel is a child run with these runs inside. In LangGraph, `stream_mode="messages"` shows none of the
-    model's tokens.
+    the runs inside that a chat model or a function leaves itself; for other models it is an llm run, with the
+    tokens) and "groundjudge.read": three more if the model is asked again, none for a blank response. Each
+    vote of a panel is a child run with these runs inside. In LangGraph, `stream_mode="messages"` shows none
+    of the model's tokens.
     `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
