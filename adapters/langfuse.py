@@ -40,6 +40,7 @@ SUMMARY_PLACE = "summary({0!r}) adds up the verdicts of all items: it belongs in
 EVALUATOR_PLACE = "evaluator({0!r}) judges one item: it belongs in evaluators=, and summary({0!r}) here"
 
 ONE_NAME = "two evaluators have the name {0!r}: give one another, as in evaluator(..., name='{0}_2')"
+OF_A_PART = "{0!r} is one of several scores of an evaluator, and its summary is that of {1!r}"
 NO_VERDICTS = "no verdicts under the name {0!r}: evaluator({0!r}, ...) must be among the evaluators"
 
 
@@ -101,8 +102,9 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
         A run evaluator of two scores that begin with the name: `_mean`, the mean over the items with a score,
         0..1; and `_coverage`, of the items that should have a score the share that has one, 0..1. There is no
         mean if no item has a score. An item whose task failed is in neither; if all tasks failed, there are
-        no scores. It raises ValueError, which Langfuse logs, if the items have no verdicts under that name or
-        two evaluators have it, and TypeError if it stands among the evaluators.
+        no scores. It raises ValueError, which Langfuse logs, if the items have no verdicts under that name,
+        if two evaluators have it, or if it is that of a further score, such as passage_recall; and TypeError
+        if it stands among the evaluators.
     """
 
     def evaluate_run(
@@ -128,7 +130,8 @@ def _verdicts_under(name: str, items: Sequence[ExperimentItemResult]) -> list[Ve
     """The verdicts that the evaluator with this name gave on the items.
 
     Raises:
-        ValueError: there are items and no verdicts, or two verdicts on one item.
+        ValueError: there are items and no verdicts, or two verdicts on one item; or the name is that of a
+            part, which an item with an error does not have.
     """
     verdicts: list[Verdict] = []
     other_names: list[str] = []
@@ -137,6 +140,9 @@ def _verdicts_under(name: str, items: Sequence[ExperimentItemResult]) -> list[Ve
         n_before = len(verdicts)
         for evaluation in item.evaluations:
             if evaluation.name in {name, f"{name}_status"}:
+                first = _first_with(evaluation.metadata, item)
+                if first is not evaluation:
+                    raise ValueError(OF_A_PART.format(name, first.name))
                 verdicts.append(Verdict.model_validate(evaluation.metadata))
             elif evaluation.name not in other_names:
                 other_names.append(evaluation.name)
@@ -148,6 +154,11 @@ def _verdicts_under(name: str, items: Sequence[ExperimentItemResult]) -> list[Ve
     if other_names:
         message += f"; there are scores of the names {', '.join(other_names)}"
     raise ValueError(message)
+
+
+def _first_with(metadata: object, item: ExperimentItemResult) -> Evaluation:
+    """The first evaluation of an item with this verdict: that of the headline, or of the status."""
+    return next(evaluation for evaluation in item.evaluations if evaluation.metadata is metadata)
 
 
 def _case_of_item(fields: Fields, **item: object) -> Mapping[str, Any]:

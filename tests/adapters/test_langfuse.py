@@ -73,7 +73,7 @@ def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str
 def local_experiment(evaluators: Any, run_evaluators: Any) -> ExperimentResult:
     """An experiment of one item that is not sent anywhere."""
     client = Langfuse(public_key="pk-local", secret_key="sk", tracing_enabled=False)  # noqa: S106
-    items: Any = [{"input": QUESTION}]
+    items: Any = [{"input": QUESTION, "expected_output": "At 9."}]
     return client.run_experiment(
         name="run", data=items, task=lambda **_: "At 9.", evaluators=evaluators, run_evaluators=run_evaluators
     )
@@ -106,6 +106,19 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
             [summary("groundedness")],
             "two evaluators have the name",
             id="a score and an error",
+        ),
+        pytest.param(
+            [evaluator("passage_quality", model="offline")],
+            [summary("passage_recall")],
+            "'passage_recall' is one of several scores of an evaluator, and its summary is that of "
+            "'passage_quality'",
+            id="a part",
+        ),
+        pytest.param(
+            [evaluator("statement_groundedness", model="offline", name="mine")],
+            [summary("mine_weakest")],
+            "its summary is that of 'mine'",
+            id="the weakest part",
         ),
         pytest.param(
             [summary("groundedness")], [], "it belongs in run_evaluators=", id="summary among the evaluators"
