@@ -185,6 +185,9 @@ class _Metric:
         system_one_model: ModelLike | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
+        if prices is not None and not isinstance(prices, Prices):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"prices must be groundjudge.Prices(prompt=..., completion=...), not {prices!r}"
+            raise TypeError(message)
         judge_threshold: float | None = None  # None: the judge's own
         if strict_mode:
             judge_threshold = 1

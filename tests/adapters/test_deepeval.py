@@ -237,6 +237,12 @@ def test_missing_model_or_judge_raises() -> None:
         JudgeMetric(model="offline")
 
 
+@pytest.mark.parametrize("prices", [{"prompt": 0.1, "completion": 0.4}, 0.1, (0.1, 0.4)])
+def test_prices_of_another_kind_are_refused_before_a_call_is_paid_for(prices: Any) -> None:
+    with pytest.raises(TypeError, match=r"prices must be groundjudge\.Prices"):
+        GroundednessMetric(model=ScriptedModel(GROUNDED), prices=prices)
+
+
 @pytest.mark.parametrize("build", [adapter.PassageRecallMetric, adapter.PassagePrecisionMetric])
 @pytest.mark.parametrize("options", [{}, {"repeats": 3}], ids=["one judge", "a panel"])
 def test_judge_without_the_part_that_the_metric_shows_is_refused(build: Any, options: Any) -> None:
