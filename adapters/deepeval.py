@@ -106,8 +106,8 @@ class _Metric:
     """What metrics of single turns and of conversations have in common.
 
     A verdict that is not applicable (the level `nothing_to_ground`) has a score of None, is a success, and
-    its reason says so. A missing or blank response is an error of its row, unless
-    `empty_response` says otherwise.
+    its reason says so. A missing or blank response is an error of its row, unless `empty_response` says
+    otherwise: one that it leaves out is neither a success nor a failure.
 
     Args:
         threshold: on the score, 0..1; by default (`...`) the judge's own. With None no test case passes
