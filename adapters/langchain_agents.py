@@ -147,12 +147,16 @@ def add_guard(
         A runnable with the chain's input and output.
 
     Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`; TypeError also if the judge comes first.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`; TypeError also if the judge comes first,
+            or if `retry_input` is no function.
     """
     if isinstance(chain, str | Path | Guard | BaseJudge):
         message = (
             f"add_guard takes the chain first and the judge second, and {type(chain).__name__} is no chain"
         )
+        raise TypeError(message)
+    if retry_input is not None and not callable(retry_input):
+        message = f"retry_input must be a function of input, output and note, not {retry_input!r}"
         raise TypeError(message)
     settings = as_guard(guard, **options)
     step = coerce_to_runnable(chain)

@@ -269,6 +269,12 @@ PASSED_ON: Mapping[str, tuple[Any, Callable[[Any], Any], Any]] = {
 }
 
 
+def test_retry_input_that_is_no_function_is_refused_before_an_answer_fails() -> None:
+    wrong: Any = "question"
+    with pytest.raises(TypeError, match="retry_input must be a function of input, output and note"):
+        add_guard(RunnableLambda(lambda _: "good"), JUDGE, retry_input=wrong, **options(Seen()))
+
+
 @pytest.mark.parametrize(
     "drafts", [["bad one", "good two"], ["bad one", "bad two"]], ids=["rewritten", "replaced"]
 )
