@@ -36,7 +36,7 @@ with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.outputs import ChatGeneration, Generation, LLMResult
     from langchain_core.prompt_values import ChatPromptValue, PromptValue
-    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+    from langchain_core.runnables import Runnable, RunnableLambda
     from langchain_core.runnables import config as configs
 
 __all__ = ["parser", "prompt", "runnable"]
@@ -237,8 +237,8 @@ def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
 @contextmanager
 def _trace_call(step: Step, model: Model) -> Generator[Callable[[Any], object]]:
     """Trace the call of a model as an llm run with its messages and tokens."""
-    config = configs.ensure_config()
-    call_config: RunnableConfig = {
+    config: Any = configs.ensure_config()  # which has all the keys that its type leaves open
+    call_config: Any = {
         **config,
         "tags": config["tags"] + UNSTREAMED["tags"],
         "metadata": config["metadata"] | call_metadata(model),
