@@ -218,13 +218,15 @@ def passing_on(answer: Any) -> Any:
 
 
 def graph_of_answers(answer: Any) -> Any:
-    builder = StateGraph(Asked)
-    builder.add_node("answer", lambda state: {"answer": answer.invoke(state)})
+    builder: Any = StateGraph(Asked)
+    builder.add_node("answer", lambda state: {"answer": answer.invoke(state)})  # pyright: ignore[reportUnknownLambdaType]
     builder.add_edge(START, "answer")
     return builder.compile(checkpointer=False)
 
 
-PASSED_ON: Mapping[str, tuple[Any, Callable[[Any], Any], Any]] = {
+RetryInput = Callable[[Any, Any, str], Any]
+
+PASSED_ON: Mapping[str, tuple[Any, Callable[[Any], Any], RetryInput | None]] = {
     "its query": ({"query": QUERY}, passing_on, None),
     "its query under another name of it": ({"question": QUERY, "other": 1}, passing_on, None),
     "its query under a name of its own": (

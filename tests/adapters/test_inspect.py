@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -252,7 +253,7 @@ def test_parameter_that_inspect_cannot_send_is_refused_when_the_scorer_is_made(
 ) -> None:
     from groundjudge.adapters.inspect import groundedness, judge
 
-    for make in (groundedness, lambda **options: judge("groundedness", **options)):
+    for make in (groundedness, partial(judge, "groundedness")):
         with pytest.raises(TypeError, match="Inspect's models have no parameter") as raised:
             make(model=model, parameters=parameters)
         assert message in str(raised.value)

@@ -72,10 +72,14 @@ def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str
 
 def local_experiment(evaluators: Any, run_evaluators: Any) -> ExperimentResult:
     """An experiment of one item that is not sent anywhere."""
+
+    def task(**_: object) -> str:
+        return "At 9."
+
     client = Langfuse(public_key="pk-local", secret_key="sk", tracing_enabled=False)  # noqa: S106
     items: Any = [{"input": QUESTION, "expected_output": "At 9."}]
     return client.run_experiment(
-        name="run", data=items, task=lambda **_: "At 9.", evaluators=evaluators, run_evaluators=run_evaluators
+        name="run", data=items, task=task, evaluators=evaluators, run_evaluators=run_evaluators
     )
 
 
