@@ -474,10 +474,14 @@ def _with_first_input(chain_input: Any, try_input: Any, output: Any) -> Any:  # 
         if changed is first:
             continue
         for name, value in output.items():
-            # Under another name only the note tells it from what just has the same text.
-            if not _is_passed_on(value, changed) or (name != key and NOTE not in str(value)):
+            if not _is_passed_on(value, changed):
                 continue
-            if first is ...:  # `retry_input` has added it
+            # Under another name only the note tells it from what just has the same text. A key that
+            # `retry_input` adds may be one of the output before: {**output, "query": note}.
+            is_sure = name == key and first is not ...
+            if not is_sure and NOTE not in str(value):
+                continue
+            if first is ...:
                 restored.pop(name, None)
             else:
                 restored[name] = first

@@ -305,6 +305,28 @@ def test_chain_that_passes_its_input_on_returns_the_first_and_no_note(
     assert NOTE not in str(prompts)
 
 
+def test_retry_input_may_hand_on_the_output_before_and_nothing_of_the_next_is_lost() -> None:
+    """The next answer can be the same, and what was retrieved before be taken again."""
+    documents = ["At 9."]
+    rows: list[Any] = []
+
+    def answer(row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"query": row["query"], "documents": row.get("documents", documents), "answer": "bad"}
+
+    def keep(row: Any, output: Any) -> Mapping[str, Any]:
+        rows.append((row, output))
+        return {"query": QUERY, "context": output["documents"], "response": output["answer"]}
+
+    def retry_input(row: Any, output: Any, note: str) -> Any:
+        return {**output, "query": f"{row['query']} {note}"}
+
+    settings = {**options(Seen()), "fields": keep}
+    guarded = add_guard(RunnableLambda(answer), JUDGE, retry_input=retry_input, **settings)
+    guarded.invoke({"query": QUERY})
+    output = {"query": QUERY, "documents": documents, "answer": "bad"}
+    assert rows == [({"query": QUERY}, output)] * 2
+
+
 @pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
 def test_nothing_rejected_stays_in_the_state_of_a_graph(turn: Turn) -> None:
     seen, saver, state_type = Seen(), InMemorySaver(), MessagesState
