@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from command_line import run_program
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import LARGEST_ROW, read_rows
 
 # PyArrow has no type hints: imported by name, it is Any to every type checker.
 pa: Any = import_module("pyarrow")
@@ -67,8 +68,16 @@ def test_a_row_that_is_too_large_is_an_error_of_that_row(
     assert read_places(path, encoding=encoding) == expected
 
 
-def test_a_cell_may_be_longer_than_pythons_usual_limit_which_stays_what_it_is(tmp_path: Path) -> None:
-    usual_limit = csv.field_size_limit()
+@pytest.fixture
+def usual_limit() -> Iterator[int]:
+    """The longest cell that Python's reader takes by default."""
+    limit = 2**17
+    before = csv.field_size_limit(limit)
+    yield limit
+    csv.field_size_limit(before)
+
+
+def test_a_cell_may_be_longer_than_pythons_usual_limit(tmp_path: Path, usual_limit: int) -> None:
     cell = "x" * (usual_limit + 1)
     path = tmp_path / "a.csv"
     path.write_text(f'context,response\n{cell},a\n"{cell}\n{cell}",b\n')
@@ -76,7 +85,17 @@ def test_a_cell_may_be_longer_than_pythons_usual_limit_which_stays_what_it_is(tm
         {"context": cell, "response": "a"},
         {"context": f"{cell}\n{cell}", "response": "b"},
     ]
-    assert csv.field_size_limit() == usual_limit
+    # Who lowers it again takes it from another thread that is in the middle of a record.
+    assert csv.field_size_limit() == LARGEST_ROW
+
+
+def test_a_higher_limit_of_the_program_stays(tmp_path: Path, usual_limit: int) -> None:
+    assert usual_limit < LARGEST_ROW
+    csv.field_size_limit(LARGEST_ROW + 1)
+    path = tmp_path / "a.csv"
+    path.write_text("response\na\n")
+    assert [*read_rows(path)] == [{"response": "a"}]
+    assert csv.field_size_limit() == LARGEST_ROW + 1
 
 
 @pytest.mark.usefixtures("small")

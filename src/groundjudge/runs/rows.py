@@ -524,7 +524,8 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
         row_name = f"line {first_line}"
         lines.size = 0
         try:
-            record = _next_record(reader)
+            _allow_long_cells()  # each time: the program may have set the limit in between
+            record = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
@@ -547,13 +548,13 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
             yield row_name, record
 
 
-def _next_record(reader: Iterator[list[str]]) -> list[str]:
-    """Read a record. By default Python's reader takes no cell of more than 128 KiB, as contexts have."""
-    usual_limit = csv.field_size_limit(LARGEST_ROW)
-    try:
-        return next(reader)
-    finally:
-        csv.field_size_limit(usual_limit)
+def _allow_long_cells() -> None:
+    """Let Python's reader take cells as long as a row: by default it takes 128 KiB, and contexts are longer.
+
+    The limit is one for the whole process. It is not lowered again, for another thread may read a table.
+    """
+    if csv.field_size_limit() < LARGEST_ROW:
+        csv.field_size_limit(LARGEST_ROW)
 
 
 def _row_of(
