@@ -83,6 +83,11 @@ CURRENCIES: Mapping[str, Row] = {
         "The tower charges 10 pounds for adults and 6 euros for children.",
         "fails",
     ),
+    "a year ahead of a code": (
+        "In 2019 EUR 3 million and USD 5 million were paid.",
+        "In 2019 USD 5 million were paid.",
+        "passes",
+    ),
     "a currency with a word ahead": (
         "Tickets for the tower cost 10 US dollars in winter.",
         "Tickets for the tower cost 10 euros in winter.",

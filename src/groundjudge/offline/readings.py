@@ -389,12 +389,12 @@ def _amounts(tokens: Sequence[Token]) -> list[Amount]:
             continue
         behind = _numbers_at(tokens[place + 1 : place + 1 + MOST_BESIDE])
         ahead = _numbers_at(tokens[max(0, place - MOST_BESIDE) : place][::-1])
-        # "In 2019 $5" is of 5, and "5 dollars in 2019" too.
+        # "In 2019 $5" is of 5. Which number "in 2019 USD 5" and "5 USD 2019" are of is not to be seen.
         is_attached = bool(behind) and tokens[place + 1].start == token.start + len(token.text)
-        if is_attached or not ahead:
+        if is_attached:
             amounts.append(Amount(token, frozenset(behind)))
         else:
-            amounts.append(Amount(token, frozenset(ahead)))
+            amounts.append(Amount(token, frozenset((*ahead, *behind))))
     return amounts
 
 
