@@ -51,6 +51,16 @@ NAMES: Mapping[str, Row] = {
         "The Louvre is a museum in Paris, France.",
         "passes",
     ),
+    "a country for a city in it": (
+        "Ada Kestrel was born in Ulm. Ulm is a city in Germany.",
+        "Ada Kestrel was born in Germany.",
+        "passes",
+    ),
+    "a country for a city that is not said to be in it": (
+        "Ada Kestrel was born in Ulm. Jon Obry is from Germany.",
+        "Ada Kestrel was born in Germany.",
+        "fails",
+    ),
     "words that are no names": (
         "The ferry carries bicycles in summer. The tram carries dogs in winter.",
         "The ferry carries bicycles, and the tram dogs.",

@@ -12,7 +12,8 @@ It serves for tests, for a first look, and as the baseline that a language model
 3. `support` finds the passage that holds most of a sentence's words. Function words count less than others.
 4. Where a passage says nearly the same, `readings.contradictions` looks for what contradicts the
    sentence: another number, unit or name, two things in each other's place, or a negation on one side only. A
-   date counts as a whole. Of two neighbouring sentences, none may name something else than the sentence does.
+   date counts as a whole. Of two neighbouring sentences, none may name something else than the sentence does,
+   unless the other one names both.
 5. `support` scores a sentence from 0 to 1 by a logistic regression of few signals: the share of its words
    that the best passage has; the share of its content that no document has, which counts more in short
    documents; names and numbers found nowhere; whether it speaks of "I" and the documents do not. `wording`

@@ -248,11 +248,15 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
     return tuple(dict.fromkeys(findings))
 
 
-def other_names(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, ...]:
+def other_names(sentence: TokenizedText, passage: TokenizedText, neighbour: TokenizedText) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that has all of it but a name, and another name in its place.
 
     Only whole names of as many words are compared, so that "Ada" contradicts no "Dr" ahead of the same name,
     and "WHO" not what it stands for.
+
+    The neighbour is the sentence beside the passage, which has the name that the passage lacks. If it has the
+    other name too, it may say how they belong together: who was born in Ulm was born in Germany, where "Ulm
+    is a city in Germany".
     """
     tokens, passage_tokens = sentence.tokens, passage.tokens
     missing = [token for token in tokens if token.is_content and token.key not in passage.keys]
@@ -268,6 +272,8 @@ def other_names(sentence: TokenizedText, passage: TokenizedText) -> tuple[str, .
             continue
         if not set(_keys(theirs)).isdisjoint(_keys(tokens)):
             continue  # it has both
+        if neighbour.keys.issuperset(_keys(theirs)):
+            continue
         end = difference.start + len(difference.mine)
         neighbours = [*tokens[max(0, difference.start - 1) : difference.start], *tokens[end : end + 1]]
         if not any(map(is_name, neighbours)):

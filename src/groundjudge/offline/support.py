@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from itertools import islice
+from itertools import islice, permutations
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -402,12 +402,10 @@ def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
 
 def _other_names(reading: TokenizedText, quote: str) -> tuple[str, ...]:
     """What is wrong with the names of a sentence, in words, by one of two sentences that back it together."""
-    sentences_of_quote = sentences(quote)
-    if len(sentences_of_quote) == 1:
-        return ()
+    passages = [tokenize_text(sentence.text) for sentence in sentences(quote)]
     findings: list[str] = []
-    for sentence in sentences_of_quote:
-        findings.extend(other_names(reading, tokenize_text(sentence.text)))
+    for passage, neighbour in permutations(passages, 2):
+        findings.extend(other_names(reading, passage, neighbour))
     return tuple(findings)
 
 
