@@ -139,7 +139,8 @@ def _verdicts_under(name: str, items: Sequence[ExperimentItemResult]) -> list[Ve
         # Of one evaluator an item has a score of that name, or a status because it has no score: never both.
         n_before = len(verdicts)
         for evaluation in item.evaluations:
-            if evaluation.name in {name, f"{name}_status"}:
+            has_name = evaluation.name in {name, f"{name}_status"}
+            if has_name and evaluation.metadata is not None:  # that of a user's function may have none
                 first = _first_with(evaluation.metadata, item)
                 if first is not evaluation:
                     raise ValueError(OF_A_PART.format(name, first.name))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from formatter import sure
-from langfuse import Langfuse
+from langfuse import Evaluation, Langfuse
 from langfuse.experiment import ExperimentResult
 from scripted_model import ScriptedModel
 from standin_langfuse import StandIn
@@ -83,6 +83,13 @@ def local_experiment(evaluators: Any, run_evaluators: Any) -> ExperimentResult:
     )
 
 
+def exactness(*, output: str, expected_output: str, **_: object) -> list[Evaluation]:
+    return [
+        Evaluation(name="length", value=len(output)),
+        Evaluation(name="exactness", value=output == expected_output),
+    ]
+
+
 GROUNDED = evaluator("groundedness", model=ScriptedModel(sure(5)))
 NOT_GROUNDED = evaluator("groundedness", model=ScriptedModel(sure(1)))
 CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
@@ -97,6 +104,12 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
             "no verdicts under the name 'groundednes': evaluator('groundednes', ...) must be among the "
             "evaluators; there are scores of the names groundedness",
             id="misspelt name",
+        ),
+        pytest.param(
+            [exactness],
+            [summary("exactness")],
+            "no verdicts under the name 'exactness'",
+            id="the name of a function of the user's",
         ),
         pytest.param([], [summary("groundedness")], "must be among the evaluators", id="no evaluator"),
         pytest.param(
