@@ -48,7 +48,7 @@ def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
         pytest.param(TWO_MEMBERS, ["gzip"], id="two members"),
         pytest.param(gzip.compress(b"") + PACKED, ["gzip"], id="an empty member first"),
         pytest.param(PACKED + gzip.compress(b""), ["gzip"], id="an empty member last"),
-        pytest.param(gzip.compress(b"") * 50 + PACKED, ["gzip"], id="fifty empty members first"),
+        pytest.param(gzip.compress(b"") * 99 + PACKED, ["gzip"], id="as many members as it may have"),
         pytest.param(PACKED + bytes(100), ["gzip"], id="zeros behind it"),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_coding_that_was_asked_for_is_read(body: bytes, codings: list[str]) ->
         pytest.param(PACKED + b"x", ["gzip"], "cannot be unpacked", id="a byte behind it"),
         pytest.param(PACKED + b"no gzip at all", ["gzip"], "cannot be unpacked", id="rubbish behind it"),
         pytest.param(TWO_MEMBERS[:-9], ["gzip"], "cannot be unpacked", id="half of a second member"),
-        pytest.param(gzip.compress(b"") * 100 + PACKED, ["gzip"], "100 parts or more", id="many members"),
+        pytest.param(gzip.compress(b"") * 100 + PACKED, ["gzip"], "more than 100 parts", id="many members"),
         pytest.param(BODY, ["gzip"], "cannot be unpacked", id="plain, called gzip"),
         pytest.param(zlib.compress(BODY), ["gzip"], "cannot be unpacked", id="deflate, called gzip"),
         pytest.param(PACKED, [], "not a chat completion", id="gzip without the header"),

@@ -227,12 +227,15 @@ def _unpack(packed: bytes) -> bytes:
 
     Raises:
         OversizeError: it is too long.
-        DecodingError: it is no gzip, ends too early, or has something else behind it.
+        DecodingError: it is no gzip, ends too early, or has something else behind it or too many members.
     """
     content = bytearray()
-    for _ in range(MOST_MEMBERS):
-        if not packed:
-            return bytes(content)
+    n_members = 0
+    while packed:
+        n_members += 1
+        if n_members > MOST_MEMBERS:
+            message = f"the response cannot be unpacked as gzip: it has more than {MOST_MEMBERS} parts"
+            raise DecodingError(message)
         member = zlib.decompressobj(GZIP)
         try:
             content += member.decompress(packed, LARGEST_RESPONSE + 1 - len(content))
@@ -244,8 +247,7 @@ def _unpack(packed: bytes) -> bytes:
             message = "the response cannot be unpacked as gzip: it ends too early"
             raise DecodingError(message)
         packed = member.unused_data.lstrip(b"\0")  # zeros may fill it up
-    message = f"the response cannot be unpacked as gzip: it has {MOST_MEMBERS} parts or more"
-    raise DecodingError(message)
+    return bytes(content)
 
 
 def _check_size(content: bytearray) -> None:
