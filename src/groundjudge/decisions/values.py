@@ -112,7 +112,8 @@ def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> st
     """Say how probable the labels are, or the numbers that have none, the likeliest first."""
     shares: dict[str, float] = {}
     for name, share in zip(question.shown_names, probabilities, strict=True):
-        if share:  # several values can have one label
+        if share:
+            # Several values can have one label.
             shares[name] = shares.get(name, 0.0) + share
     entries: list[str] = []
     for name, share in sorted(shares.items(), key=itemgetter(1), reverse=True):

@@ -169,7 +169,10 @@ def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: A
 
 
 def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
-    """Read a message of LangChain or of Anthropic's client; whatever is missing is left out."""
+    """Read a message of LangChain, or the text and the end of one of Anthropic's client.
+
+    Whatever is missing is left out.
+    """
     metadata = _get_mapping(answer, "response_metadata")
     counts = _get_mapping(answer, "usage_metadata")
     model = metadata.get("model_name")
