@@ -13,7 +13,8 @@ from command_line import run_program
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
-from groundjudge.runs.rows import LARGEST_ROW, read_rows
+from groundjudge.runs.cells import LARGEST_ROW
+from groundjudge.runs.rows import read_rows
 
 # PyArrow has no type hints: imported by name, it is Any to every type checker.
 pa: Any = import_module("pyarrow")
