@@ -196,6 +196,21 @@ CUTS: Mapping[str, tuple[str, bool, list[str]]] = {
         False,
         ["x = y", "Done.", "Good."],
     ),
+    "a fence with two words": (
+        "```jsx live\nx = y\n```\nDone. Good.",
+        False,
+        ["jsx live", "x = y", "Done.", "Good."],
+    ),
+    "a fence with classes": (
+        "```{.py .numbers}\nx = y\n```\nDone. Good.",
+        False,
+        ["x = y", "Done.", "Good."],
+    ),
+    "a fence with a sentence": (
+        "``` No dogs are allowed.\nmake\n```\nDone. Good.",
+        False,
+        ["No dogs are allowed.", "make", "Done.", "Good."],
+    ),
     "code in a quotation": ("> ```\n> make\n> ```\nDone. Good.", False, ["> make", "Done.", "Good."]),
     "code with a line like that which begins it": (
         "```md\n```sh\nmake\n```\nDone. Good.",

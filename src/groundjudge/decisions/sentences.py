@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from groundjudge.replies.marks import find_fences
+from groundjudge.replies.marks import find_fences, is_label_of_code
 from groundjudge.text.sentences import Span, sentences
 
 LINE = re.compile(r"[^\n]+")
@@ -43,7 +43,7 @@ def cut_text(text: str, *, is_tool_result: bool = False) -> list[Span]:
     is_code = False
     for fence in find_fences(text):
         spans.extend(_cut_segment(text, start, fence.start(), is_code=is_code))
-        start = fence.end()
+        start = fence.end() if is_label_of_code(fence["info"]) else fence.start("info")
         is_code = not is_code
     spans.extend(_cut_segment(text, start, len(text), is_code=is_code))
     return spans or sentences(text)

@@ -49,12 +49,11 @@ _BARE_NUMBER = re.compile(
     rf"(?={_SIGNS} \n? {_SIGNS} \w)",
     re.MULTILINE | re.VERBOSE,
 )
-# A line with more than one word behind its signs, or with such signs behind them, is text: ```make all```
+# A line with such signs behind them, too, is text: ```make all```
 _FENCE = re.compile(
-    r"""^ [^\w\n`~]*+ (?:`{3,}|~{3,}) [^\S\n]*+
-    (?P<info> [^\s`]*+ (?:[^\S\n]++ (?:\{|\w++=) [^\n`]*+)?+ ) [^\S\n]*+ $""",
-    re.MULTILINE | re.VERBOSE,
+    r"^[^\w\n`~]*+(?:`{3,}|~{3,})[^\S\n]*+(?P<info>(?:[^\S\n]*+[^\s`]++)*+)[^\S\n]*+$", re.MULTILINE
 )
+_LABEL_OF_CODE = re.compile(r"\{.*+ | \S*+ (?: \s++ (?:\{|\w++=) .*+)?+", re.VERBOSE)
 _UNSEEN = re.compile(
     r"""
       <!--(?:[^<-]|-(?!->)|<(?!!--))*+-->                                       # a comment
@@ -80,20 +79,34 @@ def find_marks(decoded: TracedText, normalized: TracedText) -> Iterator[Span]:
 
 
 def find_fences(text: str) -> Iterator[re.Match[str]]:
-    """Yield the lines between which code stands: one that begins it, one that ends it, and so on."""
+    """Yield the lines between which code stands: one that begins it, one that ends it, and so on.
+
+    Signs with text behind them begin code only where another line ends it: "``` It is free." may be all.
+    """
+    fences = [*_FENCE.finditer(text)]
+    ends = [fence.start() for fence in fences if not fence["info"]]
+    last_end = max(ends, default=-1)
     is_inside = False
-    for fence in _FENCE.finditer(text):
-        # What ends the code has nothing behind it.
-        if not is_inside or not fence["info"]:
+    for fence in fences:
+        if is_inside:
+            is_fence = not fence["info"]
+        else:
+            is_fence = is_label_of_code(fence["info"]) or fence.start() < last_end
+        if is_fence:
             yield fence
             is_inside = not is_inside
+
+
+def is_label_of_code(info: str) -> bool:
+    """Whether what stands behind the signs that begin code is a language with its attributes, or nothing."""
+    return _LABEL_OF_CODE.fullmatch(info) is not None
 
 
 def _unseen_spans(text: str) -> Iterator[Span]:
     for match in _UNSEEN.finditer(text):
         yield match.span()
     for number, fence in enumerate(find_fences(text)):
-        if number % 2 == 0:
+        if number % 2 == 0 and is_label_of_code(fence["info"]):
             yield fence.span("info")
 
 
