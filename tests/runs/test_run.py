@@ -372,6 +372,7 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "judges is None": ({"response": "1", "judges": None}, both("row 2")),
     "judges is NaN, as pandas has it": ({"response": "1", "judges": float("nan")}, both("row 2")),
     "judges in capitals": ({"response": "1", "JUDGES": "b"}, ONLY_B),
+    "judges in capitals ahead of judges": ({"response": "1", "JUDGES": "a", "judges": "b"}, ONLY_B),
     "judges with a capital, in metadata with one": (
         {"response": "1", "Metadata": {"Judges": ["b"]}},
         ONLY_B,

@@ -371,7 +371,9 @@ def _judges_in(row: Case | Mapping[str, Any]) -> object:
 
 
 def _find_key(data: Mapping[str, Any], name: str) -> str | None:
-    """Find the key of a mapping that is a name, in upper or lower case."""
+    """Find the key of a mapping that is a name, or else one that is the name in upper or lower case."""
+    if name in data:
+        return name
     for key in data:
         if str(key).casefold() == name:
             return key
