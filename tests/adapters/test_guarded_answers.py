@@ -320,7 +320,7 @@ def test_retry_input_may_hand_on_the_output_before_and_nothing_of_the_next_is_lo
     def retry_input(row: Any, output: Any, note: str) -> Any:
         return {**output, "query": f"{row['query']} {note}"}
 
-    settings = {**options(Seen()), "fields": keep}
+    settings: dict[str, Any] = {**options(Seen()), "fields": keep}
     guarded = add_guard(RunnableLambda(answer), JUDGE, retry_input=retry_input, **settings)
     guarded.invoke({"query": QUERY})
     output = {"query": QUERY, "documents": documents, "answer": "bad"}
