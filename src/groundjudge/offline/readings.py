@@ -375,7 +375,10 @@ def _currencies(
     passage has no currency beside that number, as a record has it in a field of its own, one that it lacks is
     compared with any that the sentence lacks.
     """
-    amounts, passage_amounts = _amounts(sentence_tokens), _amounts(passage_tokens)
+    amounts = _amounts(sentence_tokens)
+    if not amounts:  # as in most sentences
+        return
+    passage_amounts = _amounts(passage_tokens)
     keys = {amount.currency.key for amount in amounts}
     passage_keys = {amount.currency.key for amount in passage_amounts}
     for currency, numbers in amounts:
