@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 from pydantic import Field, InstanceOf
 from pydantic.json_schema import SkipJsonSchema
 
-from groundjudge.case.data import as_plain
+from groundjudge.case.data import as_plain, find_key
 from groundjudge.case.fields import ALIASES, Fields, misspelt_key
 from groundjudge.case.shapes import (
     Document,
@@ -276,12 +276,8 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         metadata = self.value("metadata")
-        value = metadata.get(key)
-        # Names are compared without case; a key that is written like the input comes first.
-        if key not in metadata:
-            for name in metadata:
-                if name.casefold() == key.casefold():
-                    value = metadata[name]
+        found_key = find_key(metadata, key)
+        value = None if found_key is None else metadata[found_key]
         kind = type
         if type == "documents" and not self.tool_titles:
             kind = "retrieved"

@@ -26,6 +26,17 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, (list, tuple))  # `list | tuple` would be made anew for each value
 
 
+def find_key(data: Mapping[str, Any], name: str) -> str | None:
+    """Find the key of a mapping that is a name, or else the last that is the name in upper or lower case."""
+    if name in data:
+        return name
+    found_key: str | None = None
+    for key in data:
+        if str(key).casefold() == name.casefold():
+            found_key = key
+    return found_key
+
+
 def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
     """Whether a value is None or what tables hold in its place: NaN, NaT, pandas' NA."""
     if value is None or type(value).__name__ == "NAType":

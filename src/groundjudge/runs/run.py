@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
-from groundjudge.case.data import as_plain, is_absent, is_list
+from groundjudge.case.data import as_plain, find_key, is_absent, is_list
 from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import BaseJudge, case_hash, with_error
@@ -362,22 +362,12 @@ def _judges_of_row(
 def _judges_in(row: Case | Mapping[str, Any]) -> object:
     """Return what a row or, without such a key, its metadata has under `judges`; None if neither has it."""
     data = row.metadata if isinstance(row, Case) else row
-    key = _find_key(data, "judges")
-    metadata_key = _find_key(data, "metadata")
+    key = find_key(data, "judges")
+    metadata_key = find_key(data, "metadata")
     if key is None and metadata_key is not None and isinstance(data[metadata_key], Mapping):
         data = data[metadata_key]
-        key = _find_key(data, "judges")
+        key = find_key(data, "judges")
     return None if key is None else data[key]
-
-
-def _find_key(data: Mapping[str, Any], name: str) -> str | None:
-    """Find the key of a mapping that is a name, or else one that is the name in upper or lower case."""
-    if name in data:
-        return name
-    for key in data:
-        if str(key).casefold() == name:
-            return key
-    return None
 
 
 def _judge_names(judge: AnyJudge | Rubric) -> set[str]:
