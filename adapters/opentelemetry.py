@@ -51,16 +51,13 @@ def emit(
     Raises:
         ValueError: another judge gave the verdict: it does not have this one's scores.
     """
-    if judge and verdict.judge != judge.name:
-        message = f"the verdict is one of {verdict.judge}, and not of the judge {judge.name}"
-        raise ValueError(message)
     logger = get_logger("groundjudge", __version__, logger_provider)
     context = None  # OpenTelemetry takes the current span
     if span_context is not None:
         # Of the span only its ids are needed; it may have ended.
         context = set_span_in_context(NonRecordingSpan(span_context))
-    part_names = judge.part_names if judge else ()
-    for score in named_scores(verdict, part_names):
+    scores = judge.scores(verdict) if judge else named_scores(verdict, ())
+    for score in scores:
         logger.emit(
             timestamp=time_ns(),
             context=context,

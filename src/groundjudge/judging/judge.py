@@ -306,7 +306,13 @@ class BaseJudge(ABC):
             verdict: the verdict.
             name: the name of the headline, by default the judge's; the names of the other scores follow it
                 (with name="mine": mine, mine_recall, mine_precision).
+
+        Raises:
+            ValueError: another judge gave the verdict: it does not have this one's scores.
         """
+        if verdict.judge != self.name:
+            message = f"the verdict is one of {verdict.judge}, and not of the judge {self.name}"
+            raise ValueError(message)
         return named_scores(verdict, self.part_names, name)
 
 
