@@ -352,11 +352,11 @@ async def _knock(model: Model) -> bool:
 def _innermost(model: Model) -> Model:
     """Return the model itself, or the one that it wraps, as a cache does.
 
-    Only attributes that are there count. Those that a mock makes up have no end.
+    Only an attribute that the object holds counts: those that a mock makes up have no end.
     """
     for _ in range(MOST_WRAPPERS):
-        inner = getattr_static(model, "model", None)
-        if getattr_static(inner, "acomplete", None) is None:
+        inner = getattr(model, "__dict__", {}).get("model")
+        if inner is None or getattr_static(inner, "acomplete", None) is None:
             break
         model = cast("Model", inner)
     return model
