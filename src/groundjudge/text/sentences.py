@@ -63,17 +63,17 @@ def sentences(text: str) -> list[Span]:
     ends = [boundary.end() for boundary in _BOUNDARY.finditer(plain) if _ends_sentence(plain, boundary)]
     ends.append(len(text))
     spans: list[Span] = []
-    start = 0
+    # What ends a sentence takes the white space behind it: only the first one has some ahead of it.
+    first_start = start = len(text) - len(text.lstrip())
     for end in ends:
         if _says_something(plain[start:end]):
-            spans.append(_strip(text, start, end))
+            sentence = text[start:end].rstrip()
+            spans.append(Span(sentence, start, start + len(sentence)))
         start = end
-    if spans:
-        return spans
-    whole = _strip(text, 0, len(text))
-    if whole.text:
-        return [whole]
-    return []
+    whole = text.strip()
+    if whole and not spans:
+        return [Span(whole, first_start, first_start + len(whole))]
+    return spans
 
 
 def without_citations(text: str) -> str:
@@ -93,7 +93,7 @@ def _says_something(text: str) -> bool:
 
 def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
     start, end = boundary.span()
-    first, more = boundary.group("first", "more")
+    first, more = boundary.groups()
     goes_on = text[end : end + 1].islower()
     if first == "\n":
         return not goes_on or text.count("\n", start, end) > 1
@@ -124,11 +124,3 @@ def _leaves_open(text: str, end: int) -> bool:
     if "." in word:
         return _LETTERS_AFTER_POINT.search(word) is not None
     return word.isdecimal() and _LIST_NUMBER.search(text, start, end) is not None
-
-
-def _strip(text: str, start: int, end: int) -> Span:
-    """A piece of a text without the white space around it."""
-    piece = text[start:end].rstrip()
-    end = start + len(piece)
-    piece = piece.lstrip()
-    return Span(piece, end - len(piece), end)
