@@ -181,14 +181,15 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
         keys, probabilities = [*stated], [*stated.values()]
     else:
         _refuse(reply, f"the answer to {question.id!r} has no probabilities")
-    option_keys = [option.key for option in question.options]
-    if keys != option_keys:
+    if keys != question.keys:
+        if not {str}.issuperset(map(type, keys)):
+            _refuse(reply, f"a probability of {question.id!r} names no option")
         by_key = dict(zip(keys, probabilities, strict=True))
         if len(by_key) < len(keys):
             _refuse(reply, f"an option of {question.id!r} has two probabilities")
-        if by_key.keys() != set(option_keys):
+        if by_key.keys() != set(question.keys):
             _refuse(reply, f"the probabilities of {question.id!r} are not those of its options")
-        probabilities = [by_key[key] for key in option_keys]
+        probabilities = [by_key[key] for key in question.keys]
     # A boolean is an int to Python, and no number here.
     is_numeric = NUMERIC.issuperset(map(type, probabilities))
     if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:
@@ -207,8 +208,8 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
     return tuple(probability / total for probability in probabilities)
 
 
-def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tuple[list[str], list[Any]]:
-    """Return the keys of the options in a list of probabilities, and their probabilities.
+def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tuple[list[Any], list[Any]]:
+    """Return what names the options in a list of probabilities, which should be their keys, and those.
 
     An entry of a score has the index of the level, a whole number, and may repeat the level's label, which is
     the key.
@@ -218,11 +219,10 @@ def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tup
         probabilities = [entry["probability"] for entry in entries]
     except (LookupError, TypeError):
         _refuse(reply, f"a probability of {question.id!r} has no option, or no number")
-    key_type = int if question.type == "score" else str
-    if not {key_type}.issuperset(map(type, values)):
-        _refuse(reply, f"a probability of {question.id!r} names no option")
     if question.type == "choice":
         return values, probabilities
+    if not {int}.issuperset(map(type, values)):
+        _refuse(reply, f"a probability of {question.id!r} has no index of a level")
     keys = [str(value) for value in values]
     for entry, key in zip(entries, keys, strict=True):
         if entry.get("label", key) != key:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from groundjudge.decisions.answers import Probabilities
 from groundjudge.decisions.question import Question
@@ -28,6 +29,9 @@ EVIDENCE_KEPT = 64
 SPECIAL_WEIGHT = 100.0
 """How much a number or a name counts, which say more than any words: a sentence has fewer of them."""
 
+Numbers: TypeAlias = range | tuple[int, ...]
+"""Those of sentences of the source."""
+
 
 class SourceIndex:
     """The sentences of the source, and which words they have."""
@@ -35,7 +39,7 @@ class SourceIndex:
     def __init__(self, source: Sequence[SourceSentence]) -> None:
         self._source = source
 
-    def offered_for(self, sentence: str) -> Sequence[int]:
+    def offered_for(self, sentence: str) -> Numbers:
         """Return the numbers of the sentences of the source that are offered for one of the response.
 
         They are all or, of many, those that share most with it, numbers and names first; if these are few,
@@ -49,7 +53,7 @@ class SourceIndex:
             for index in self._indices_of_words.get(key, ()):
                 shared[index] += weight
         best = sorted(shared, key=lambda index: (-shared[index], index))[:MOST_OFFERED]
-        return sorted(index + 1 for index in self._with_neighbours(best))
+        return tuple(sorted(index + 1 for index in self._with_neighbours(best)))
 
     def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
         """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones."""
@@ -110,7 +114,7 @@ def find_evidence(
     least = LEAST_OF_LIKELIEST * likeliest
     indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
     indices.sort(key=probabilities.__getitem__, reverse=True)
-    numbers = [int(question.options[index].key) for index in indices[:MOST_CHOSEN]]
+    numbers = [int(question.keys[index]) for index in indices[:MOST_CHOSEN]]
     return tuple(_evidence_of(source[number - 1]) for number in numbers)
 
 

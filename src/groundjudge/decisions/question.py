@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "decision"]
@@ -38,3 +39,8 @@ class Question:
     type: Literal["choice", "score"]
     instructions: str
     options: tuple[Option, ...]
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The keys of the options."""
+        return [option.key for option in self.options]

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Literal
 
-from groundjudge.decisions.evidence import SourceIndex
+from groundjudge.decisions.evidence import Numbers, SourceIndex
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.state import RULES, Sentences, inputs_by_name
 from groundjudge.errors import PromptError
@@ -31,7 +31,7 @@ NO_SENTENCE = "0"
 """The key of the option that no sentence of the source supports a sentence."""
 
 QUESTIONS_KEPT = 1024
-"""Questions about sentences that are kept: those of long responses, of several judges."""
+"""Questions of each kind about sentences that are kept: those of long responses, of several judges."""
 
 
 @dataclass(frozen=True)
@@ -368,9 +368,8 @@ def make_question(question: JudgeQuestion, number: int = 0) -> Question:
     return Question(id_, question.type, instructions, options)
 
 
-def make_evidence_question(
-    evidence: EvidenceQuestion, number: int, source_numbers: Sequence[int]
-) -> Question:
+@lru_cache(QUESTIONS_KEPT)
+def make_evidence_question(evidence: EvidenceQuestion, number: int, source_numbers: Numbers) -> Question:
     """Make the question which sentence of the source supports a sentence of the response.
 
     Args:
@@ -380,12 +379,12 @@ def make_evidence_question(
     """
     none = evidence.none.replace(NUMBER, str(number))
     instructions = evidence.instructions.replace(NUMBER, str(number))
-    options = _evidence_options(none, tuple(source_numbers))
+    options = _evidence_options(none, source_numbers)
     return Question(f"e{number}", "choice", instructions, options)
 
 
 @lru_cache(QUESTIONS_KEPT)
-def _evidence_options(none: str, numbers: tuple[int, ...]) -> tuple[Option, ...]:
+def _evidence_options(none: str, numbers: Numbers) -> tuple[Option, ...]:
     """Return the option that no sentence supports it, and those for sentences of the source.
 
     Where all sentences are offered, they are the same for each sentence of the response.
