@@ -381,32 +381,34 @@ def named_scores(
     "weakest" among the parts' names is whichever of them has the lowest score. The scores are named after the
     judge, or after `name` if it is given.
 
-    A verdict without a score (an error, not applicable) has all of them too, each with a score of None.
+    A verdict without a score (an error, not applicable) has all of them too, each with a score of None; that
+    of a part which a verdict lacks is None, too.
     """
-    parts = {part.name: part for part in verdict.parts}
-    weakest = weakest_part(verdict.parts)
-    if weakest and verdict.weakest is not None:
-        # Under this name nothing else says which part it is.
-        parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
+    parts: dict[str, Verdict | Part] = {"": verdict}
+    if verdict.status == "ok":  # an error may have some parts, which say nothing without the others
+        for part in verdict.parts:
+            parts[part.name] = part
+        if verdict.weakest is not None:
+            weakest = weakest_part(verdict.parts)
+            parts["weakest"] = verdict  # a blank response that is scored 0 has no parts
+            if weakest:
+                # Under this name nothing else says which part it is.
+                parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
     headline_explanation = verdict.explanation
     scores: list[NamedScore] = []
     for part_name, score_name in score_names(name or verdict.judge, part_names).items():
-        part = parts.get(part_name)
-        # The headline, which also stands in the place of a part that a verdict lacks.
-        scored: Verdict | Part = verdict
+        score: float | None = None
+        value: float | str | None = None
         explanation = headline_explanation
-        if part:
-            scored = part
+        scored = parts.get(part_name)
+        if scored:
+            score = scored.score
+            value = scored.value if scored.label is None else scored.label
+        if isinstance(scored, Part):
             # Never empty, for the same reason as `Verdict.explanation`.
-            explanation = part.reason.strip() or _line_of(part)
+            explanation = scored.reason.strip() or _line_of(scored)
         scores.append(
-            NamedScore(
-                name=score_name,
-                part=part_name,
-                score=scored.score,
-                value=scored.value if scored.label is None else scored.label,
-                explanation=explanation,
-            )
+            NamedScore(name=score_name, part=part_name, score=score, value=value, explanation=explanation)
         )
     return tuple(scores)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from groundjudge.lab.calibration import calibrate
 from groundjudge.lab.comparison import compare
 from groundjudge.lab.labels import Labels, join
 from groundjudge.types import Rubric
+from groundjudge.verdict import Part, named_scores
 
 SENTENCES = ("It rains.", "It snows.", "It hails.")
 CASE = {"context": " ".join(SENTENCES), "response": " ".join(SENTENCES)}
@@ -90,6 +92,30 @@ def test_weakest_of_named_parts_decides_too() -> None:
     _, *named_scores = judge.scores(verdict)
     assert [score.name for score in named_scores] == [f"passage_{name}" for name in judge.part_names]
     assert [score.score for score in named_scores] == [1.0, 0.25, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("status", "parts", "expected"),
+    [
+        ("ok", {"recall": 0.8, "precision": 0.2}, [0.5, 0.8, 0.2]),
+        ("ok", {"recall": 0.8}, [0.5, 0.8, None]),
+        ("ok", {}, [0.5, None, None]),
+        # those that a decision model answered say nothing without the others
+        ("error", {"recall": 0.8}, [None, None, None]),
+        ("not_applicable", {}, [None, None, None]),
+    ],
+    ids=["all", "one is missing", "none", "an error has one", "not applicable"],
+)
+def test_a_score_of_a_part_is_its_own(
+    status: Any, parts: Mapping[str, float], expected: Sequence[float | None]
+) -> None:
+    verdict = Verdict(
+        judge="passage_quality",
+        status=status,
+        score=0.5 if status == "ok" else None,
+        parts=tuple(Part(name=part_name, score=score) for part_name, score in parts.items()),
+    )
+    assert [score.score for score in named_scores(verdict, ["recall", "precision"])] == expected
 
 
 def test_blank_response_that_is_scored_0_is_its_own_weakest_part() -> None:
