@@ -190,8 +190,8 @@ def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -
         pytest.param('{"response": {}}', id="no id"),
         pytest.param('{"custom_id": "r", "result": 1}', id="a number as Anthropic's result"),
         pytest.param(
-            '{"custom_id": "r", "result": {"type": "succeeded", "message": {"content": [], "usage": 1}}}',
-            id="a number as Anthropic's usage",
+            '{"custom_id": "r", "result": {"type": "succeeded", "message": {"content": 1, "usage": {}}}}',
+            id="a number as Anthropic's content",
         ),
     ],
 )

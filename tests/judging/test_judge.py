@@ -643,6 +643,39 @@ def test_any_function_is_a_model(name: str, answer: Any) -> None:
     assert [verdict.score for verdict in verdicts] == [0.75] * 3
 
 
+COUNTS = {
+    "input_tokens": 10,
+    "cache_creation_input_tokens": 5,
+    "cache_read_input_tokens": 100,
+    "output_tokens": 20,
+    "output_tokens_details": {"thinking_tokens": 7},
+}
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        (COUNTS, Usage(prompt_tokens=115, completion_tokens=20, cached_tokens=100, reasoning_tokens=7)),
+        ({"input_tokens": 10, "output_tokens": 20}, Usage(prompt_tokens=10, completion_tokens=20)),
+        ({"input_tokens": 10, "cache_read_input_tokens": None}, Usage(prompt_tokens=10)),
+        ({"input_tokens": "10", "output_tokens": 20}, None),
+        ({"output_tokens": 20}, None),
+        ("ten", None),
+        (None, None),
+    ],
+    ids=["all", "no cache", "no reply", "a text", "no prompt", "no mapping", "nothing"],
+)
+@pytest.mark.parametrize("make", [dict, SimpleNamespace])
+def test_the_tokens_and_the_model_of_a_message_of_anthropic_are_read(
+    make: Callable[..., object], counts: Any, usage: Usage | None
+) -> None:
+    if isinstance(counts, dict) and make is SimpleNamespace:
+        counts = SimpleNamespace(**counts)
+    message = make(content=[{"type": "text", "text": GOOD["groundedness"]}], model="claude-x", usage=counts)
+    verdict = load("groundedness", model=returns(message), weighted=False).judge(RAG)
+    assert (verdict.usage, verdict.model) == (usage, "claude-x")
+
+
 @pytest.mark.parametrize(
     "message",
     [

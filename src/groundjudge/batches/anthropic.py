@@ -22,7 +22,7 @@ from groundjudge.errors import ModelError
 from groundjudge.models.answer import check_key, model_error, model_errors
 from groundjudge.models.redirects import stays_at
 from groundjudge.models.secret_values import secrets_of
-from groundjudge.replies.reply import Reply, usage_of
+from groundjudge.replies.reply import Reply, usage_of_anthropic
 
 if TYPE_CHECKING:  # results are read without the extra, too
     from anthropic import Anthropic
@@ -44,9 +44,6 @@ ERROR_CODES = {
     "timeout_error": "timeout",
 }
 """The codes of a ModelError for Anthropic's types of errors; all further types are the server's faults."""
-
-PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""The tokens of a prompt, by whether they were cached."""
 
 SLACK = 2.0
 """The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
@@ -174,16 +171,7 @@ def read_anthropic_result(result: Mapping[str, Any]) -> Answer:
     match result:
         case {"type": "succeeded", "message": {} as message}:
             texts = [block["text"] for block in message["content"] if block["type"] == "text"]
-            counts: Mapping[str, Any] = message["usage"]
-            n_prompt = sum(counts.get(name) or 0 for name in PROMPT_TOKENS)
-            details: Mapping[str, Any] | None = counts.get("output_tokens_details")
-            n_thinking = details.get("thinking_tokens") if details else None
-            usage = usage_of(
-                n_prompt,
-                counts["output_tokens"],
-                cached=counts.get("cache_read_input_tokens"),
-                reasoning=n_thinking,
-            )
+            usage = usage_of_anthropic(message["usage"])
             return Reply("".join(texts), message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
             return model_error(ERROR_CODES.get(kind, "server"), f"{kind}: {message}", "")

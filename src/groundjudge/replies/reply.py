@@ -156,6 +156,23 @@ def _usage_of_completion(usage: object) -> Usage | None:
     return usage_of(prompt, completion, cached=cached, reasoning=reasoning)
 
 
+def usage_of_anthropic(usage: object) -> Usage | None:
+    """Return the tokens in the `usage` of a message of Anthropic, which counts those of its cache apart."""
+    prompt = _get_value(usage, "input_tokens")
+    if not _is_count(prompt):
+        return None
+    for name in ("cache_creation_input_tokens", "cache_read_input_tokens"):
+        count = _get_value(usage, name)
+        if _is_count(count):
+            prompt += count
+    return usage_of(
+        prompt,
+        _get_value(usage, "output_tokens"),
+        cached=_get_value(usage, "cache_read_input_tokens"),
+        reasoning=_get_value(_get_value(usage, "output_tokens_details"), "thinking_tokens"),
+    )
+
+
 def _is_count(count: object) -> TypeGuard[int]:
     return isinstance(count, int) and 0 <= count <= MOST_TOKENS
 
@@ -169,24 +186,23 @@ def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: A
 
 
 def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
-    """Read a message of LangChain, or the text and the end of one of Anthropic's client.
-
-    Whatever is missing is left out.
-    """
+    """Read a message of LangChain or of Anthropic's client; whatever is missing is left out."""
     metadata = _get_mapping(answer, "response_metadata")
     counts = _get_mapping(answer, "usage_metadata")
-    model = metadata.get("model_name")
-    if not model:
-        model = metadata.get("model")
+    usage = usage_of(
+        counts.get("input_tokens"),
+        counts.get("output_tokens"),
+        cached=_get_mapping(counts, "input_token_details").get("cache_read"),
+        reasoning=_get_mapping(counts, "output_token_details").get("reasoning"),
+    )
+    if usage is None:
+        usage = usage_of_anthropic(_get_value(answer, "usage"))
+    names = (metadata.get("model_name"), metadata.get("model"), _get_value(answer, "model", str))
+    model = next((name for name in names if name), None)
     return Reply(
         _read_content(_get_value(answer, "content")),
         finish_reason=_finish_reason_of(answer, metadata),
-        usage=usage_of(
-            counts.get("input_tokens"),
-            counts.get("output_tokens"),
-            cached=_get_mapping(counts, "input_token_details").get("cache_read"),
-            reasoning=_get_mapping(counts, "output_token_details").get("reasoning"),
-        ),
+        usage=usage,
         model=model,
         refusal=_get_mapping(answer, "additional_kwargs").get("refusal"),
         tokens=tokens_of(metadata.get("logprobs")),
