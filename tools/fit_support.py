@@ -10,6 +10,9 @@ sentences is, and so its probability is the product of theirs. Each signal keeps
 comment claims. Every file weighs the same. Then the intercept is moved to where the share of responses whose
 weakest sentence is supported comes closest, in all files, to the share that people call supported.
 
+Which part of a sentence gives its signals, the weights decide that the package has. So a fit starts from the
+last one, gives something a little different, and is measured before it is taken.
+
 The weights of a contradiction and of a sentence of which the documents have nothing are fixed: both are too
 rare in labelled files to be measured, and must never pass a judge.
 """
