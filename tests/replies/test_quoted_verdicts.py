@@ -65,6 +65,13 @@ SURROUNDINGS: tuple[str, ...] = (
     "**",
     "_",
     "\r",
+    "“",
+    "”",
+    "~~",
+    "<draft>",
+    "</draft>",
+    "<notes>",
+    "[THINK]",
 )
 TAG_FRAMES = (
     "<S0>t</S0><S1>It says '{0}'{2}{1}</S1><S2>1</S2>",

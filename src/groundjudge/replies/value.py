@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from unicodedata import category
 
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence.normalized import UNSPACED
@@ -138,7 +139,8 @@ class Reader:
     def may_contradict(self, reading: Reading, prose: str) -> bool:
         """Whether prose behind a verdict may say another one: by a digit, or by another label as a word."""
         if not self.scale.choices:
-            return any(map(str.isdigit, prose))
+            # Also ½ and Ⅱ, but not 一, the Chinese word for one, which is in many others.
+            return any(category(sign).startswith("N") for sign in prose)
         patterns: list[str] = []
         # The longest first: "not supported" is not "supported".
         for label in sorted(self.scale.choices, key=len, reverse=True):
