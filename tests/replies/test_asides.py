@@ -148,3 +148,56 @@ def test_formula_may_be_emphasized(sign: str) -> None:
     formula = f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2){sign}"
     assert outcome("adjacent", passage(formula)) == [4.2, 5.0]
     assert outcome("adjacent", passage(f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2)")) == "ambiguous"
+
+
+BASES = {**VERDICTS, "json": '{"reasoning": "r", "score": 1}'}
+OTHERS = {
+    "tags": "<S0>t</S0><S1>r</S1><S2>4</S2>",
+    "json": '{"reasoning": "r", "score": 0}',
+    "scorecard": "Statement Sentence: A stands here.\nSupporting Evidence: b\nScore: 9",
+    "banded": "Analysis: r\nLevel: x\nScore: 90",
+    "adjacent": passage("RECALL_Formula: (4 * 1.0)"),
+    "line": "Because.\nRating: 4",
+}
+"""Verdicts that are not the last word, or are cut off."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("between", ["\n", "\n\nWait, once more.\n\n", "\n## Final\n"])
+def test_part_of_another_reply_never_gives_the_verdict(kind: str, between: str) -> None:
+    other = OTHERS[kind]
+    base = BASES[kind]
+    for cut in range(1, len(other)):
+        for reply in (
+            other[:cut] + between + base,
+            other[cut:] + between + base,
+            base + between + other[cut:],
+        ):
+            result = outcome(kind, reply)
+            assert result == READ[kind] or isinstance(result, str), reply
+
+
+@pytest.mark.parametrize("kind", ["tags", "banded", "adjacent", "scorecard"])
+def test_draft_ahead_of_a_reply_that_is_cut_off_is_no_verdict(kind: str) -> None:
+    other = OTHERS[kind]
+    first_label = other.index(">" if kind == "tags" else ":")
+    for cut in range(first_label + 1, len(other)):
+        result = outcome(kind, f"{other}\n\n{other[:cut]}")
+        assert isinstance(result, str) or cut >= len(other) - 6, other[:cut]
+
+
+REPEATED_LABELS = (
+    pytest.param("ambiguous", "Analysis: a\nLevel: x\nScore: 90\nAnalysis: b", id="another analysis begins"),
+    pytest.param("ambiguous", "Analysis: a\nLevel: x\nScore: 90\nLevel: y", id="another level behind"),
+    pytest.param("ambiguous", "Score: 90\nLevel: x Score: 7\nLevel: y\nAnalysis: a", id="two levels behind"),
+    pytest.param(90, "Score: 90\nLevel: x\nAnalysis: a", id="score first"),
+    pytest.param(90, "Analysis: a\nScore: 90\nLevel: x", id="level last"),
+    pytest.param(
+        90, "Analysis: a\nLevel: x\nScore: 90\n\nAnalysis: a\nLevel: x\nScore: 90", id="twice the same"
+    ),
+)
+
+
+@pytest.mark.parametrize(("expected", "text"), REPEATED_LABELS)
+def test_labels_behind_a_score(expected: object, text: str) -> None:
+    assert outcome("banded", text) == expected

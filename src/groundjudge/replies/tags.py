@@ -78,6 +78,9 @@ class Tags(Format):
         shares = ""
         if self.shares.lower() in elements:
             shares = elements[self.shares.lower()][0]["content"]
+            # A list of shares has no tags. "</S1><S2>5</S2><S3>" would hold all up to the judge's own shares.
+            if self._element.search(shares):
+                raise reader.make_error("ambiguous", shares)
         warnings = ("unclosed_tag",) if is_unclosed else ()
         return replace(reading, reason=reason, warnings=warnings, shares=shares)
 
