@@ -21,8 +21,10 @@ FINISH = {
         "|guardrail_intervened|error_toxic"
     ),
 }
-# Full-width forms, the sign for minus, and the line end of old systems.
+# Full-width forms, the sign for minus, and the line end of old systems. A comma of full width stays as it is,
+# because it is no decimal comma: 3，4 is not 3.4.
 WIDTHS = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | str.maketrans("\u3000−\r", " -\n")
+del WIDTHS[ord("，")]
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
 # It begins with one set of characters, as the next one does: so most places are left out at once.
 INVISIBLE = re.compile(

@@ -33,7 +33,7 @@ NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = re.compile(r"([^\W\d][\w ]*?)\s*:")
 VALUE = re.compile(
     rf"(?P<number>{NUMBER})\s*(?P<percent>%)?(?:\s*(?:/|\bout\s+of\b)\s*(?P<best>{NUMBER}))?"
-    r"(?:\s*,\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
+    r"(?:\s*[,，]\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
 # What a prompt has in the place: "your Score", or an ellipsis.
