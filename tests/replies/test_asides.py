@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import SimpleNamespace
+
 import pytest
 from read_replies import PLACED, READERS, outcome, passage
+
+from groundjudge.replies.reply import reply_of
 
 VERDICTS = {kind: frame.format(1) for kind, frame in PLACED.items()}
 VERDICTS["adjacent"] = passage("RECALL_Formula: (1 * 1.0)")
@@ -201,3 +206,27 @@ REPEATED_LABELS = (
 @pytest.mark.parametrize(("expected", "text"), REPEATED_LABELS)
 def test_labels_behind_a_score(expected: object, text: str) -> None:
     assert outcome("banded", text) == expected
+
+
+THOUGHT_PARTS: dict[str, Mapping[str, object]] = {
+    "Anthropic": {"type": "thinking", "thinking": "5"},
+    "a server that names the text so, too": {"type": "thinking", "text": "5"},
+    "LangChain": {"type": "reasoning", "reasoning": "5"},
+    "reasoning with a text": {"type": "reasoning", "text": "5"},
+    "Responses API": {"type": "reasoning_text", "text": "5"},
+    "a summary of reasoning": {"type": "summary_text", "text": "5"},
+    "Gemini": {"text": "5", "thought": True},
+}
+
+
+@pytest.mark.parametrize("thought", THOUGHT_PARTS.values(), ids=THOUGHT_PARTS)
+@pytest.mark.parametrize(
+    "answer", [{"type": "text", "text": "2"}, {"text": "2"}, {"type": "output_text", "text": "2"}, "2"]
+)
+def test_thoughts_among_the_parts_of_a_message_are_no_answer(
+    thought: Mapping[str, object], answer: Mapping[str, str] | str
+) -> None:
+    for parts in ([thought, answer], [SimpleNamespace(**thought), answer]):
+        assert reply_of({"content": parts}).text == "2"
+        assert reply_of({"choices": [{"message": {"content": parts}}]}).text == "2"
+    assert reply_of({"content": [thought]}).text == ""
