@@ -51,6 +51,8 @@ NO_THOUGHTS = (
     "<start_of_turn>model\n",
     "<b>Verdict</b>\n",
     "<hr />\n",
+    "<answer>\n",
+    "<final_answer>\n",
 )
 
 

@@ -64,8 +64,12 @@ ASIDES = (
 )
 # A tag of any name with which a reply begins.
 FIRST_TAG = re.compile(r"\s*+<(?P<name>[^\W\d_](?:[^\W\d]|[:.-]){0,60}+)(?:\s[^<>]*+)?(?<!/)>")
-# HTML needs no end of these, and tokens of chat templates have none.
-NEVER_CLOSED = re.compile(r"br|hr|img|p|li|s|[bes]o[sp]|(?:start|end|begin)_of_\w+", re.IGNORECASE)
+# HTML needs no end of these, tokens of chat templates have none, and an answer's may be the stop sequence.
+NEVER_CLOSED = re.compile(
+    r"br|hr|img|p|li|s|[bes]o[sp]|(?:start|end|begin)_of_\w+"
+    r"|(?:final[_-]?)?(?:answer|evaluation|json|output|response|result|verdict)",
+    re.IGNORECASE,
+)
 # The marks that begin and end quotations, in any language, and those around what is struck out.
 QUOTATION_MARKS = "\"'´‘’‚‛“”„‟«»‹›「」『』《》〈〉〝〞〟❛❜❝❞﹁﹂﹃﹄~"
 # What ends a turn in the templates of chat models, for servers that leave it in the reply.
