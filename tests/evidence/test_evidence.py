@@ -52,6 +52,9 @@ EXACT = {
     "dots that belong to the text": ("|He paused ... and went on.|", "He paused ... and went on."),
     # although a letter, a digit or a negation stands near it
     "a minus sign": ("At night it is |-5 degrees| outside.", "-5 degrees"),
+    "a minus sign in Chinese": ("昨晚最低气温为|-5度左右|。", "-5度左右"),
+    "the end of a range of months in Chinese": ("开放时间：3月-|5月的周末|。", "5月的周末"),
+    "the end of a range of classes in Chinese": ("适合3年级-|5年级的学生|。", "5年级的学生"),
     "a sentence that ends in a number before it": (
         "It opened in 1990. |300 people came|.",
         "300 people came",
@@ -199,6 +202,8 @@ CUT = {
     "the end of a range": ("Tickets cost 10-20 euros.", "20 euros"),
     "a number without its percent sign": ("Prices rose by 50% in May.", "Prices rose by 50"),
     "the end of a Chinese number": ("门票一百五十元一张。", "五十元一张"),
+    "a number without its sign in Chinese": ("昨晚最低气温为-5度左右。", "5度左右"),
+    "a number without its sign in Japanese": ("昨夜の気温は−5度でした。", "5度でした"),
     "the end of an Arabic number": ("السعر ٢٥٠ دينارا للشخص.", "٥٠ دينارا للشخص"),
     # words
     "the end of a word": ("Smoking is illegal in France.", "legal in France"),

@@ -211,7 +211,8 @@ CONTROL_TOKENS = {
     "gpt-oss": "<|start|> <|channel|> <|message|> <|constrain|> <|return|> <|call|> <|startoftext|>",
     "GLM": "[gMASK] [sMASK] <sop> <eop> <|observation|> <|begin_of_image|> <arg_key> </arg_value>",
     "Kimi": "<|im_user|> <|im_middle|> <|tool_calls_section_begin|> <|tool_call_argument_begin|> <|open|> "
-    "<|end_of_msg|> [BOS] [EOS]",
+    "<|end_of_msg|> [BOS] [EOS] ◁think▷ ◁/think▷",
+    "LongCat": "<longcat_system> <longcat_user> <longcat_think> </longcat_think> <longcat_tool_call>",
     "MiniMax": "]~!b[ ]~b] [e~[ ]<]image[>[ <minimax:tool_call> </minimax:tool_call> <beginning_of_sentence>",
     "InternLM": "<|action_start|> <|interpreter|> <|plugin|> [UNUSED_TOKEN_145]",
     "EXAONE": "[|system|] [|user|] [|assistant|] [|tool|] [|endofturn|] [BOS] [PAD]",
@@ -251,6 +252,7 @@ ORDINARY = {
     "JSON": '{"text": "<p>1 | 2</p>", "list": ["INST", [1, 2], []], "s": "s"}',
     "tables": "| a | b |\n|---|---|\n| <1 | >2 |",
     "our own formats": "<S1>5</S1> <data-response-00000000> </data-document> RECALL_<x>",
+    "triangles": "◁ back ▷ ◁think ◁thinking▷ ▷",
     "half a token": "<|im_start, and on another line\nim_end|> <| |> <|",
 }
 """Texts that are shown as they are."""

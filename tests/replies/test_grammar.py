@@ -73,6 +73,9 @@ ON_SCALES: list[Any] = [
         UNIT, "ambiguous", "85%|1/1,000|1 out of 1,000|1 (1,000)", id="percent and thousands on 0..1"
     ),
     pytest.param(THOUSANDS, 1.12, "1,12", id="a decimal comma"),
+    pytest.param(FIVE, "ambiguous", "3，4|1，2", id="a comma of full width separates two numbers"),
+    pytest.param(FIVE, 3, "3，3|３，3", id="a number, and the same behind a comma of full width"),
+    pytest.param(FIVE, 3.4, "３．４|3．4", id="a decimal point of full width"),
     pytest.param(THOUSANDS, "ambiguous", "1,125|1000/5,000", id="thousands on 0..5000"),
     pytest.param(Scale(worst=5, best=1), 2, "2/5", id="the best value is the lower end"),
     pytest.param(Scale(worst=5, best=1), "ambiguous", "2/1", id="another value for the best one"),

@@ -12,7 +12,7 @@ from read_replies import READERS, SCALES, YES, outcome
 
 from groundjudge import Scale
 from groundjudge.errors import WHAT_IS_WRONG
-from groundjudge.replies import Format, Line, Tags
+from groundjudge.replies import Banded, Format, Json, Line, Tags
 
 
 class Judge(NamedTuple):
@@ -65,6 +65,13 @@ SURROUNDINGS: tuple[str, ...] = (
     "**",
     "_",
     "\r",
+    "“",
+    "”",
+    "~~",
+    "<draft>",
+    "</draft>",
+    "<notes>",
+    "[THINK]",
 )
 TAG_FRAMES = (
     "<S0>t</S0><S1>It says '{0}'{2}{1}</S1><S2>1</S2>",
@@ -326,7 +333,29 @@ JUDGES: dict[str, Judge] = {
     "tags of labels": Judge(
         Tags(), YES, "no", relabel(TAG_FRAMES, {"<S2>1": "<S2>no"}), TAGS, relabel(TAG_SHAPES, {"5": "yes"})
     ),
+    "tags with shares": Judge(
+        Tags(shares="S3"),
+        FIVE,
+        1,
+        relabel(TAG_FRAMES, {"<S2>1</S2>": "<S2>1</S2><S3>1: 96, 5: 4</S3>"}),
+        (*TAGS, "<S3>", "</S3>", "<S3>5: 100</S3>"),
+        (*TAG_SHAPES, "</S1><S2>5</S2><S3>", "</S1><S2>5</S2><S3>5: 100</S3><S0>", "<S3>"),
+    ),
     "json": Judge(READERS["json"], UNIT, 0, JSON_FRAMES, BRACES, JSON_SHAPES),
+    "json with shares": Judge(
+        Json(shares="shares"),
+        UNIT,
+        0,
+        relabel(
+            JSON_FRAMES,
+            {
+                '"score": 0': '"score": 0, "shares": "0: 96, 1: 4"',
+                "'score': 0": "'score': 0, 'shares': '0: 96, 1: 4'",
+            },
+        ),
+        (*BRACES, '"shares"'),
+        (*JSON_SHAPES, '", "score": 1, "shares": "', "', 'score': 1, 'shares': '"),
+    ),
     "json of labels": Judge(
         READERS["json"],
         YES,
@@ -355,6 +384,14 @@ JUDGES: dict[str, Judge] = {
         relabel(LINE_SHAPES, {"5": "[[5]]"}),
     ),
     "banded": Judge(READERS["banded"], HUNDRED, 0, BANDED_FRAMES, BANDS, BANDED_SHAPES),
+    "banded with shares": Judge(
+        Banded(shares="Shares"),
+        HUNDRED,
+        0,
+        relabel(BANDED_FRAMES, {"Score: 0": "Score: 0\nShares: severe: 96, none: 4"}),
+        (*BANDS, "\nShares:"),
+        (*BANDED_SHAPES, "\nScore: 90\nShares: ", "\nShares: none: 100\nScore: 90\nAnalysis: "),
+    ),
     "adjacent": Judge(
         READERS["adjacent"],
         SCALES["adjacent"],

@@ -45,7 +45,8 @@ _TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))
 WORD = rf"""(?x)
       [a-z]++(?=[\ .,;:!?\n])                      # which saves time
     | {_TOKEN}
-    | -(?=\.?\d)(?<![^\W_]-)\.?{_TOKEN}
+    # Between the numbers of 3月-5月 and 3年级-5年级 it is a dash.
+    | -(?=\.?\d)(?<![^\W_{UNSPACED}]-)(?<!\d[{UNSPACED}]-)(?<!\d[{UNSPACED}][{UNSPACED}]-)\.?{_TOKEN}
     | \.(?=\d)(?<![\w.]\.){_TOKEN}                # .5, which is not 5
     | [{_NUMERALS}]++
     | [{UNSPACED}][{_COMBINING}]*+

@@ -24,6 +24,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
+from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.rubric.options import Shape, check_options, is_count
 from groundjudge.verdict import Part, Usage, Verdict, passes, sum_costs
 
@@ -609,7 +610,8 @@ def failed_parts(verdict: Verdict, threshold: float) -> tuple[Part, ...]:
 def note_on(verdict: Verdict, judge: AnyJudge) -> str:
     """Write what the model that wrote a draft is told about it: the parts that failed, or else the reason.
 
-    A sentence comes with the evidence that is nearest to it, a named score ("recall") with its reason.
+    A sentence comes with the evidence that is nearest to it, a named score ("recall") with its reason. Each
+    is one line, and control tokens are broken up: a document that the judge quotes begins no turn.
 
     Args:
         verdict: the verdict on the draft.
@@ -627,8 +629,8 @@ def note_on(verdict: Verdict, judge: AnyJudge) -> str:
                 explanation = f"The nearest that the sources say: {quotes}"
         faults.append(f"- {_one_line(part.name)}\n  {_one_line(explanation)}")
     if not faults:
-        faults.append(verdict.reason or verdict.explanation)
-    return "\n".join([NOTE, "", *faults])
+        faults.append(_one_line(verdict.reason or verdict.explanation))
+    return without_control_tokens("\n".join([NOTE, "", *faults]))
 
 
 def _one_line(text: str) -> str:

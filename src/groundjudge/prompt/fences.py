@@ -20,14 +20,14 @@ CODE_LENGTH = 8
 HARMLESS = "‹"
 """Replaces the opening bracket of a control token; it has the same length, so that offsets stay true."""
 
-OPENING = "<＜[［]］"
+OPENING = "<＜[［]］◁"
 """The signs with which a control token can begin."""
 
 IN_ANGLES = r"""
     s | (?:bos|eos|pad|unk|sop|eop|eod|eot)(?:_token)? | sys | think
     | (?:start|end|begin|beginning)_(?:of|function)_\w{1,40}
     | (?:tool|function)_(?:call|response|result|output)s? | arg_(?:key|value) | fim_\w{1,20}
-    | (?:special|reserved|unused|extra_id)_?[0-9]{1,5}
+    | (?:special|reserved|unused|extra_id)_?[0-9]{1,5} | longcat_\w{1,20}
 """
 """Names of control tokens without a bar, such as `</s>`, `<<SYS>>`, `<tool_call>` and `<seed:bos>`."""
 
@@ -53,6 +53,7 @@ CONTROL_TOKEN = re.compile(
         | \w{{1,40}}+ \|>
     )
     | \[(?= /?+(?:{IN_SQUARES}) \] | /?+\| \w{{2,40}}+ \|\] )
+    | ◁(?= /?think▷)
     # MiniMax has tokens such as ]~b], [e~[ and ]<]image[>[
     | [\[\]](?= (?: ~!?b | e~ ) [\[\]] | <\][\w ]{{1,40}}+\[>\[ )
     """,

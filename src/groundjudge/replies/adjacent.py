@@ -37,6 +37,7 @@ DIGITS_OF_SUM = 9
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
 TERM = re.compile(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
+EMPHASIZED = re.compile(r"(\*{1,3})(?P<formula>\(.*\))\1")
 SUMS = re.compile(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
 
 
@@ -146,6 +147,10 @@ def _compute_sum(formula: LabelledEntry, reader: Reader, name: str) -> float:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = formula.place.strip()
+    # Emphasis around a formula is not folded: there are asterisks inside of it.
+    emphasis = EMPHASIZED.fullmatch(place)
+    if emphasis is not None:
+        place = emphasis["formula"]
     misfit = reader.make_error(reader.misfit_code(place), place, name)
     if len(place) > LONGEST or LETTER_OR_DIGIT.search(formula.below):
         raise misfit

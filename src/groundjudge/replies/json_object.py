@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from groundjudge.case.data import as_json, is_mapping
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import fold, has_open_aside, has_stray_end, open_reply
+from groundjudge.replies.opening import fold, has_open_aside, has_stray_end, is_quoted, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_number
 from groundjudge.scale import DIGITS, Scale
@@ -129,7 +129,7 @@ class Json(Format):
         behind = _text_outside(raw, objects, json_object.end)
         is_followed = SIGN.match(behind) or reader.may_contradict(reading, behind) or self._is_named(behind)
         has_no_colon = any(member.key is None for member in json_object.members)
-        is_hidden = self._may_be_hidden(objects[objects.index(json_object) :])
+        is_hidden = self._may_be_hidden(raw, objects[objects.index(json_object) :])
         if is_followed or has_no_colon or is_hidden or self._may_be_outside(_text_outside(raw, objects)):
             raise reader.make_error("ambiguous")
         last_object = verdicts[-1][0]
@@ -205,18 +205,23 @@ class Json(Format):
             return True
         return has_stray_end(outside, OBJECT)
 
-    def _may_be_hidden(self, objects: Sequence[JsonObject]) -> bool:
-        """Whether objects, the verdict's own first, may hide a score: in a comment, a list or a string.
+    def _may_be_hidden(self, text: str, objects: Sequence[JsonObject]) -> bool:
+        """Whether objects, the verdict's own first, may hide a score: in a comment, list, string or call.
 
         A judge may quote a document that gives a score of its own, and then begins what swallows the judge's:
-        `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`.
+        `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`. Or it may write a draft, and then call a tool with
+        its verdict.
         """
-        if not all(json_object.members for json_object in objects):
-            return True
+        key = self.value.casefold()
         for json_object in objects:
+            if not json_object.members:
+                return True
             for comment in json_object.comments:
                 if HIDDEN.search(comment) or self._is_named(comment):
                     return True
+            has_verdict = any(member.key == key for member in json_object.members)
+            if not has_verdict and self._is_named(text[json_object.start : json_object.end]):
+                return True
         return False
 
     def _is_named(self, prose: str, behind: str = "") -> bool:
@@ -272,8 +277,7 @@ def _read_objects(text: str) -> list[JsonObject]:
             json_object = _read_object(text, start)
             if json_object is None or len(objects) == MOST_OBJECTS:
                 break
-            is_in_string = text[start - 1 : start] in ("'", '"')
-            if open_lists or is_in_string:
+            if open_lists or is_quoted(text, start, json_object.end):
                 json_object = json_object._replace(members=())
             has_object = open_lists > 0
             objects.append(json_object)
@@ -312,7 +316,7 @@ def _read_object(text: str, start: int) -> JsonObject | None:
             continue
         source += text[source_start : token.start()]
         if is_key_end:
-            key = _decode(source).strip(QUOTES).casefold()
+            key = fold(_decode(source)).text.strip(QUOTES).casefold()
         else:
             # Between two commas, and behind the last one, there may be nothing.
             if key is not None or source.strip():

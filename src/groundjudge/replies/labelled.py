@@ -231,6 +231,7 @@ class Labelled(Format):
         verdict, reading = read_verdict(reader, verdicts, prose_may_follow=not self.reason)
         reading = replace(reading, shares=self._read_shares(reader, entries))
         if self.reason:
+            self._check_end(reader, entries, verdicts[-1])
             texts = {entry.label: entry.text for entry in entries}
             reason = texts.get(comparable_label(self.reason), "")
             level = texts.get(comparable_label(self.level), "")
@@ -259,6 +260,21 @@ class Labelled(Format):
             lines.append(f"{self.level}: {one_line(reading.level)}")
         lines.append(verdict)
         return "\n".join(lines)
+
+    def _check_end(
+        self, reader: Reader, entries: Sequence[LabelledEntry], last_verdict: LabelledEntry
+    ) -> None:
+        """Check that no other verdict begins behind the last one: with a label that is there already.
+
+        Raises:
+            ReplyError: `ambiguous`: the verdict is a draft, or that of a document that the judge quotes.
+        """
+        end = entries.index(last_verdict)
+        labels = {entry.label for entry in entries[:end]}
+        for entry in entries[end + 1 :]:
+            if entry.label in labels:
+                raise reader.make_error("ambiguous", entry.text)
+            labels.add(entry.label)
 
     def _read_shares(self, reader: Reader, entries: Sequence[LabelledEntry]) -> str:
         """Return the text in the place of the shares; "" if there is none.

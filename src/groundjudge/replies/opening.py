@@ -21,8 +21,10 @@ FINISH = {
         "|guardrail_intervened|error_toxic"
     ),
 }
-# Full-width forms, the sign for minus, and the line end of old systems.
+# Full-width forms, the sign for minus, and the line end of old systems. A comma of full width stays as it is,
+# because it is no decimal comma: 3，4 is not 3.4.
 WIDTHS = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | str.maketrans("\u3000−\r", " -\n")
+del WIDTHS[ord("，")]
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
 # It begins with one set of characters, as the next one does: so most places are left out at once.
 INVISIBLE = re.compile(
@@ -38,18 +40,38 @@ EMPHASIS = re.compile(
 THINK = re.compile(r"</?think", re.IGNORECASE)
 # Both tags in turn, or the end of a reasoning alone.
 THINKING = re.compile(
-    r"<think(?:ing)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
+    r"<think(?:ing)?(?:\s[^<>]*)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>"
+    r"|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
     re.IGNORECASE | re.MULTILINE,
 )
-REASONING = re.compile(r"\s*<(think(?:ing)?)>(?:[^<]++|<(?!/\1>))*+(?:</\1>|(?P<open>\Z))", re.IGNORECASE)
-# How reasoning (also that of gpt-oss) and comments begin and end: while one is open, no verdict stands there.
+REASONING = re.compile(
+    r"\s*<(think(?:ing)?)(?:\s[^<>]*)?>(?:[^<]++|<(?!/\1>))*+(?:</\1>|(?P<open>\Z))", re.IGNORECASE
+)
+# What the names of tags for reasoning have in common.
+_THINKING_WORD = "(?:think|thought|reason|reflect|analy[sz]|scratchpad|monologue|draft)"
+# How reasoning and comments begin and end: while one is open, no verdict stands there. The tags have many
+# names, each with such a word: <seed:think>, <|START_THINKING|>, <inner_thoughts>, ◁think▷.
 ASIDES = (
     re.compile(
-        r"<(?P<end>/)?(?:think(?:ing)?|thought|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE
+        rf"[<◁][|｜]?(?P<end>/|end_(?:of_)?)?(?=[\w:.-]{{0,40}}?{_THINKING_WORD})[\w:.-]{{1,60}}+"
+        r"(?:\s[^<>◁▷\n]*+)?[|｜]?[>▷]",
+        re.IGNORECASE,
     ),
+    re.compile(r"\[(?P<end>/)?THINK\]"),  # of Mistral; [Reasoning] may be a heading
+    re.compile(r"<unused94>|(?P<end><unused95>)"),  # of Gemma
     re.compile(r"<\|channel\|>(?!\s*final)|(?P<end><\|end\|>|<\|channel\|>\s*final)"),
     re.compile(r"<!--|(?P<end>-->)"),
 )
+# A tag of any name with which a reply begins.
+FIRST_TAG = re.compile(r"\s*+<(?P<name>[^\W\d_](?:[^\W\d]|[:.-]){0,60}+)(?:\s[^<>]*+)?(?<!/)>")
+# HTML needs no end of these, tokens of chat templates have none, and an answer's may be the stop sequence.
+NEVER_CLOSED = re.compile(
+    r"br|hr|img|p|li|s|[bes]o[sp]|(?:start|end|begin)_of_\w+"
+    r"|(?:final[_-]?)?(?:answer|evaluation|json|output|response|result|verdict)",
+    re.IGNORECASE,
+)
+# The marks that begin and end quotations, in any language, and those around what is struck out.
+QUOTATION_MARKS = "\"'´‘’‚‛“”„‟«»‹›「」『』《》〈〉〝〞〟❛❜❝❞﹁﹂﹃﹄~"
 # What ends a turn in the templates of chat models, for servers that leave it in the reply.
 ENDS_OF_TURN = (
     *("<|im_end|>", "</s>", "<eos>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end|>", "<|return|>"),
@@ -144,6 +166,8 @@ def open_reply(reply: Reply, marker: re.Pattern[str] = NOTHING, *, has_strings: 
             raise ReplyError("ambiguous", reply.text)
     if not folded.text.strip():
         raise ReplyError("empty", reply.text)
+    if _begins_with_open_tag(folded.text, marker):
+        raise ReplyError("no_verdict", reply.text)
     return folded
 
 
@@ -185,6 +209,33 @@ def has_open_aside(text: str) -> bool:
         if depth:
             return True
     return False
+
+
+def _begins_with_open_tag(text: str, marker: re.Pattern[str]) -> bool:
+    """Whether a text begins with a tag that no other closes: all of it may be thoughts, by whatever name."""
+    tag = FIRST_TAG.match(text)
+    if tag is None or NEVER_CLOSED.fullmatch(tag["name"]):
+        return False
+    if marker.match(text, tag.start("name") - 1):  # a tag of the format, which has a rule of its own
+        return False
+    return re.search(rf"</{re.escape(tag['name'])}\s*>", text, re.IGNORECASE) is None
+
+
+def is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether a span of a text is only quoted or struck out: by a mark right before it, or one on each side.
+
+    With white space between, a mark before it may be the end of another quotation.
+    """
+    before = start - 1
+    if before >= 0 and text[before] in QUOTATION_MARKS:
+        return True
+    while before >= 0 and text[before].isspace():
+        before -= 1
+    while end < len(text) and text[end].isspace():
+        end += 1
+    if before < 0 or end == len(text):
+        return False
+    return text[before] in QUOTATION_MARKS and text[end] in QUOTATION_MARKS
 
 
 def has_stray_end(text: str, marker: re.Pattern[str]) -> bool:

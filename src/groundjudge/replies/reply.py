@@ -13,6 +13,9 @@ from groundjudge.verdict import Score, Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+# The types of the parts of a content that are answers; None: a part without a type. Others are thoughts
+# ("reasoning", "thinking", "summary_text"), images and calls of tools.
+TYPES_OF_TEXT = ("text", "output_text", None)
 # Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
 # "1" is not its beginning.
 LEAST_PROBABILITY = 1e-4
@@ -274,14 +277,22 @@ def _is_byte(value: object) -> bool:
 
 
 def _read_content(content: object) -> str:
-    """Return the text of a message's content: a text, or the texts among its parts, mappings or objects."""
+    """Return the text of a message's content: a text, or the texts among its parts, mappings or objects.
+
+    What a model thought is not its answer, and may hold a draft of it.
+    """
     if content is None:
         return ""
     if not isinstance(content, list):
         return str(content)
     texts: list[str] = []
     for part in cast("list[object]", content):
-        text = part if isinstance(part, str) else _get_value(part, "text", str)
-        if text:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        text = _get_value(part, "text", str)
+        kind = _get_value(part, "type", str)
+        is_thought = _get_value(part, "thought", bool)  # of Gemini, beside a text like any other
+        if text and not is_thought and kind in TYPES_OF_TEXT:
             texts.append(text)
     return "".join(texts)

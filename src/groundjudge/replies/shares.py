@@ -29,8 +29,8 @@ TOLERANCE = 0.05
 # "2: 0.55," and "2 (incorrect) = 55 %;". A name has no sign that ends it: an entry can be read in one way.
 # The comma of "1:0,2:95" is no decimal one: what follows it is the next name.
 ENTRY = re.compile(
-    r"\s*+(?P<name>[^:=,;\n]++)[:=]\s*+(?P<share>[0-9]*+(?:[.,][0-9]++(?!\s*+[:=(]))?)"
-    r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,;\n]|\Z)"
+    r"\s*+(?P<name>[^:=,，;\n]++)[:=]\s*+(?P<share>[0-9]*+(?:[.,][0-9]++(?!\s*+[:=(]))?)"
+    r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,，;\n]|\Z)"
 )
 NAME_AND_LABEL = re.compile(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
 

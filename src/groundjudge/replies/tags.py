@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, has_open_aside, open_reply
+from groundjudge.replies.opening import LETTER_OR_DIGIT, has_open_aside, is_quoted, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import FULL_STOPS, Scale
 
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
 UNTAGGED = str.maketrans("<>", "‹›")
-
-# What stands right before a verdict that is only quoted.
-QUOTATION = tuple("\"'`“„«")
 
 # The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict.
 THOUGHTS = "S0"
@@ -71,9 +68,9 @@ class Tags(Format):
         is_unclosed = verdicts[-1]["unclosed"] is not None
         # A number that is cut off may go on behind its point.
         is_cut_off = is_unclosed and verdicts[-1]["content"].rstrip().endswith(FULL_STOPS)
-        is_quoted = text[: verdict.start()].endswith(QUOTATION)
+        is_example = is_quoted(text, *verdict.span()) or text[: verdict.start()].endswith("`")
         prose_behind = self._element.sub("", text[verdict.end() :])
-        if is_cut_off or is_quoted or LETTER_OR_DIGIT.search(prose_behind):
+        if is_cut_off or is_example or LETTER_OR_DIGIT.search(prose_behind):
             raise reader.make_error("ambiguous")
         reason = ""
         if reasons:
@@ -81,6 +78,9 @@ class Tags(Format):
         shares = ""
         if self.shares.lower() in elements:
             shares = elements[self.shares.lower()][0]["content"]
+            # A list of shares has no tags. "</S1><S2>5</S2><S3>" would hold all up to the judge's own shares.
+            if self._element.search(shares):
+                raise reader.make_error("ambiguous", shares)
         warnings = ("unclosed_tag",) if is_unclosed else ()
         return replace(reading, reason=reason, warnings=warnings, shares=shares)
 

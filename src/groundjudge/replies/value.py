@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from unicodedata import category
 
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence.normalized import UNSPACED
@@ -32,7 +33,7 @@ NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = re.compile(r"([^\W\d][\w ]*?)\s*:")
 VALUE = re.compile(
     rf"(?P<number>{NUMBER})\s*(?P<percent>%)?(?:\s*(?:/|\bout\s+of\b)\s*(?P<best>{NUMBER}))?"
-    r"(?:\s*,\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
+    r"(?:\s*[,，]\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
 # What a prompt has in the place: "your Score", or an ellipsis.
@@ -138,7 +139,8 @@ class Reader:
     def may_contradict(self, reading: Reading, prose: str) -> bool:
         """Whether prose behind a verdict may say another one: by a digit, or by another label as a word."""
         if not self.scale.choices:
-            return any(map(str.isdigit, prose))
+            # Also ½ and Ⅱ, but not 一, the Chinese word for one, which is in many others.
+            return any(category(sign).startswith("N") for sign in prose)
         patterns: list[str] = []
         # The longest first: "not supported" is not "supported".
         for label in sorted(self.scale.choices, key=len, reverse=True):

@@ -1,0 +1,234 @@
+"""What is not the verdict, wherever it stands: thoughts that have no end, quotations, drafts, corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import pytest
+from read_replies import PLACED, READERS, outcome, passage
+
+from groundjudge.replies.reply import reply_of
+
+VERDICTS = {kind: frame.format(1) for kind, frame in PLACED.items()}
+VERDICTS["adjacent"] = passage("RECALL_Formula: (1 * 1.0)")
+READ: dict[str, object] = {**dict.fromkeys(PLACED, 1.0), "scorecard": [1.0], "adjacent": [1.0, 5.0]}
+KINDS = [kind for kind in READERS if kind != "plain"]
+
+THOUGHTS = (
+    ("<think>", "</think>"),
+    ('<think mode="fast">', "</think>"),
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<inner_thoughts>", "</inner_thoughts>"),
+    ("<antThinking>", "</antThinking>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<think_fast>", "</think_fast>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<self-reflection>", "</self-reflection>"),
+    ("<analysis>", "</analysis>"),
+    ("<draft>", "</draft>"),
+    ("<internal_monologue>", "</internal_monologue>"),
+    ("<|thinking|>", "<|/thinking|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<｜think｜>", "<｜/think｜>"),
+    ("◁think▷", "◁/think▷"),
+    ("[THINK]", "[/THINK]"),
+    ("<unused94>", "<unused95>"),
+    ("<|channel|>analysis", "<|channel|>final"),
+)
+"""Tags of models for their thoughts."""
+
+OTHER_TAGS = ("<notes>", "<ponder>", "<brainstorm>", "<details>", '<step number="1">')
+"""Tags that tell only by their place that thoughts may follow: a reply begins with them."""
+
+NO_THOUGHTS = (
+    "<p>\n",
+    "<br>\n",
+    "<|im_start|>assistant\n",
+    "<start_of_turn>model\n",
+    "<b>Verdict</b>\n",
+    "<hr />\n",
+    "<answer>\n",
+    "<final_answer>\n",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("begin", "end"), THOUGHTS, ids=[begin for begin, _ in THOUGHTS])
+def test_thoughts_without_an_end_hold_the_verdict(kind: str, begin: str, end: str) -> None:
+    verdict = VERDICTS[kind]
+    assert outcome(kind, f"{begin}\nIt is good.\n{verdict}") == "no_verdict"
+    assert outcome(kind, f"Well.\n{begin}\nIt is good.\n{verdict}") in {"no_verdict", "ambiguous"}
+    assert outcome(kind, f"{begin}\nIt is good.\n{end}\n{verdict}") == READ[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tag", OTHER_TAGS)
+def test_tag_that_begins_a_reply_and_never_closes_holds_the_verdict(kind: str, tag: str) -> None:
+    name = tag.strip("<>").split()[0]
+    assert outcome(kind, f"{tag}\nIt is good.\n{VERDICTS[kind]}") == "no_verdict"
+    assert outcome(kind, f"{tag}\nIt is good.\n</{name}>\n{VERDICTS[kind]}") == READ[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lead", NO_THOUGHTS, ids=[lead.strip() for lead in NO_THOUGHTS])
+def test_tag_that_needs_no_end_holds_nothing(kind: str, lead: str) -> None:
+    assert outcome(kind, f"{lead}{VERDICTS[kind]}") == READ[kind]
+
+
+QUOTATIONS = (
+    ('"', '"'),
+    ("'", "'"),
+    ("“", "”"),
+    ("‘", "’"),
+    ("„", "“"),
+    ("‚", "‘"),
+    ("«", "»"),
+    ("« ", " »"),
+    ("»", "«"),
+    ("‹", "›"),
+    ("「", "」"),
+    ("『", "』"),
+    ("《", "》"),
+    ("〈", "〉"),
+    ("〝", "〞"),
+    ("❝", "❞"),
+    ('"\n', '\n"'),
+    ('"""\n', '\n"""'),
+    ("「 ", " 」"),
+    ("~~", "~~"),
+    ("~~ ", " ~~"),
+)
+"""Signs around a quotation in several languages, and around what is struck out."""
+
+
+@pytest.mark.parametrize("kind", ["tags", "json"])
+@pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
+def test_verdict_that_is_only_quoted_is_none(kind: str, begin: str, end: str) -> None:
+    quoted = {"tags": "<S2>5</S2>", "json": '{"score": 1}'}[kind]
+    assert outcome(kind, f"The document asks for {begin}{quoted}{end}") in {"no_verdict", "ambiguous"}
+    assert outcome(kind, f"{VERDICTS[kind]}\n{begin}{quoted}{end}") == "ambiguous"
+
+
+@pytest.mark.parametrize("kind", ["tags", "json"])
+@pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
+def test_quotation_ahead_of_a_verdict_does_not_matter(kind: str, begin: str, end: str) -> None:
+    assert outcome(kind, f"It claims {begin}so it is{end}\n{VERDICTS[kind]}") == READ[kind]
+
+
+CORRECTIONS = ("½", "plus ½", "No: Ⅱ.", "②", "⒉", "2️⃣", "m²", "تصحيح ٢", "更正 〢", "a ⅔ b")
+"""Numbers that are no digits, and digits that are not ASCII."""
+
+
+@pytest.mark.parametrize("kind", ["line", "json"])
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_number_behind_a_verdict_may_be_another_verdict(kind: str, correction: str) -> None:
+    assert outcome(kind, f"{VERDICTS[kind]}\n{correction}") == "ambiguous"
+
+
+def test_number_word_of_chinese_prose_behind_a_verdict_is_no_number() -> None:
+    assert outcome("line", "Final verdict: 4\n一切都有依据，三思而行。") == 4
+
+
+SCORES = (
+    pytest.param("ambiguous", '{"score": 0.9, "score\u200b": 0.2}', id="zero-width sign in a second key"),
+    pytest.param("ambiguous", '{"score": 0.9, "ｓｃｏｒｅ": 0.2}', id="second key in full width"),
+    pytest.param(0.9, '{"ｓｃｏｒｅ": 0.9}', id="key in full width"),
+    pytest.param(
+        "ambiguous", '{"score": 0.9}\n{"name": "submit", "arguments": {"score": 0.2}}', id="call behind"
+    ),
+    pytest.param(0.2, '{"name": "look_up", "arguments": {"score": 0.9}}\n{"score": 0.2}', id="call ahead"),
+    pytest.param(0.9, '{"score": 0.9}\n{"name": "end", "arguments": {}}', id="call without a score behind"),
+)
+
+
+@pytest.mark.parametrize(("expected", "text"), SCORES)
+def test_score_under_the_same_key_elsewhere(expected: object, text: str) -> None:
+    assert outcome("json", text) == expected
+
+
+@pytest.mark.parametrize("sign", ["*", "**", "***"])
+def test_formula_may_be_emphasized(sign: str) -> None:
+    formula = f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2){sign}"
+    assert outcome("adjacent", passage(formula)) == [4.2, 5.0]
+    assert outcome("adjacent", passage(f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2)")) == "ambiguous"
+
+
+BASES = {**VERDICTS, "json": '{"reasoning": "r", "score": 1}'}
+OTHERS = {
+    "tags": "<S0>t</S0><S1>r</S1><S2>4</S2>",
+    "json": '{"reasoning": "r", "score": 0}',
+    "scorecard": "Statement Sentence: A stands here.\nSupporting Evidence: b\nScore: 9",
+    "banded": "Analysis: r\nLevel: x\nScore: 90",
+    "adjacent": passage("RECALL_Formula: (4 * 1.0)"),
+    "line": "Because.\nRating: 4",
+}
+"""Verdicts that are not the last word, or are cut off."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("between", ["\n", "\n\nWait, once more.\n\n", "\n## Final\n"])
+def test_part_of_another_reply_never_gives_the_verdict(kind: str, between: str) -> None:
+    other = OTHERS[kind]
+    base = BASES[kind]
+    for cut in range(1, len(other)):
+        for reply in (
+            other[:cut] + between + base,
+            other[cut:] + between + base,
+            base + between + other[cut:],
+        ):
+            result = outcome(kind, reply)
+            assert result == READ[kind] or isinstance(result, str), reply
+
+
+@pytest.mark.parametrize("kind", ["tags", "banded", "adjacent", "scorecard"])
+def test_draft_ahead_of_a_reply_that_is_cut_off_is_no_verdict(kind: str) -> None:
+    other = OTHERS[kind]
+    first_label = other.index(">" if kind == "tags" else ":")
+    for cut in range(first_label + 1, len(other)):
+        result = outcome(kind, f"{other}\n\n{other[:cut]}")
+        assert isinstance(result, str) or cut >= len(other) - 6, other[:cut]
+
+
+REPEATED_LABELS = (
+    pytest.param("ambiguous", "Analysis: a\nLevel: x\nScore: 90\nAnalysis: b", id="another analysis begins"),
+    pytest.param("ambiguous", "Analysis: a\nLevel: x\nScore: 90\nLevel: y", id="another level behind"),
+    pytest.param("ambiguous", "Score: 90\nLevel: x Score: 7\nLevel: y\nAnalysis: a", id="two levels behind"),
+    pytest.param(90, "Score: 90\nLevel: x\nAnalysis: a", id="score first"),
+    pytest.param(90, "Analysis: a\nScore: 90\nLevel: x", id="level last"),
+    pytest.param(
+        90, "Analysis: a\nLevel: x\nScore: 90\n\nAnalysis: a\nLevel: x\nScore: 90", id="twice the same"
+    ),
+)
+
+
+@pytest.mark.parametrize(("expected", "text"), REPEATED_LABELS)
+def test_labels_behind_a_score(expected: object, text: str) -> None:
+    assert outcome("banded", text) == expected
+
+
+THOUGHT_PARTS: dict[str, Mapping[str, object]] = {
+    "Anthropic": {"type": "thinking", "thinking": "5"},
+    "a server that names the text so, too": {"type": "thinking", "text": "5"},
+    "LangChain": {"type": "reasoning", "reasoning": "5"},
+    "reasoning with a text": {"type": "reasoning", "text": "5"},
+    "Responses API": {"type": "reasoning_text", "text": "5"},
+    "a summary of reasoning": {"type": "summary_text", "text": "5"},
+    "Gemini": {"text": "5", "thought": True},
+}
+
+
+@pytest.mark.parametrize("thought", THOUGHT_PARTS.values(), ids=THOUGHT_PARTS)
+@pytest.mark.parametrize(
+    "answer", [{"type": "text", "text": "2"}, {"text": "2"}, {"type": "output_text", "text": "2"}, "2"]
+)
+def test_thoughts_among_the_parts_of_a_message_are_no_answer(
+    thought: Mapping[str, object], answer: Mapping[str, str] | str
+) -> None:
+    for parts in ([thought, answer], [SimpleNamespace(**thought), answer]):
+        assert reply_of({"content": parts}).text == "2"
+        assert reply_of({"choices": [{"message": {"content": parts}}]}).text == "2"
+    assert reply_of({"content": [thought]}).text == ""
