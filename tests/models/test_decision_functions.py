@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,15 @@ def ask(function: Any) -> Reply:
         pytest.param({"answers": ANSWERS, "model": "mine"}, id="a response"),
         pytest.param(json.dumps({"answers": ANSWERS}), id="a text"),
         pytest.param(Response(), id="an object with answers"),
+        pytest.param(MappingProxyType(ANSWERS), id="a mapping of another class"),
+        pytest.param({"answers": UserDict(ANSWERS)}, id="answers in a mapping of another class"),
+        pytest.param(
+            {
+                name: UserDict(answer, probabilities=MappingProxyType(answer["probabilities"]))
+                for name, answer in ANSWERS.items()
+            },
+            id="answers as mappings of other classes",
+        ),
         pytest.param({name: Answer(**answer) for name, answer in ANSWERS.items()}, id="answers as objects"),
         pytest.param(
             {
