@@ -396,6 +396,14 @@ def test_what_an_endpoint_finds_too_long_is_an_error_of_its_own(server: str) -> 
 # Errors
 
 
+def error_body(message: str, name: str, depth: int) -> Any:
+    """The body of an error in which the message stands that deep, under the same name each time."""
+    body: Any = message
+    for _ in range(depth):
+        body = {name: body}
+    return body
+
+
 ERRORS: Mapping[str, tuple[Status | Raw, str, str]] = {
     "a fault in a field": (
         Status(
@@ -428,6 +436,19 @@ ERRORS: Mapping[str, tuple[Status | Raw, str, str]] = {
     "answers that are a text": (Raw(b'{"answers": "yes"}'), "server", "not the answers of a decision model"),
     "JSON that is cut off": (Raw(b'{"answers": {"verd'), "server", "not the answers of a decision model"),
     "nothing": (Raw(b""), "server", "not the answers of a decision model"),
+    "a message that is deeply nested": (
+        Status(400, body=error_body("no", "detail", 90)),
+        "bad_request",
+        "400: no",
+    ),
+    "details in details": (Status(400, body=error_body("no", "detail", 480)), "bad_request", "400: "),
+    "more details": (Status(529, body=error_body("no", "detail", 900)), "server", "529: "),
+    "errors in errors": (Status(529, body=error_body("no", "error", 900)), "server", "529: "),
+    "an error of status 200 with details in details": (
+        Raw(json.dumps(error_body("no", "detail", 900)).encode()),
+        "server",
+        "not the answers of a decision model",
+    ),
 }
 
 
