@@ -217,6 +217,11 @@ CUTS: Mapping[str, tuple[str, bool, list[str]]] = {
         False,
         ["```sh", "make", "Done.", "Good."],
     ),
+    "a sign that says something beside code": (
+        "It costs 5\n€\n```\nmake\n```\n\n---\n\n```\ntest\n```\n≥ 3",
+        False,
+        ["It costs 5", "€", "make", "test", "≥ 3"],
+    ),
     "code without words": ("```\n{\n}\n```", False, ["```\n{\n}\n```"]),
     "a tool's mapping": ('{"a": 1, "b": [1, 2]}', True, ['"a": 1', '"b": [1, 2]']),
     "a tool's list": ('[{"id": 1, "x": "y. z"}, {"id": 2}]', True, ['{"id": 1, "x": "y. z"}', '{"id": 2}']),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from groundjudge.replies.marks import find_fences, is_label_of_code
-from groundjudge.text.sentences import Span, sentences
+from groundjudge.text.sentences import Span, says_something, sentences
 
 LINE = re.compile(r"[^\n]+")
 
@@ -53,8 +53,8 @@ def _cut_segment(text: str, start: int, end: int, *, is_code: bool) -> Iterator[
     """Cut the text between two fences: code into lines with a letter or digit, and prose into sentences."""
     if not is_code:
         for span in sentences(text[start:end]):
-            # A segment without words gives its signs.
-            if any(map(str.isalnum, span.text)):
+            # A segment that says nothing is one span, such as the line between two blocks of code.
+            if says_something(span.text):
                 yield Span(span.text, start + span.start, start + span.end)
         return
     for line in LINE.finditer(text, start, end):
