@@ -87,6 +87,27 @@ def test_what_a_function_answers_is_the_reply(answer: Any) -> None:
     assert probabilities_in(ask(answer_questions)) == PROBABILITIES
 
 
+def test_what_a_function_does_to_its_arguments_is_not_seen_by_the_next_request() -> None:
+    states: list[str] = []
+
+    def answer_questions(state: Any, questions: Any) -> Any:
+        states.append(json.dumps([state, questions]))
+        for document in state["context"]:
+            document["sentences"].clear()
+        for question in questions.values():
+            question.clear()
+        state.clear()
+        questions.clear()
+        return ANSWERS
+
+    model = as_model(answer_questions)
+    request = decision_request(state=json.loads(json.dumps(STATE)))
+    for _ in range(2):
+        shared_loop().run(model.acomplete, request)
+    assert states[0] == states[1]
+    assert request.state == STATE
+
+
 async def in_a_coroutine(state: Any, questions: Any) -> Any:
     del state, questions
     return ANSWERS

@@ -7,6 +7,7 @@ model. What it answers becomes the JSON that an endpoint would have sent; a rubr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, signature
@@ -48,7 +49,7 @@ async def _ask_langchain(model: Any, package: Any, request: Request) -> Reply:  
         questions[question_id] = make_question(
             instructions=question["instructions"], criteria=question["criteria"]
         )
-    response = await _invoke(model, {"state": state_of(request), "questions": questions})
+    response = await _invoke(model, {"state": _state_for(request), "questions": questions})
     return decision_reply(response)
 
 
@@ -63,7 +64,7 @@ async def _ask_openai_decisions(model: Any, package: Any, request: Request) -> R
             for option in question.options:
                 levels.append(package.Level(label=option.key, description=option.description))
             questions[question.id] = package.Score(instructions=question.instructions, levels=levels)
-    response = await _invoke(model, {"input": state_of(request), "questions": questions})
+    response = await _invoke(model, {"input": _state_for(request), "questions": questions})
     return decision_reply(response)
 
 
@@ -80,7 +81,7 @@ async def _ask_deepeval(model: Any, package: Any, request: Request) -> Reply:  #
         else:
             questions[question_id] = package.ScoreQuestion(instructions=instructions, levels=criteria)
     try:
-        answers, cost = await _call(model.a_decide, model.decide, state_of(request), questions)
+        answers, cost = await _call(model.a_decide, model.decide, _state_for(request), questions)
     except Exception as error:
         # DeepEval's retries end in an error of tenacity, which hides the status.
         if type(error).__name__ == "RetryError" and error.__cause__ is not None:
@@ -101,7 +102,7 @@ async def _ask_pydantic_ai(model: Any, package: Any, request: Request) -> Reply:
         questions[question_id] = make_question(
             instructions=question["instructions"], criteria=question["criteria"]
         )
-    response = await model.decide(package.DecisionRequest(state=state_of(request), questions=questions), {})
+    response = await model.decide(package.DecisionRequest(state=_state_for(request), questions=questions), {})
     return decision_reply(response)
 
 
@@ -159,8 +160,13 @@ async def ask_function(function: Callable[..., Any], request: Request) -> Reply:
     Raises:
         Exception: whatever it raises.
     """
-    answer = await call_function(function, state_of(request), system_one_questions(request))
+    answer = await call_function(function, _state_for(request), system_one_questions(request))
     return decision_reply(answer)
+
+
+def _state_for(request: Request) -> dict[str, Any]:
+    """Return the state of a request for code that may change it, which the next request must not see."""
+    return deepcopy(state_of(request))
 
 
 def decision_reply(answer: object, cost: float | None = None) -> Reply:
