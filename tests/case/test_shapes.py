@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -132,8 +134,22 @@ def test_document_without_text_is_an_error_that_names_its_keys(context: Any, wor
 
 @pytest.mark.parametrize(
     ("content", "text"),
-    [([{"id": 1}], '[{"id": 1}]'), ({"total": "9 €"}, '{"total": "9 €"}'), (5, "5"), ([1, 2], "[1, 2]")],
-    ids=["a list of mappings", "a mapping", "a number", "a list of numbers"],
+    [
+        ([{"id": 1}], '[{"id": 1}]'),
+        ({"total": "9 €"}, '{"total": "9 €"}'),
+        (MappingProxyType({"total": UserDict(sum=9)}), '{"total": {"sum": 9}}'),
+        ([UserDict(id=1)], '[{"id": 1}]'),
+        (5, "5"),
+        ([1, 2], "[1, 2]"),
+    ],
+    ids=[
+        "a list of mappings",
+        "a mapping",
+        "mappings of other classes",
+        "a list of a mapping of another class",
+        "a number",
+        "a list of numbers",
+    ],
 )
 def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> None:
     assert Case(context=[{"content": content}]).context == (Document(content=text),)
@@ -223,6 +239,7 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
         ("not json", "not json"),
         ("[" * 100_000, "[" * 100_000),
         ({"when": object}, {"when": "<class 'object'>"}),
+        (MappingProxyType({"when": UserDict(day=1)}), {"when": {"day": 1}}),
         ('{"a": "\\ud83d"}', {"a": "�"}),
         (None, None),
     ],
@@ -232,6 +249,7 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
         "other text",
         "deeply nested text",
         "a class",
+        "mappings of other classes",
         "a lone surrogate",
         "none",
     ],

@@ -25,6 +25,7 @@ from groundjudge import (
     GroundjudgeError,
     ModelError,
     PromptError,
+    Reply,
     Verdict,
     estimate,
     load,
@@ -179,6 +180,68 @@ def test_the_answers_that_came_stay_in_the_verdict_of_the_error() -> None:
     assert verdict.score is None
     assert verdict.error is not None
     assert "precision" in verdict.error.message
+
+
+TWO_SENTENCES: Mapping[str, Any] = {**EVERY_FIELD, "response": "One is one. Two is two."}
+
+
+class FailingModel(RuleModel):
+    """A RuleModel whose second request ends in an error."""
+
+    async def acomplete(self, request: Request) -> Reply:
+        if self.requests:
+            raise ModelError("connection", "the endpoint is gone")
+        return await super().acomplete(request)
+
+
+def without_the_second(question: Question, number: int) -> Answer:
+    """No answer to the question about the second sentence, which then has a bad sum."""
+    if question.id != "s2":
+        return sure_of_the_best(question)
+    return None if number == 1 else with_a_bad_sum(question, number)
+
+
+def bad_from_the_second_request_on(question: Question, number: int) -> Answer:
+    return sure_of_the_best(question) if number == 1 else with_a_bad_sum(question, number)
+
+
+def the_best(question: Question, _: int) -> Answer:
+    return sure_of_the_best(question)
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "n_parts"),
+    [
+        pytest.param(RuleModel(without_the_second), "bad_distribution", 1, id="asked again, a bad sum"),
+        pytest.param(FailingModel(without_the_second), "connection", 1, id="asked again, no endpoint"),
+        pytest.param(
+            RuleModel(bad_from_the_second_request_on, most_questions=1),
+            "bad_distribution",
+            1,
+            id="the second of several requests, a bad sum",
+        ),
+        pytest.param(
+            FailingModel(the_best, most_questions=1),
+            "connection",
+            1,
+            id="the second of several requests, no endpoint",
+        ),
+        pytest.param(
+            FailingModel(the_best, most_questions=2), "connection", 2, id="all but the evidence, no endpoint"
+        ),
+        pytest.param(RuleModel(with_a_bad_sum), "bad_distribution", 0, id="a bad sum at once"),
+        pytest.param(RuleModel(ModelError("server", "no")), "server", 0, id="no endpoint at once"),
+    ],
+)
+def test_the_answers_that_came_before_an_error_stay_in_its_verdict(
+    model: RuleModel, code: str, n_parts: int
+) -> None:
+    verdict = Judge(load_rubric("statement_groundedness"), model).evaluate(TWO_SENTENCES)
+    assert verdict.error
+    assert verdict.error.code == code
+    sentences = ["One is one.", "Two is two."]
+    assert [(part.name, part.score) for part in verdict.parts] == [(name, 1) for name in sentences[:n_parts]]
+    assert (verdict.score, verdict.passed, verdict.weakest) == (None, None, None)
 
 
 @pytest.mark.parametrize("max_reasks", [0, 1, 3])

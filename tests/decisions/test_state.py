@@ -217,18 +217,33 @@ CUTS: Mapping[str, tuple[str, bool, list[str]]] = {
         False,
         ["```sh", "make", "Done.", "Good."],
     ),
+    "a sign that says something beside code": (
+        "It costs 5\n€\n```\nmake\n```\n\n---\n\n```\ntest\n```\n≥ 3",
+        False,
+        ["It costs 5", "€", "make", "test", "≥ 3"],
+    ),
     "code without words": ("```\n{\n}\n```", False, ["```\n{\n}\n```"]),
     "a tool's mapping": ('{"a": 1, "b": [1, 2]}', True, ['"a": 1', '"b": [1, 2]']),
     "a tool's list": ('[{"id": 1, "x": "y. z"}, {"id": 2}]', True, ['{"id": 1, "x": "y. z"}', '{"id": 2}']),
     "rows inside a mapping": (
         '{"rows": [{"id": 1}, {"id": 2}], "n": 2}',
         True,
-        ['{"id": 1}', '{"id": 2}', '"n": 2'],
+        ['"rows": [{"id": 1}', '{"id": 2}', '"n": 2'],
+    ),
+    "rows of two kinds": (
+        '{"cancelled": [{"no": 1}], "on_time": [{"no": 2}, {"no": 3}]}',
+        True,
+        ['"cancelled": [{"no": 1}', '"on_time": [{"no": 2}', '{"no": 3}'],
+    ),
+    "rows under several keys": (
+        '{"data": {"flights": [{"no": 1}, {"no": 2}], "note": "%s"}}' % ("x" * 300),
+        True,
+        ['"data": {"flights": [{"no": 1}', '{"no": 2}', '"note": "%s"' % ("x" * 300)],
     ),
     "a long row": (
         '[{"id": 1, "text": "%s"}]' % ("x" * 400),
         True,
-        ['"id": 1', '"text": "%s"' % ("x" * 400)],
+        ['{"id": 1', '"text": "%s"' % ("x" * 400)],
     ),
     "JSON with blanks": ('\n { "a" : 1 ,\n "b" : "c" } ', True, ['"a" : 1', '"b" : "c"']),
     "an empty list": ("[]", True, ["[]"]),
@@ -245,6 +260,29 @@ def test_texts_are_cut_into_sentences_lines_and_entries(name: str) -> None:
     spans = cut_text(text, is_tool_result=is_tool_result)
     assert [span.text for span in spans] == pieces
     assert all(text[span.start : span.end] == span.text for span in spans)
+
+
+def random_json(dice: random.Random, depth: int = 0) -> Any:
+    """Lists, mappings, texts and numbers inside one another; each text and number is another one."""
+    kind = dice.choice(["text", "number", "list", "mapping"]) if depth else dice.choice(["list", "mapping"])
+    if depth == 8 or kind == "text":
+        return f"word{dice.randrange(10**6)}" * dice.choice([1, 1, 40])
+    if kind == "number":
+        return dice.randrange(10**6)
+    values = [random_json(dice, depth + 1) for _ in range(dice.randint(1, 3))]
+    if kind == "list":
+        return values
+    return {f"key{dice.randrange(10**6)}": value for value in values}
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_every_key_and_value_of_a_tools_json_is_in_one_of_its_entries_in_order(seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311  no secret
+    text = json.dumps(random_json(dice), indent=dice.choice([None, 2]))
+    spans = cut_text(text, is_tool_result=True)
+    assert all(text[span.start : span.end] == span.text for span in spans)
+    shown = "".join(filter(str.isalnum, " ".join(span.text for span in spans)))
+    assert shown == "".join(filter(str.isalnum, text))
 
 
 HOSTILE = (

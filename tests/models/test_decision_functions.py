@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,15 @@ def ask(function: Any) -> Reply:
         pytest.param({"answers": ANSWERS, "model": "mine"}, id="a response"),
         pytest.param(json.dumps({"answers": ANSWERS}), id="a text"),
         pytest.param(Response(), id="an object with answers"),
+        pytest.param(MappingProxyType(ANSWERS), id="a mapping of another class"),
+        pytest.param({"answers": UserDict(ANSWERS)}, id="answers in a mapping of another class"),
+        pytest.param(
+            {
+                name: UserDict(answer, probabilities=MappingProxyType(answer["probabilities"]))
+                for name, answer in ANSWERS.items()
+            },
+            id="answers as mappings of other classes",
+        ),
         pytest.param({name: Answer(**answer) for name, answer in ANSWERS.items()}, id="answers as objects"),
         pytest.param(
             {
@@ -74,6 +85,27 @@ def test_what_a_function_answers_is_the_reply(answer: Any) -> None:
     assert kind_of(as_model(answer_questions)) == "decision"
     assert as_model(answer_questions).name == "answer_questions"
     assert probabilities_in(ask(answer_questions)) == PROBABILITIES
+
+
+def test_what_a_function_does_to_its_arguments_is_not_seen_by_the_next_request() -> None:
+    states: list[str] = []
+
+    def answer_questions(state: Any, questions: Any) -> Any:
+        states.append(json.dumps([state, questions]))
+        for document in state["context"]:
+            document["sentences"].clear()
+        for question in questions.values():
+            question.clear()
+        state.clear()
+        questions.clear()
+        return ANSWERS
+
+    model = as_model(answer_questions)
+    request = decision_request(state=json.loads(json.dumps(STATE)))
+    for _ in range(2):
+        shared_loop().run(model.acomplete, request)
+    assert states[0] == states[1]
+    assert request.state == STATE
 
 
 async def in_a_coroutine(state: Any, questions: Any) -> Any:

@@ -275,6 +275,20 @@ def test_a_runnable_around_a_decision_model_is_one(library: str, wrap: Callable[
         assert probabilities_in(ask(model)) == PROBABILITIES
 
 
+def test_a_runnable_around_itself_is_no_decision_model() -> None:
+    class Runnable:
+        def __init__(self) -> None:
+            self.bound = self
+
+        def invoke(self, _: object) -> str:
+            return "a text"
+
+        async def ainvoke(self, _: object) -> str:
+            return "a text"
+
+    assert kind_of(as_model(Runnable())) == "text"
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_no_key_is_in_what_identifies_a_librarys_model(library: str) -> None:
     with StandIn(Decisions()) as server, model_of(library, server) as model:

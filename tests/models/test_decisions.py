@@ -396,6 +396,14 @@ def test_what_an_endpoint_finds_too_long_is_an_error_of_its_own(server: str) -> 
 # Errors
 
 
+def error_body(message: str, name: str, depth: int) -> Any:
+    """The body of an error in which the message stands that deep, under the same name each time."""
+    body: Any = message
+    for _ in range(depth):
+        body = {name: body}
+    return body
+
+
 ERRORS: Mapping[str, tuple[Status | Raw, str, str]] = {
     "a fault in a field": (
         Status(
@@ -428,6 +436,19 @@ ERRORS: Mapping[str, tuple[Status | Raw, str, str]] = {
     "answers that are a text": (Raw(b'{"answers": "yes"}'), "server", "not the answers of a decision model"),
     "JSON that is cut off": (Raw(b'{"answers": {"verd'), "server", "not the answers of a decision model"),
     "nothing": (Raw(b""), "server", "not the answers of a decision model"),
+    "a message that is deeply nested": (
+        Status(400, body=error_body("no", "detail", 90)),
+        "bad_request",
+        "400: no",
+    ),
+    "details in details": (Status(400, body=error_body("no", "detail", 480)), "bad_request", "400: "),
+    "more details": (Status(529, body=error_body("no", "detail", 900)), "server", "529: "),
+    "errors in errors": (Status(529, body=error_body("no", "error", 900)), "server", "529: "),
+    "an error of status 200 with details in details": (
+        Raw(json.dumps(error_body("no", "detail", 900)).encode()),
+        "server",
+        "not the answers of a decision model",
+    ),
 }
 
 
@@ -542,10 +563,57 @@ def test_a_cache_key_that_a_server_does_not_know_is_left_out() -> None:
     assert ["prompt_cache_key" in body for body in server.bodies] == [True, False, False]
 
 
-def test_what_openrouter_says_that_a_call_cost_is_its_cost() -> None:
-    body = b'{"answers": {}, "usage": {"input_tokens": 5, "output_tokens": 1, "cost": 0.25}}'
-    reply, _ = asked("systemone:m", [Raw(body)])
-    assert reply.cost == 0.25
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        pytest.param("0.25", 0.25, id="a fraction"),
+        pytest.param("0", 0.0, id="nothing"),
+        pytest.param("-0.25", None, id="a number below 0"),
+        pytest.param("1e999", None, id="infinity"),
+        pytest.param("NaN", None, id="no number"),
+        pytest.param("1" + 400 * "0", None, id="a whole number that no float can be"),
+        pytest.param("true", None, id="a truth value"),
+        pytest.param('"0.25"', None, id="a text"),
+        pytest.param("{}", None, id="an object"),
+    ],
+)
+def test_what_openrouter_says_that_a_call_cost_is_its_cost(cost: str, expected: float | None) -> None:
+    body = b'{"answers": {}, "usage": {"input_tokens": 5, "output_tokens": 1, "cost": COST}}'
+    reply, _ = asked("systemone:m", [Raw(body.replace(b"COST", cost.encode()))])
+    assert reply.cost == expected
+    assert reply.usage == Usage(prompt_tokens=5, completion_tokens=1)
+
+
+USED = '"usage": {"input_tokens": 5, "output_tokens": 1}'
+OF_A_GATEWAY = '"meta": {"model": "x", "usage": {"input_tokens": 9}}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(f'{{"model": "m-1", "answers": {{}}, {USED}}}', id="in the usual order"),
+        pytest.param(f'{{{USED}, "answers": {{}}, "model": "m-1"}}', id="in another order"),
+        pytest.param(f'\ufeff{{"model": "m-1", "answers": {{}}, {USED}}}', id="behind a byte order mark"),
+        pytest.param(
+            f'{{"model": "m-1", {USED}, "answers": {{}}, {OF_A_GATEWAY}}}', id="before a gateway's own"
+        ),
+        pytest.param(
+            f'{{{OF_A_GATEWAY}, "model": "m-1", {USED}, "answers": {{}}}}', id="behind a gateway's own"
+        ),
+        pytest.param(
+            f'{{"model": "m-1", {USED}, "answers": {{}}, "names": ["model", "usage"]}}', id="beside texts"
+        ),
+        pytest.param(
+            f'{{"model": "m-1", {USED}, "answers": {{}}, "note": "\\"model\\": 7, \\"usage\\": 7"}}',
+            id="beside a text with JSON",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_model_and_tokens_are_those_of_the_response_itself(name: str, body: str) -> None:
+    reply, _ = asked(name, [Raw(body.encode())])
+    assert reply.model == f"{name.partition(':')[0]}:m-1"
+    assert reply.usage == Usage(prompt_tokens=5, completion_tokens=1)
 
 
 def test_a_client_of_another_making_is_refused() -> None:

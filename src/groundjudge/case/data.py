@@ -94,7 +94,10 @@ def declared_fields(value: object) -> Mapping[str, Any] | None:
 
 
 def as_json(value: object) -> str:
-    """The value as JSON: models and dataclasses as mappings, whatever else JSON cannot hold as a string."""
+    """The value as JSON: models, dataclasses and mappings of any class as objects.
+
+    Whatever else JSON cannot hold is written as a string.
+    """
     return well_formed(json.dumps(value, ensure_ascii=False, default=_as_json_value))
 
 
@@ -110,6 +113,8 @@ def _as_json_value(value: Any) -> object:  # noqa: ANN401  whatever JSON cannot 
     fields = declared_fields(value)
     if fields is not None:
         return fields
+    if is_mapping(value):  # of another class than dict, such as a read-only view of one
+        return dict(value)
     if isinstance(value, set | frozenset):
         # Sorted, so that equal sets give equal text: the order of a set differs between processes.
         return sorted(cast("set[object]", value), key=str)

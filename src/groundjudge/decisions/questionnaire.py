@@ -369,18 +369,17 @@ def make_question(question: JudgeQuestion, number: int = 0) -> Question:
 
 
 @lru_cache(QUESTIONS_KEPT)
-def make_evidence_question(evidence: EvidenceQuestion, number: int, source_numbers: Numbers) -> Question:
+def make_evidence_question(instructions: str, none: str, number: int, source_numbers: Numbers) -> Question:
     """Make the question which sentence of the source supports a sentence of the response.
 
     Args:
-        evidence: the question of the judge.
+        instructions: the question of the judge.
+        none: its description of the option that no sentence does.
         number: the number of the sentence of the response.
         source_numbers: the numbers of the sentences of the source that can be chosen.
     """
-    none = evidence.none.replace(NUMBER, str(number))
-    instructions = evidence.instructions.replace(NUMBER, str(number))
-    options = _evidence_options(none, source_numbers)
-    return Question(f"e{number}", "choice", instructions, options)
+    options = _evidence_options(none.replace(NUMBER, str(number)), source_numbers)
+    return Question(f"e{number}", "choice", instructions.replace(NUMBER, str(number)), options)
 
 
 @lru_cache(QUESTIONS_KEPT)
@@ -408,5 +407,8 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
     if evidence is not None and sentences.source:
         index = SourceIndex(sentences.source)
         for number, sentence in enumerate(sentences.response, 1):
-            questions.append(make_evidence_question(evidence, number, index.offered_for(sentence)))
+            source_numbers = index.offered_for(sentence)
+            questions.append(
+                make_evidence_question(evidence.instructions, evidence.none, number, source_numbers)
+            )
     return tuple(questions)

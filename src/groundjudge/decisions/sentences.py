@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from groundjudge.replies.marks import find_fences, is_label_of_code
-from groundjudge.text.sentences import Span, sentences
+from groundjudge.text.sentences import Span, says_something, sentences
 
 LINE = re.compile(r"[^\n]+")
 
@@ -53,8 +53,8 @@ def _cut_segment(text: str, start: int, end: int, *, is_code: bool) -> Iterator[
     """Cut the text between two fences: code into lines with a letter or digit, and prose into sentences."""
     if not is_code:
         for span in sentences(text[start:end]):
-            # A segment without words gives its signs.
-            if any(map(str.isalnum, span.text)):
+            # A segment that says nothing is one span, such as the line between two blocks of code.
+            if says_something(span.text):
                 yield Span(span.text, start + span.start, start + span.end)
         return
     for line in LINE.finditer(text, start, end):
@@ -76,8 +76,19 @@ def _entries_of(text: str) -> list[Span]:
     return []
 
 
-def _places_in(text: str, start: int, depth: int) -> Iterator[tuple[int, int]]:
-    """Find the entries of the list or mapping that begins at an index; the text is valid JSON."""
+def _places_in(
+    text: str, start: int, depth: int, first_start: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Find the entries of the list or mapping that begins at an index; the text is valid JSON.
+
+    Args:
+        text: the JSON.
+        start: where the list or mapping begins.
+        depth: how many lists and mappings it is in, itself included.
+        first_start: where its first entry begins: if it is an entry itself, where that does. So its key is
+            shown, which says what the entries are: the rows under "cancelled" are other ones than those under
+            "on_time".
+    """
     is_mapping = text[start] == "{"
     position = _skip_blanks(text, start + 1)
     while text[position] not in "]}":
@@ -86,8 +97,12 @@ def _places_in(text: str, start: int, depth: int) -> Iterator[tuple[int, int]]:
             _, position = DECODER.raw_decode(text, position)
             position = _skip_blanks(text, _skip_blanks(text, position) + 1)
         value, end = DECODER.raw_decode(text, position)
-        if depth < DEEPEST_ENTRY and _is_cut(value, end - entry_start):
-            yield from _places_in(text, position, depth + 1)
+        length = end - entry_start
+        if first_start is not None:
+            entry_start = first_start
+            first_start = None
+        if depth < DEEPEST_ENTRY and _is_cut(value, length):
+            yield from _places_in(text, position, depth + 1, entry_start)
         else:
             yield entry_start, end
         position = _skip_blanks(text, end)

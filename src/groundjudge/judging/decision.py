@@ -8,7 +8,7 @@ from dataclasses import replace
 from groundjudge.case.case import Case
 from groundjudge.decisions.answers import AnswerError, Answers, read_answers
 from groundjudge.decisions.question import Question
-from groundjudge.errors import PromptError, ReplyError
+from groundjudge.errors import ModelError, PromptError, ReplyError
 from groundjudge.judging.conversation import Conversation, Step
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
@@ -112,7 +112,11 @@ async def decide(
         if attempt > 1:
             with conversation.around(Step("groundjudge.ask", case)) as report:
                 report(next_request)
-        reply, outcome = await conversation.call_and_read(model, next_request, read)
+        try:
+            reply, outcome = await conversation.call_and_read(model, next_request, read)
+        except ModelError:
+            _record_parts(conversation, rubric, request, answers)
+            raise
         replies.append(reply.text)
         if len(replies) > 1:
             # The score rests on several replies: a trace of it needs all of them.
@@ -124,15 +128,28 @@ async def decide(
             return outcome
         if isinstance(outcome, ReplyError):
             if not max_reasks or not isinstance(outcome, AnswerError) or not outcome.questions:
-                _record_parts(conversation, outcome)
+                _record_parts(conversation, rubric, request, answers)
                 raise outcome
             max_reasks -= 1
             waiting = _split_questions(outcome.questions, model)
 
 
-def _record_parts(conversation: Conversation, error: ReplyError) -> None:
-    if isinstance(error, AnswerError) and error.parts:
-        conversation.record = conversation.record.model_copy(update={"parts": error.parts})
+def _record_parts(conversation: Conversation, rubric: Rubric, request: Request, answers: Answers) -> None:
+    """Record the parts that were answered, for the verdict of an error.
+
+    Args:
+        conversation: where they are recorded.
+        rubric: the judge's.
+        request: the request with all questions.
+        answers: those that came before the error.
+    """
+    if not answers.probabilities:
+        return
+    try:
+        parts = rubric.read_answers(answers, request, Reply("")).parts
+    except AnswerError as error:
+        parts = error.parts
+    conversation.record = conversation.record.model_copy(update={"parts": parts})
 
 
 def _split_questions(questions: Sequence[Question], model: Model) -> list[tuple[Question, ...]]:

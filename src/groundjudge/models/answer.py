@@ -68,12 +68,19 @@ def no_reply(body: object, expected: str = "a chat completion") -> str:
 
 def message_of(body: object) -> str:
     """Return the message in an endpoint's error body, whichever of the usual shapes the body has."""
+    try:
+        return _find_message(body)
+    except RecursionError:  # it is nested hundreds of levels deep
+        return NO_REASON
+
+
+def _find_message(body: object) -> str:
     if is_mapping(body) and body.get("detail"):
         return _message_of_detail(body["detail"])
     match body:
         # A list is Google's.
         case {"error": object() as inner} | [{"error": object() as inner}] if inner:
-            return message_of(inner)
+            return _find_message(inner)
         case {"message": str(message)} | str(message):
             message = message.strip()[:MAX_MESSAGE_LENGTH]
             return message or NO_REASON
@@ -89,7 +96,7 @@ def _message_of_detail(detail: object) -> str:
         place = detail[0].get("loc")
         where = ".".join(map(str, place)) if is_list(place) else "the request"
         return f"{where}: {detail[0]['msg']}"[:MAX_MESSAGE_LENGTH]
-    return message_of(detail)
+    return _find_message(detail)
 
 
 def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:

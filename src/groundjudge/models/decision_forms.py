@@ -17,7 +17,6 @@ from groundjudge.rubric.rubric import Request
 RULES = "rules"
 """Where a state has the rules, for which OpenAI's form has a message."""
 
-FEWEST_OPTIONS = 2
 MOST_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
 """How many options a question may have, by its type."""
 

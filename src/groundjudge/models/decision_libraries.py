@@ -7,6 +7,7 @@ model. What it answers becomes the JSON that an endpoint would have sent; a rubr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, signature
@@ -15,6 +16,7 @@ from typing import Any
 from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
 from groundjudge.models.decision_forms import options_of, state_of, system_one_questions
 from groundjudge.models.loop_thread import call_function
+from groundjudge.models.pacing import MOST_WRAPPERS
 from groundjudge.models.redaction import text_of
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
@@ -47,7 +49,7 @@ async def _ask_langchain(model: Any, package: Any, request: Request) -> Reply:  
         questions[question_id] = make_question(
             instructions=question["instructions"], criteria=question["criteria"]
         )
-    response = await _invoke(model, {"state": state_of(request), "questions": questions})
+    response = await _invoke(model, {"state": _state_for(request), "questions": questions})
     return decision_reply(response)
 
 
@@ -62,7 +64,7 @@ async def _ask_openai_decisions(model: Any, package: Any, request: Request) -> R
             for option in question.options:
                 levels.append(package.Level(label=option.key, description=option.description))
             questions[question.id] = package.Score(instructions=question.instructions, levels=levels)
-    response = await _invoke(model, {"input": state_of(request), "questions": questions})
+    response = await _invoke(model, {"input": _state_for(request), "questions": questions})
     return decision_reply(response)
 
 
@@ -79,7 +81,7 @@ async def _ask_deepeval(model: Any, package: Any, request: Request) -> Reply:  #
         else:
             questions[question_id] = package.ScoreQuestion(instructions=instructions, levels=criteria)
     try:
-        answers, cost = await _call(model.a_decide, model.decide, state_of(request), questions)
+        answers, cost = await _call(model.a_decide, model.decide, _state_for(request), questions)
     except Exception as error:
         # DeepEval's retries end in an error of tenacity, which hides the status.
         if type(error).__name__ == "RetryError" and error.__cause__ is not None:
@@ -100,7 +102,7 @@ async def _ask_pydantic_ai(model: Any, package: Any, request: Request) -> Reply:
         questions[question_id] = make_question(
             instructions=question["instructions"], criteria=question["criteria"]
         )
-    response = await model.decide(package.DecisionRequest(state=state_of(request), questions=questions), {})
+    response = await model.decide(package.DecisionRequest(state=_state_for(request), questions=questions), {})
     return decision_reply(response)
 
 
@@ -117,7 +119,7 @@ LIBRARIES: Mapping[str, Library] = {
 def library_of(model: object) -> Library | None:
     """Return the library whose decision model something is, also behind LangChain's `with_retry`."""
     wrapped: object = model
-    while wrapped is not None:
+    for _ in range(MOST_WRAPPERS):
         for kind in type(wrapped).__mro__:
             library = LIBRARIES.get(kind.__name__)
             if library is not None and kind.__module__.startswith(library.package.partition(".")[0]):
@@ -158,8 +160,13 @@ async def ask_function(function: Callable[..., Any], request: Request) -> Reply:
     Raises:
         Exception: whatever it raises.
     """
-    answer = await call_function(function, state_of(request), system_one_questions(request))
+    answer = await call_function(function, _state_for(request), system_one_questions(request))
     return decision_reply(answer)
+
+
+def _state_for(request: Request) -> dict[str, Any]:
+    """Return the state of a request for code that may change it, which the next request must not see."""
+    return deepcopy(state_of(request))
 
 
 def decision_reply(answer: object, cost: float | None = None) -> Reply:

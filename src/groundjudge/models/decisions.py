@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from math import isfinite
 from typing import Any
 
 from groundjudge.case.data import is_mapping
@@ -217,7 +217,7 @@ def _read_reply(answer: object) -> Reply | None:
     """
     if not isinstance(answer, bytes):
         return None
-    text = answer.decode(errors="replace")
+    text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
     is_object = text.lstrip().startswith("{") and text.rstrip().endswith("}")
     if not is_object or not ANSWERS.search(text):
         return None
@@ -237,15 +237,18 @@ def _read_reply(answer: object) -> Reply | None:
 
 
 def _value_of(text: str, name: str) -> object:
-    """Return the value of the last key of that name in a response; None if there is none that can be read.
+    """Return the value of a name in a response; None if there is none that can be read.
 
-    In a text its quotation marks would be escaped.
+    In a text its quotation marks would be escaped. Of several only the outermost one is that of the response:
+    gateways add objects of their own, which may have a name and counts too.
     """
     key = f'"{name}"'
     _, separator, rest = text.rpartition(key)
     if not separator:
         return None
     try:
+        if text.count(key) > 1:
+            return _mapping_of(json.loads(text)).get(name)
         return DECODER.raw_decode(rest.lstrip(BLANK_OR_COLON))[0]
     except (ValueError, RecursionError):
         return None
@@ -259,6 +262,9 @@ def _mapping_of(value: object) -> Mapping[str, Any]:
 def _cost(usage: Mapping[str, Any]) -> float | None:
     """Return what OpenRouter says that the call cost; None of other servers."""
     cost = usage.get("cost")
-    if isinstance(cost, int | float) and not isinstance(cost, bool) and isfinite(cost):
-        return cost
-    return None
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    # The comparison holds for whole numbers of hundreds of digits too, which no float can be.
+    if not 0 <= cost <= sys.float_info.max:
+        return None
+    return float(cost)

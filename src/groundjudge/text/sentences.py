@@ -66,7 +66,7 @@ def sentences(text: str) -> list[Span]:
     # What ends a sentence takes the white space behind it: only the first one has some ahead of it.
     first_start = start = len(text) - len(text.lstrip())
     for end in ends:
-        if _says_something(plain[start:end]):
+        if says_something(plain[start:end]):
             sentence = text[start:end].rstrip()
             spans.append(Span(sentence, start, start + len(sentence)))
         start = end
@@ -83,7 +83,7 @@ def without_citations(text: str) -> str:
     return _CITATION.sub(lambda marker: " " * len(marker[0]), text)
 
 
-def _says_something(text: str) -> bool:
+def says_something(text: str) -> bool:
     """Whether a text holds a letter, a digit or a sign that says something, in any form: ™ is two letters."""
     if text[:1].isalnum() or any(map(str.isalnum, text)):
         return True
