@@ -1,16 +1,13 @@
-"""What a response claims, the texts of the case that have to back it, and what the baseline says of both."""
+"""What a response claims: its sentences, each as the sources have it, and which of them state nothing."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from groundjudge.case.case import Case, Message
-from groundjudge.case.shapes import text_of
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.answers import (
     Answer,
@@ -25,12 +22,10 @@ from groundjudge.offline.answers import (
     speaks_of,
 )
 from groundjudge.offline.readings import tokenize_text
+from groundjudge.offline.reasons import in_quotes
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
-
-# The fields of a case that can back a response.
-SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
 
 _COURTESIES = """
 absolutely afternoon anything apologize ask assist assistance awesome bye certainly course day definitely
@@ -68,10 +63,6 @@ provided question relevant response solely source specific specifically state su
 ANSWERING = frozenset(word.stem for word in words(_ANSWERING))
 # Other content words of a heading or a lead-in; a longer one also tells something.
 LONGEST_HEADING = 3
-
-LONGEST_QUOTE = 160
-MOST_CLAIMS = 2
-LONGEST_WORD = 30
 
 _QUESTION = re.compile(r"[?？]\W*\Z")
 # Ahead of what follows, a colon; a heading of Markdown; without a full stop, what only announces something.
@@ -164,7 +155,7 @@ def _with_answers(
     for claim_text, claim in claims_by_text.items():
         if is_bare_denial(claim_text):
             all_questions = " ".join(question.text for question in questions)
-            note = f"as an answer to {_in_quotes(all_questions)}"
+            note = f"as an answer to {in_quotes(all_questions)}"
             judged_claims[claim_text] = _as_denial(claim, all_questions, sources, note)
     if not answers:
         return judged_claims
@@ -256,7 +247,7 @@ def _as_answer(claim: Support, backing: Backing, follower: Support | None, *, is
     is backed fails by less than ahead of what is not (on BEGIN, 0.004 of ROC AUC for a claim in its sentence,
     and 0.003 for one in the next).
     """
-    note = f"as an answer to {_in_quotes(backing.question.text)}"
+    note = f"as an answer to {in_quotes(backing.question.text)}"
     if is_backed:
         return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED)
     if backing.is_yes is None:
@@ -350,148 +341,3 @@ def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
     is_announced = most and (_OPENING.match(clause) or _UNFINISHED.search(clause))
     states = len(telling_words) > most or _STATING.match(clause)
     return bool(_REASONING.search(clause) or (states and not is_announced))
-
-
-def source_texts(case: Case, shown_fields: Collection[str], *, needs_context: bool) -> list[str]:
-    """The texts that have to back the response: the first of these that the prompt shows and the case has.
-
-    With `needs_context`, an empty context means that nothing backs the response.
-    """
-    context = [document.content for document in case.context or ()]
-    if "context" in shown_fields and (context or (case.context is not None and needs_context)):
-        return context
-    steps = (
-        {"reference": [case.reference or ""]},
-        {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
-        {"query": _texts(case.query), "response": tool_texts(case)},
-    )
-    texts_by_step = (
-        [text for name in shown_fields for text in step.get(name, ()) if text.strip()] for step in steps
-    )
-    return next(filter(None, texts_by_step), list[str]())
-
-
-def query_text(case: Case, shown_fields: Collection[str]) -> str:
-    """What the response answers: the user's last message."""
-    if "conversation" in shown_fields and "query" not in shown_fields:
-        conversation = case.conversation
-        if isinstance(conversation, str):
-            lines = conversation.strip().splitlines()
-            return re.sub(r"\A[^:：]{1,40}[:：]", "", lines[-1]) if lines else ""
-        return text_of(conversation, "user")
-    return text_of(case.query, "user")
-
-
-def tool_texts(case: Case) -> list[str]:
-    """The tool results of a case: those in its context, or those in the response if there is no context."""
-    if case.context:
-        return [document.content for document in case.context if document.kind == "tool"]
-    return _texts(case.response, "tool") if isinstance(case.response, tuple) else []
-
-
-def own_turns(case: Case) -> list[str]:
-    """What the character itself says in the conversation; what others say may be a false premise."""
-    if not isinstance(case.conversation, str):
-        return _texts(tuple(message for message in case.conversation or () if message.role != "user"))
-    name = (case.agent_name or "").casefold()
-    lines = (line for line in case.conversation.splitlines() if line.strip())
-    marks = (f"{name}:", f"{name}：")
-    return [line for line in lines if name and line.casefold().lstrip(" *-").startswith(marks)]
-
-
-def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]:
-    """The texts of a field; of messages, those of a role, and what all of them call tools with."""
-    if value is None or isinstance(value, str):
-        return [value] if value else []
-    calls = (call.arguments for message in value for call in message.tool_calls)
-    arguments = (json.dumps(argument, ensure_ascii=False, default=str) for argument in calls)
-    return [*(message.content for message in value if role in {"", message.role}), *arguments]
-
-
-def reason(claims: Sequence[Support], where: str = "the source") -> str:
-    """What was found and what was not, in a few sentences."""
-    if not claims:
-        return "Nothing is stated that could be checked."
-    failed: list[Support] = []
-    whole: list[Support] = []
-    partly: list[Support] = []
-    for claim in sorted(claims, key=lambda claim: claim.score):
-        if claim.score < SUPPORTED:
-            failed.append(claim)
-        elif claim.is_whole:
-            whole.append(claim)
-        else:
-            partly.append(claim)
-    counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
-    lines = [f"Statements: {len(claims)} ({counts})."]
-    if whole:
-        best = whole[-1]
-        note = f" ({best.note})" if best.note else ""
-        lines.append(f"Backed: {_in_quotes(best.sentence)}{note} by {_at(best)}.")
-    for label, shown_claims in (("Backed in part", partly), ("Not backed", failed)):
-        lines.extend(
-            f"{label}: {_in_quotes(claim.sentence)}{_why(claim)}." for claim in shown_claims[:MOST_CLAIMS]
-        )
-    return " ".join(lines)
-
-
-def reason_of_sentence(claim: Support) -> str:
-    """What was found of a single sentence that makes a claim, and stands beside it."""
-    if claim.score < SUPPORTED:
-        return f"Not backed{_why(claim)}."
-    if claim.is_whole:
-        note = f" ({claim.note})" if claim.note else ""
-        return f"Backed{note} by {_at(claim)}."
-    return f"Backed in part{_why(claim)}."
-
-
-def reason_beside_quotes(claims: Sequence[Support]) -> str:
-    """Why sentences score low that have their quotes beside them; "" if there are none.
-
-    The worst come first, and only a few of them are named: so the reason of a long response stays short.
-    """
-    claims_by_sentence = {claim.sentence: claim for claim in claims}  # texts can repeat themselves
-    worst_first = sorted(claims_by_sentence.values(), key=lambda claim: claim.score)
-    lines: list[str] = []
-    for claim in worst_first[:MOST_CLAIMS]:
-        is_contested = bool(claim.contradictions or claim.note)
-        label = "Not backed" if is_contested else "Backed in part"
-        fault = _fault(claim) or " (found, but not together)"
-        lines.append(f"{label}: {_in_quotes(claim.sentence)}{fault}.")
-    n_more = len(worst_first) - MOST_CLAIMS
-    if n_more > 0:
-        lines.append(f"More below the pass mark: {n_more}.")
-    return " ".join(lines)
-
-
-def _why(claim: Support) -> str:
-    """What contradicts a claim or is missing, and the passage that is most like it."""
-    fault = _fault(claim)
-    if claim.contradictions:
-        return f"{fault}, against {_at(claim)}"
-    if claim.quote:
-        return f"{fault}, nearest: {_at(claim)}"
-    return fault
-
-
-def _fault(claim: Support) -> str:
-    """What contradicts a claim, or else what is missing, in brackets; "" if nothing is."""
-    if claim.contradictions:
-        return f" ({'; '.join(claim.contradictions)})"
-    if claim.note:
-        return f" ({claim.note})"
-    if claim.missing:
-        missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing)
-        return f" (not found: {missing_words})"
-    return ""
-
-
-def _at(claim: Support) -> str:
-    """The quote of a claim and where it is, texts being counted from 1 as in the prompts."""
-    document, start, end = claim.passage
-    return f"{_in_quotes(claim.quote)} (text {document + 1}, {start} to {end})"
-
-
-def _in_quotes(text: str) -> str:
-    text = " ".join(text.split())
-    return f"“{text if len(text) <= LONGEST_QUOTE else f'{text[: LONGEST_QUOTE - 1]}…'}”"

@@ -10,19 +10,10 @@ from statistics import fmean
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import (
-    SOURCES,
-    answers_of,
-    claims,
-    makes_no_claim,
-    query_text,
-    reason,
-    reason_beside_quotes,
-    reason_of_sentence,
-    source_texts,
-    tool_texts,
-)
+from groundjudge.offline.claims import answers_of, claims, makes_no_claim
 from groundjudge.offline.facts import facts_of
+from groundjudge.offline.reasons import reason, reason_beside_quotes, reason_of_sentence
+from groundjudge.offline.sources import SOURCES, query_text, source_texts, tool_texts
 from groundjudge.offline.support import DIGITS, SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
