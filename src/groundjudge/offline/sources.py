@@ -26,10 +26,15 @@ def source_texts(case: Case, shown_fields: Collection[str], *, needs_context: bo
         {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
         {"query": _texts(case.query), "response": tool_texts(case)},
     )
-    texts_by_step = (
-        [text for name in shown_fields for text in step.get(name, ()) if text.strip()] for step in steps
-    )
-    return next(filter(None, texts_by_step), list[str]())
+    for texts_by_field in steps:
+        texts: list[str] = []
+        for name in shown_fields:
+            for text in texts_by_field.get(name, ()):
+                if text.strip():
+                    texts.append(text)
+        if texts:
+            return texts
+    return []
 
 
 def query_text(case: Case, shown_fields: Collection[str]) -> str:
@@ -47,7 +52,9 @@ def tool_texts(case: Case) -> list[str]:
     """The tool results of a case: those in its context, or those in the response if there is no context."""
     if case.context:
         return [document.content for document in case.context if document.kind == "tool"]
-    return _texts(case.response, "tool") if isinstance(case.response, tuple) else []
+    if isinstance(case.response, tuple):
+        return _texts(case.response, "tool")
+    return []  # a response that is a text calls no tools
 
 
 def own_turns(case: Case) -> list[str]:
@@ -55,15 +62,27 @@ def own_turns(case: Case) -> list[str]:
     if not isinstance(case.conversation, str):
         return _texts(tuple(message for message in case.conversation or () if message.role != "user"))
     name = (case.agent_name or "").casefold()
-    lines = (line for line in case.conversation.splitlines() if line.strip())
+    if not name:
+        return []
     marks = (f"{name}:", f"{name}：")
-    return [line for line in lines if name and line.casefold().lstrip(" *-").startswith(marks)]
+    turns: list[str] = []
+    for line in case.conversation.splitlines():
+        if line.casefold().lstrip(" *-").startswith(marks):
+            turns.append(line)
+    return turns
 
 
 def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]:
-    """The texts of a field; of messages, those of a role, and what all of them call tools with."""
-    if value is None or isinstance(value, str):
-        return [value] if value else []
-    calls = (call.arguments for message in value for call in message.tool_calls)
-    arguments = (json.dumps(argument, ensure_ascii=False, default=str) for argument in calls)
-    return [*(message.content for message in value if role in {"", message.role}), *arguments]
+    """The texts of a field; of messages, those of a role, "" for any, and what all of them call tools with."""
+    if not value:
+        return []
+    if isinstance(value, str):
+        return [value]
+    texts: list[str] = []
+    for message in value:
+        if not role or message.role == role:
+            texts.append(message.content)
+    for message in value:
+        for call in message.tool_calls:
+            texts.append(json.dumps(call.arguments, ensure_ascii=False, default=str))
+    return texts
