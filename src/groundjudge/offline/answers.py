@@ -315,10 +315,11 @@ def _says(keys: Sequence[str], text: str, question: str) -> bool | None:
     for place, token in enumerate(tokens):
         if token.start not in reading.negated:
             continue
-        behind = [other.key for other in tokens[place + 1 :] if other.is_content]
-        ahead = [other.key for other in tokens[:place] if other.is_content]
-        denied = (behind[:1] or ahead[-1:] or [""])[0]
-        if not _holds(denied, set(keys)):
+        # It denies the word behind it, or at the end of its text the one ahead.
+        neighbours = [other.key for other in tokens[place + 1 :] if other.is_content][:1]
+        if not neighbours:
+            neighbours = [other.key for other in tokens[:place] if other.is_content][-1:]
+        if not neighbours or not _holds(neighbours[0], keys):
             return None  # it denies something else
         denials.append(token.key)
     return len(denials) % 2 == 0

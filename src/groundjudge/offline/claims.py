@@ -40,7 +40,7 @@ MOST_OTHER_WORDS = 0.4
 # Characters of a sentence; a longer one states something, if only at length.
 LONGEST_NOTHING = 200
 # Content words of a question; a longer one also tells something.
-LONGEST_QUESTION = 6
+MOST_QUESTION_WORDS = 6
 
 _ANNOUNCEMENTS = """
 according accordingly answer article available base below brief conclusion context detail document excerpt
@@ -90,7 +90,7 @@ _COURTESY_SIGNS = re.compile(
 
 
 # The scores of what the sources settle, and of what they do not.
-SETTLED, NOT_SETTLED = 0.95, 0.02
+SETTLED_SCORE, OPEN_SCORE = 0.95, 0.02
 
 
 def claims(
@@ -145,46 +145,67 @@ def _with_answers(
     sources: PassageIndex,
     tools: PassageIndex | None,
 ) -> dict[str, Support]:
-    """Sentences by their texts; those that say yes, no or nothing with what that claims."""
+    """Sentences by their texts; those that say yes, no or nothing with what that claims.
+
+    Of a sentence that answers several questions the lowest score counts.
+    """
+    all_questions = " ".join(question.text for question in questions)
     answers: dict[str, Answer] = {}
-    for claim_text in claims_by_text:
+    judged_claims = dict(claims_by_text)
+    for claim_text, claim in claims_by_text.items():
         answer = read_answer(claim_text)
         if answer is not None:
             answers[claim_text] = answer
-    judged_claims = dict(claims_by_text)
-    for claim_text, claim in claims_by_text.items():
         if is_bare_denial(claim_text):
-            all_questions = " ".join(question.text for question in questions)
             note = f"as an answer to {in_quotes(all_questions)}"
             judged_claims[claim_text] = _as_denial(claim, all_questions, sources, note)
     if not answers:
         return judged_claims
     for question in questions:
-        backing = _settle(question, sources, tools)
+        backing = _find_backing(question, sources, tools)
         # An answer that is spelt out stands or falls with the sentence that does it.
-        is_spelt_out = False
-        for claim_text, claim in claims_by_text.items():
-            answer = answers.get(claim_text)
-            is_telling = not states_nothing(claim_text) and (answer is None or bool(answer.remainder))
-            if is_telling and speaks_of(question, (claim_text, claim.quote)):
-                is_spelt_out = True
+        is_left_open = backing.is_yes is None and _is_spelt_out(question, claims_by_text, answers)
+        if is_left_open:
+            continue
         for claim_text, answer in answers.items():
-            if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
-                continue  # it promises to answer
-            is_bare = not answer.remainder or states_nothing(answer.remainder)
-            if not question.is_for_yes_or_no and not is_bare:
-                continue  # "Yeah, he is a painter." to "Where does he live?": it only opens the sentence
-            is_backed = answer.is_yes is backing.is_yes
-            if backing.is_yes is None and is_spelt_out:
+            judged_claim = _judge_answer(claim_text, answer, backing, claims_by_text)
+            if judged_claim is None:
                 continue
-            if is_backed and not is_bare:
-                continue  # what follows the answer is a claim of its own
-            follower = _follower(claim_text, claims_by_text, is_bare=is_bare)
-            judged_claim = _as_answer(claims_by_text[claim_text], backing, follower, is_backed=is_backed)
             previous = judged_claims[claim_text]
             if not previous.note or judged_claim.score < previous.score:
                 judged_claims[claim_text] = judged_claim
     return judged_claims
+
+
+def _is_spelt_out(
+    question: Question, claims_by_text: Mapping[str, Support], answers: Mapping[str, Answer]
+) -> bool:
+    """Whether a sentence says in words of its own what a yes or no to the question would claim."""
+    for claim_text, claim in claims_by_text.items():
+        answer = answers.get(claim_text)
+        is_bare = answer is not None and not answer.remainder
+        if is_bare or states_nothing(claim_text):
+            continue
+        if speaks_of(question, (claim_text, claim.quote)):
+            return True
+    return False
+
+
+def _judge_answer(
+    claim_text: str, answer: Answer, backing: Backing, claims_by_text: Mapping[str, Support]
+) -> Support | None:
+    """Judge a sentence as the answer to a question; None where its yes or no claims nothing by that."""
+    question = backing.question
+    if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
+        return None  # it promises to answer
+    is_bare = not answer.remainder or states_nothing(answer.remainder)
+    if not question.is_for_yes_or_no and not is_bare:
+        return None  # "Yeah, he is a painter." to "Where does he live?": it only opens the sentence
+    is_backed = answer.is_yes is backing.is_yes
+    if is_backed and not is_bare:
+        return None  # what follows the answer is a claim of its own
+    follower = _follower(claim_text, claims_by_text, is_bare=is_bare)
+    return _as_answer(claims_by_text[claim_text], backing, follower, is_backed=is_backed)
 
 
 def answers_of(
@@ -213,7 +234,7 @@ class Backing(NamedTuple):
     quote: str
 
 
-def _settle(question: Question, sources: PassageIndex, tools: PassageIndex | None) -> Backing:
+def _find_backing(question: Question, sources: PassageIndex, tools: PassageIndex | None) -> Backing:
     """Find what the sources say about a question; what tools returned outranks the others."""
     for documents in (tools, sources):
         if documents is None or not question.is_for_yes_or_no:
@@ -249,14 +270,14 @@ def _as_answer(claim: Support, backing: Backing, follower: Support | None, *, is
     """
     note = f"as an answer to {in_quotes(backing.question.text)}"
     if is_backed:
-        return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED)
+        return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED_SCORE)
     if backing.is_yes is None:
         note = f"{note}, which no sentence settles by its words"
-        score = NOT_SETTLED
+        score = OPEN_SCORE
         if follower is not None:
-            score = math.sqrt(NOT_SETTLED * follower.score)
+            score = math.sqrt(OPEN_SCORE * follower.score)
         return _with_outcome(claim, backing.passage, backing.quote, note, score)
-    contradicted = _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
+    contradicted = _with_outcome(claim, backing.passage, backing.quote, note, OPEN_SCORE)
     return replace(contradicted, contradictions=(f"{note}, the source says the opposite",))
 
 
@@ -279,10 +300,10 @@ def _as_denial(claim: Support, query: str, sources: PassageIndex, note: str) -> 
     passage = find_as_answer(claim.sentence, query, sources)
     if passage is None:
         return _with_outcome(
-            claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", NOT_SETTLED
+            claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", OPEN_SCORE
         )
     quote = sources.documents[passage.document][passage.start : passage.end]
-    return _with_outcome(claim, passage, quote, note, SETTLED)
+    return _with_outcome(claim, passage, quote, note, SETTLED_SCORE)
 
 
 def makes_no_claim(claim: Support) -> bool:
@@ -312,7 +333,7 @@ def _asks_or_greets(text: str) -> bool:
         return False
     content = [word.stem for word in reading.words if word.weight == 1]
     if _QUESTION.search(text):
-        return len(content) <= LONGEST_QUESTION
+        return len(content) <= MOST_QUESTION_WORDS
     return sum(stem not in COURTESIES for stem in content) <= MOST_OTHER_WORDS * len(content)
 
 
@@ -332,12 +353,17 @@ def _announces(text: str) -> bool:
 
 
 def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
-    """Whether a clause states something, by its words that do more than announce: in doubt it does."""
+    """Whether a clause states something, by its words that do more than announce: in doubt it does.
+
+    As many as `most` of them only announce: a few in a lead-in, none in a heading without a colon.
+    """
     reading = tokenize_text(_ANNOUNCING_SIGNS.sub(" ", clause))
     telling_words = [word for word in reading.words if word.weight == 1 and word.stem not in ANNOUNCEMENTS]
     has_number = any(token.is_number for token in reading.tokens)
-    if has_number or not telling_words:
-        return bool(telling_words) or (has_number and (most == 0 or not reading.words))
-    is_announced = most and (_OPENING.match(clause) or _UNFINISHED.search(clause))
-    states = len(telling_words) > most or _STATING.match(clause)
-    return bool(_REASONING.search(clause) or (states and not is_announced))
+    if not telling_words:
+        return has_number and (most == 0 or not reading.words)
+    if has_number or _REASONING.search(clause):
+        return True
+    if most and (_OPENING.match(clause) or _UNFINISHED.search(clause)):
+        return False
+    return len(telling_words) > most or _STATING.match(clause) is not None
