@@ -274,7 +274,7 @@ def _telling_passages(
     has_single = any(place < n_singles for place in places_of_all)
     for place in places_of_all:
         passage = sources.passage(place)
-        text = sources.documents[passage.document][passage.start : passage.end]
+        text = sources.text_of(passage)
         if place < n_singles:
             yield passage, text, keys
         elif not has_single:
@@ -362,8 +362,7 @@ def find_as_answer(text: str, query: str, sources: PassageIndex) -> Passage | No
     if not keys or not (literal or is_denial or has_placeholder):
         return None
     for passage in sources.singles:
-        passage_text = sources.documents[passage.document][passage.start : passage.end]
-        for part in _ITEMS.split(passage_text):
+        for part in _ITEMS.split(sources.text_of(passage)):
             reading = tokenize_text(part)
             n_common = sum(key in reading.keys for key in keys)
             is_empty = literal is not None and literal[0] in part

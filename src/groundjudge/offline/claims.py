@@ -241,9 +241,8 @@ def _find_backing(question: Question, sources: PassageIndex, tools: PassageIndex
             continue
         outcome = settle(question, documents)
         if outcome.passage is not None:
-            place = outcome.passage
-            quote = documents.documents[place.document][place.start : place.end]
-            return Backing(question, outcome.is_yes, place, quote)
+            quote = documents.text_of(outcome.passage)
+            return Backing(question, outcome.is_yes, outcome.passage, quote)
     nearest = support(question.text, sources)
     return Backing(question, None, nearest.passage, nearest.quote)
 
@@ -302,8 +301,7 @@ def _as_denial(claim: Support, query: str, sources: PassageIndex, note: str) -> 
         return _with_outcome(
             claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", OPEN_SCORE
         )
-    quote = sources.documents[passage.document][passage.start : passage.end]
-    return _with_outcome(claim, passage, quote, note, SETTLED_SCORE)
+    return _with_outcome(claim, passage, sources.text_of(passage), note, SETTLED_SCORE)
 
 
 def makes_no_claim(claim: Support) -> bool:

@@ -73,7 +73,7 @@ def own_turns(case: Case) -> list[str]:
 
 
 def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]:
-    """The texts of a field; of messages, those of a role, "" for any, and what all of them call tools with."""
+    """The texts of a field; of messages, those of a role (or any), and what all of them call tools with."""
     if not value:
         return []
     if isinstance(value, str):
