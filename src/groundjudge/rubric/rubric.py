@@ -46,7 +46,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, fold_label
-from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, decision
+from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, passing_fields
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
@@ -412,7 +412,7 @@ class Rubric:
             reply=reply.text,
             case_id=None if case is None else case.id,
             **fields,
-            **decision(score, parts, self.passes, self.threshold),
+            **passing_fields(score, parts, self.passes, self.threshold),
         )
 
     def _is_shown_whole(self, case: Case) -> bool:
@@ -497,7 +497,7 @@ class Rubric:
             "parts": tuple(parts),
             "warnings": (code,),
         }
-        changes.update(decision(score, parts, self.passes, self.threshold))
+        changes.update(passing_fields(score, parts, self.passes, self.threshold))
         return verdict.model_copy(update=changes)
 
 
