@@ -37,6 +37,7 @@ from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.shares import (
     SHARES_UNREADABLE,
+    WeighedReading,
     can_be_shared,
     has_shares,
     sure_shares,
@@ -303,26 +304,8 @@ class Rubric:
             case = self._case_to_judge(case)
             response_text = case.response_text
         reading = self.format.read_reply(reply, self.scale, Expectation(self.levels, response_text))
-        weighed: Reading = reading
-        distribution: Mapping[str, float] | None = None
-        is_applicable = reading.value not in self.not_applicable
-        if self.weighted == "stated":
-            stated = weigh_stated(reading, self.scale, self.levels, self.not_applicable)
-            weighed = stated.reading
-            distribution = stated.shares
-            is_applicable = is_applicable and stated.is_applicable
-        elif self.weighted:
-            weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
+        weighed, distribution, is_applicable = self._weigh(reply, reading)
         parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case, self._n_values)
-        reason_lines = [reading.reason] if reading.reason else []
-        without_evidence = _parts_without_evidence(parts)
-        if without_evidence:
-            reason_lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
-        if SHARES_UNREADABLE in weighed.warnings:
-            reason_lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
-        # Formats without a place for a reason of the whole would else say it of some sentences only.
-        if reply.limits and not reading.reason.endswith(reply.limits):
-            reason_lines.append(reply.limits)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
@@ -332,7 +315,7 @@ class Rubric:
             warnings.append("band_mismatch")
         # Whether a verdict applies is decided by the value and the shares that are stated, not by their mean.
         score: float | None = None
-        if is_applicable:
+        if is_applicable and reading.value not in self.not_applicable:
             score = self.format.score(weighed, self.scale)
         expected: float | None = None
         confidences = [part.confidence for part in parts if part.confidence is not None]
@@ -347,12 +330,21 @@ class Rubric:
             parts,
             value=reading.value,
             label=label,
-            reason="\n".join(reason_lines),
+            reason=_reason_of(weighed, parts, reply.limits),
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             expected=expected,
             distribution=distribution,
             confidence=min(confidences, default=None),
         )
+
+    def _weigh(self, reply: Reply, reading: Reading) -> WeighedReading:
+        """Put means in the place of the values that are read, where the score is weighted."""
+        if self.weighted == "stated":
+            return weigh_stated(reading, self.scale, self.levels, self.not_applicable)
+        shares: Mapping[str, float] | None = None
+        if self.weighted:
+            reading, shares = weigh(reply, reading, self.scale, self.not_applicable)
+        return WeighedReading(reading, shares, is_applicable=True)
 
     def read_answers(self, answers: Answers, request: Request, reply: Reply) -> Verdict:
         """Read the verdict that the answers of a decision model give on a case.
@@ -839,6 +831,22 @@ def _verdict_parts(
     return tuple(parts), warnings
 
 
+def _reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
+    """Write the reason of a verdict: that of the reply, what is in doubt, and the limits of the model."""
+    lines: list[str] = []
+    if reading.reason:
+        lines.append(reading.reason)
+    without_evidence = _parts_without_evidence(parts)
+    if without_evidence:
+        lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
+    if SHARES_UNREADABLE in reading.warnings:
+        lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
+    # Formats without a place for a reason of the whole would else say it of some sentences only.
+    if limits and not reading.reason.endswith(limits):
+        lines.append(limits)
+    return "\n".join(lines)
+
+
 def doubt(verdict: Verdict) -> ReplyError | None:
     """Why to ask again after a reply that could be read.
 
@@ -854,8 +862,8 @@ def doubt(verdict: Verdict) -> ReplyError | None:
 
 
 def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
-    """Return the numbers of the sentences whose evidence is in none of the documents."""
-    return tuple(number for number, part in enumerate(parts, 1) if part.warnings)
+    """Return the numbers of the sentences whose evidence is in none of the documents, from 1."""
+    return tuple(number for number, part in enumerate(parts, 1) if EVIDENCE_NOT_FOUND in part.warnings)
 
 
 def _is_other_level(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
