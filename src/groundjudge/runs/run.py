@@ -290,9 +290,11 @@ def jobs_of(
         ]
         case = case_of(row, number)
         if judges_of_row:
-            case_id = f"row {number}"  # an id that another row has is not this one's
-            _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
-            case_id = id_of(row, number)
+            try:
+                _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
+            except CaseError:
+                case_id = f"row {number}"  # an id that another row has is not this one's
+                raise
         for judge in judges_of_row:
             verdict = previous(judge, case) if previous else None
             jobs.append(verdict or (judge, case))
