@@ -302,21 +302,15 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
         _check_surplus(parts, dict(enumerate(copied_spans)), [], rated, reply)
         return [*parts]
     asides = set(asides_of(rated.response.decoded.text))
-    # The words that the parts have taken, by the indexes of the parts, and the indexes of the others.
+    # The words of the response that a part has taken, by the index of the part; the indexes of those that say
+    # again what an earlier one says; and the sentences that are not in the response.
     spans: dict[int, Span] = {}
     repeated: list[int] = []
     foreign: list[str] = []
     verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
-    sentences: dict[str, ComparableText] = {}
-    counts = Counter(part.name for part in parts)
     absent: set[str] = set()
-    for index, part in enumerate(parts):
-        # A reply may have one sentence thousands of times; all those of a long one would take much memory.
-        sentence = sentences.get(part.name)
-        if sentence is None:
-            sentence = ComparableText(part.name)
-            if counts[part.name] > 1:
-                sentences[part.name] = sentence
+    for index, sentence in enumerate(_comparable_sentences(parts)):
+        part = parts[index]
         words = tuple(sentence.unnumbered.text.words)
         verdict = (part.value, part.label)
         span = None if part.name in absent else rated.take(sentence)
@@ -339,6 +333,20 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
         raise ReplyError("unrated_sentences", reply.text, quotes=(*unrated, *foreign), numbers=numbers)
     _check_surplus(parts, spans, repeated, rated, reply)
     return [parts[index] for index in spans]
+
+
+def _comparable_sentences(parts: Sequence[PartReading]) -> Iterator[ComparableText]:
+    """Yield the sentence of each part as it is compared; one that comes several times is read once."""
+    counts = Counter(part.name for part in parts)
+    repeated_sentences: dict[str, ComparableText] = {}
+    for part in parts:
+        # A reply may have one sentence thousands of times; all those of a long one would take much memory.
+        sentence = repeated_sentences.get(part.name)
+        if sentence is None:
+            sentence = ComparableText(part.name)
+            if counts[part.name] > 1:
+                repeated_sentences[part.name] = sentence
+        yield sentence
 
 
 def _is_copy(parts: Sequence[PartReading], response: str) -> bool:
