@@ -19,7 +19,8 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
-from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.text.languages import is_unknown_language
 from groundjudge.verdict import __version__, passes
 

@@ -19,9 +19,10 @@ from groundjudge.models.answer import model_error
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
+from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_options
-from groundjudge.rubric.rubric import Request, Rubric, names
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict, well_formed
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
