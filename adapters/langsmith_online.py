@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from groundjudge.errors import PromptError, did_you_mean, requires
-from groundjudge.rubric.rubric import Rubric, load_rubric
+from groundjudge.rubric.load import load_rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import score_names
 
 if TYPE_CHECKING:  # LangSmith's older versions do not have them

@@ -14,7 +14,7 @@ from groundjudge.judging.load import as_judge, load
 from groundjudge.judging.panel import panel
 from groundjudge.models.cached import CachedModel
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.rubric import load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
 from groundjudge.runs.cost import Prices, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import summarise

@@ -451,7 +451,20 @@ def sum_costs(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     }
 
 
-def decision(score: float | None, parts: Iterable[Part], by: Passes, threshold: float) -> dict[str, Any]:
+def fields_of_votes(votes: Sequence[Verdict]) -> dict[str, Any]:
+    """What votes are, and took together, as fields of the verdict that comes from them."""
+    models = dict.fromkeys(vote.model or "?" for vote in votes)
+    return {
+        "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
+        "decided_after": len(votes),
+        **sum_costs(votes),
+        "model": "+".join(models),
+    }
+
+
+def passing_fields(
+    score: float | None, parts: Iterable[Part], by: Passes, threshold: float
+) -> dict[str, Any]:
     """A verdict's fields that say whether it passes: with the lowest score of its parts, if that decides."""
     weakest = None
     if by == "weakest" and score is not None:

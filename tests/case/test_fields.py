@@ -23,7 +23,7 @@ from groundjudge.case.fields import ALIASES, FIELD_NAMED, Fields
 from groundjudge.case.paths import FieldPaths, until_found, value_at
 from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError
-from groundjudge.rubric.rubric import load_rubric
+from groundjudge.rubric.load import load_rubric
 from groundjudge.runs.rows import read_rows
 
 # --- names ------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import tracemalloc
 from collections.abc import Sequence
 
 from groundjudge import load
-from groundjudge.offline.claims import claims, reason
+from groundjudge.offline.claims import claims
+from groundjudge.offline.reasons import reason
 from groundjudge.offline.support import Support, index
 
 SOURCES = ("The hotel opens at nine.", "Breakfast is served until ten in the restaurant.")

@@ -17,7 +17,8 @@ from groundjudge.cli.inputs import (
 from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import Screen, fail, report_errors, with_interval
 from groundjudge.judging.cascade import By
-from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
 from groundjudge.verdict import Usage
 

@@ -23,7 +23,8 @@ from groundjudge.judging.judge import case_hash
 from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
-from groundjudge.rubric.rubric import Rubric, load_rubric
+from groundjudge.rubric.load import load_rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.rows import STDIO, FileRow, can_read_again, read_rows
 from groundjudge.runs.verdict_file import read_verdicts

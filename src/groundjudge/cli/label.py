@@ -26,7 +26,8 @@ from groundjudge.cli.screen import Screen, as_text, fail, report_errors, with_in
 from groundjudge.errors import CaseError
 from groundjudge.lab.labels import Labels, value_in
 from groundjudge.lab.sample import LabelSample, draw, read_sample, save_sample
-from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.rows import can_read_again, read_rows
 from groundjudge.runs.run import case_of, id_of
 

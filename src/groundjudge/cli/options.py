@@ -15,8 +15,9 @@ from groundjudge.errors import CaseError
 from groundjudge.judging.cascade import By
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.lab.labels import Unscored
+from groundjudge.rubric.load import names
 from groundjudge.rubric.options import EmptyResponse, Structured
-from groundjudge.rubric.rubric import Rubric, names
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import CaseFile, FileFormat, FileRow, read_rows
 

@@ -25,7 +25,7 @@ from groundjudge.lab.probe import figures
 from groundjudge.lab.probe.figures import Card, EditFigures, JudgedTrial, Probe, result_of
 from groundjudge.lab.probe.plan import FAMILIES, Family, ask_twice, plan_of
 from groundjudge.lab.proportions import Rate
-from groundjudge.rubric.rubric import load_rubric
+from groundjudge.rubric.load import load_rubric
 from groundjudge.runs.cost import estimate as estimate_judges
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge

@@ -28,7 +28,7 @@ from groundjudge.errors import CaseError
 from groundjudge.lab.labels import JudgedRows, LabelError, Labels, join
 from groundjudge.lab.probe.figures import read_card
 from groundjudge.lab.sample import read_sample
-from groundjudge.rubric.rubric import load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
 from groundjudge.runs.rows import FileRow, can_read_again
 from groundjudge.runs.run import case_of, id_of
 from groundjudge.verdict import Verdict

@@ -19,9 +19,9 @@ from groundjudge.judging.load import as_judge, as_model, load
 from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.loop_thread import shared_loop
+from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
-from groundjudge.rubric.rubric import names
 from groundjudge.runs.run import find_duplicate
 
 MAKE_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"

@@ -15,7 +15,8 @@ from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, fail, report_errors, say
 from groundjudge.errors import CaseError
 from groundjudge.prompt.input import Input
-from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 

@@ -12,7 +12,7 @@ from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.judging.panel import AnyJudge, models_of
-from groundjudge.rubric.rubric import names
+from groundjudge.rubric.load import names
 from groundjudge.runs.rows import CaseFile
 
 DIFFERENCES: Mapping[str, str] = {

@@ -16,8 +16,9 @@ MOST_PASSAGES = 16
 
 def find_exact(quote: Normalized, sources: Sources) -> Evidence | None:
     """The first passage that is the quote but for white space, quotation marks and case, or has its words."""
-    for evidence in verbatim_evidence(quote.source, sources):
-        return evidence
+    verbatim = next(verbatim_evidence(quote.source, sources), None)
+    if verbatim is not None:
+        return verbatim
     return find_words(quote, sources)
 
 

@@ -52,8 +52,9 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 def _look_up(quote: str, sources: Sources) -> Findings:
     """Look up a quote letter by letter; then, in small documents, near its longest words; then everywhere."""
-    for evidence in verbatim_evidence(quote, sources):
-        return [evidence], []
+    verbatim = next(verbatim_evidence(quote, sources), None)
+    if verbatim is not None:
+        return [verbatim], []
     text = Normalized(quote.strip())
     nearby = sources.narrow_to(text)
     findings = _search(text, nearby)
@@ -114,8 +115,9 @@ def _search_inexactly(part: Normalized, sources: Sources) -> Findings:
     if not quote.words:
         return [], []
     places = near_places(quote.words, sources)
-    for evidence in evidence_at(quote, places, sources):
-        return [evidence], []
+    near_match = next(evidence_at(quote, places, sources), None)
+    if near_match is not None:
+        return [near_match], []
     runs = find_clauses(quote, sources)
     if not runs:
         return [], [_warning_for(quote, sources)]

@@ -8,7 +8,7 @@ cheaper than its cheap one: a case costs one call, and one more for each judge t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -19,12 +19,12 @@ from typing import Any, Literal, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.case.data import is_list
 from groundjudge.errors import GroundjudgeError, PromptError
-from groundjudge.judging.conversation import Conversation, Step
-from groundjudge.judging.judge import BaseJudge, Judge
+from groundjudge.judging.conversation import Conversation
+from groundjudge.judging.judge import BaseJudge, Judge, ask_vote, identity_of_requests
 from groundjudge.judging.probability import passing_probability
-from groundjudge.rubric.model import identity_of, kind_of
+from groundjudge.rubric.model import kind_of
 from groundjudge.rubric.options import check_choice
-from groundjudge.verdict import Verdict, Vote, deciding_score, round_score, sum_costs
+from groundjudge.verdict import Verdict, deciding_score, fields_of_votes, round_score
 
 Bounds: TypeAlias = tuple[float | None, float | None]
 """Where a judge is sure: a number at most the first, or at least the second; None: never at that end."""
@@ -110,7 +110,7 @@ class Cascade(BaseJudge):
         while True:
             vote, error = await self._vote(index, case, conversation)
             votes.append(vote)
-            conversation.update_record(**_totals(votes))
+            conversation.update_record(**fields_of_votes(votes))
             is_last = index + 1 == len(self.judges)
             # In a batch an answer may still come: then nobody else is asked.
             is_pending = isinstance(error, GroundjudgeError) and error.is_pending
@@ -129,9 +129,7 @@ class Cascade(BaseJudge):
         """Ask the judge with that index; returns its verdict, and the error that took its place."""
         judge = self.judges[index]
         try:
-            with conversation.around(Step(f"groundjudge.vote {index + 1}", case, is_vote=True)) as report:
-                vote = await judge.ajudge(case, conversation.around, conversation.ask)
-                report(vote)
+            vote = await ask_vote(judge, index + 1, case, conversation)
         except Exception as error:  # noqa: BLE001  whatever it is, the next judge is asked
             return judge.error_verdict(error, case), error
         return vote, None
@@ -200,8 +198,7 @@ def _check_judges(judges: Sequence[Judge]) -> None:
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
             fault = f"its members must be single judges, not {type(judge).__name__}"
             raise bad_cascade("cascade", fault)
-        # As for panels: models of one name may differ in their settings.
-        identity = judge.identity, identity_of(judge.model) or id(judge.model)
+        identity = identity_of_requests(judge)
         if identity in identities:
             fault = f"{judge.name} with {judge.model.name} is listed twice, and would be asked the same again"
             raise bad_cascade("cascade", fault)
@@ -260,14 +257,3 @@ def _check_probabilities(judge: Judge) -> None:
     if is_text_model and not rubric.weighted:
         fault = f"the verdicts of {who} have no probabilities"
         raise bad_cascade("by", f'{fault}: load it with weighted=True or "stated", or use by="score"')
-
-
-def _totals(votes: Sequence[Verdict]) -> Mapping[str, Any]:
-    """What the votes are, and cost together."""
-    models = dict.fromkeys(vote.model or "?" for vote in votes)
-    return {
-        "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
-        "decided_after": len(votes),
-        **sum_costs(votes),
-        "model": "+".join(models),
-    }

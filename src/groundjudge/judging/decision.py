@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from groundjudge.case.case import Case
 from groundjudge.decisions.answers import AnswerError, Answers, read_answers
@@ -92,6 +93,13 @@ async def decide(
     def ask(case: Case) -> Request:
         return rubric.ask(case, "decision")
 
+    def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
+        nonlocal answers
+        answers = answers.joined_with(read_answers(reply.text, questions))
+        if is_last:
+            return rubric.read_answers(answers, request, reply)
+        return answers
+
     request = conversation.run_step("groundjudge.ask", case, ask)
     waiting = _split_questions(request.questions, model)
     attempt = 0
@@ -99,21 +107,12 @@ async def decide(
         questions = waiting.pop(0)
         attempt += 1
         next_request = replace(request, questions=questions, attempt=attempt)
-
-        def read(
-            reply: Reply, questions: Sequence[Question] = questions, *, is_last: bool = not waiting
-        ) -> Answers | Verdict:
-            nonlocal answers
-            answers = answers.joined_with(read_answers(reply.text, questions))
-            if is_last:
-                return rubric.read_answers(answers, request, reply)
-            return answers
-
         if attempt > 1:
             with conversation.around(Step("groundjudge.ask", case)) as report:
                 report(next_request)
+        read_reply = partial(read, questions=questions, is_last=not waiting)
         try:
-            reply, outcome = await conversation.call_and_read(model, next_request, read)
+            reply, outcome = await conversation.call_and_read(model, next_request, read_reply)
         except ModelError:
             _record_parts(conversation, rubric, request, answers)
             raise

@@ -490,7 +490,12 @@ class Guard:
         outcome = Outcome(response, is_replaced, reason, drafts, seconds)
         await self._report(runtime, outcome)
         if is_replaced and response is None:
-            raise _blocked(outcome, type(fault).__name__ if self.fallback else None) from fault
+            cause = "there is no `fallback`"
+            if fault is not None:
+                cause = f"`fallback` gave {type(fault).__name__}"
+            elif self.fallback is not None:
+                cause = "`fallback` gave NoneType"
+            raise _blocked(outcome, cause) from fault
         return outcome
 
     def _log_first(self, verdict: Verdict) -> None:
@@ -568,17 +573,10 @@ def _with_response(case: Case | None, new_draft: object) -> Case:
     return (case or Case()).replace(response=response)
 
 
-def _blocked(outcome: Outcome, fault: str | None) -> GuardError:
-    """Make the error of an answer that nothing may replace.
-
-    Args:
-        outcome: what was decided.
-        fault: the class of the error that the fallback raised, "NoneType" if it gave None; None without a
-            fallback.
-    """
+def _blocked(outcome: Outcome, cause: str) -> GuardError:
+    """Make the error of an answer that nothing may replace, for want of a fallback or by a fault of it."""
     verdict = outcome.verdict
     result = verdict.error.code if verdict.error else f"score {verdict.score}"
-    cause = f"`fallback` gave {fault}" if fault else "there is no `fallback`"
     message = f"no draft may go out ({len(outcome.drafts)} made; {outcome.reason}, {result}), and {cause}"
     return GuardError("blocked", message, outcome)
 

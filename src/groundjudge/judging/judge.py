@@ -32,7 +32,7 @@ from groundjudge.judging.decision import check_for_decisions, decide
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, check_rubric, kind_of
+from groundjudge.rubric.model import Model, check_rubric, identity_of, kind_of
 from groundjudge.rubric.rubric import Request, Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
@@ -404,6 +404,32 @@ class Judge(BaseJudge):
             with conversation.around(Step("groundjudge.ask", case)) as report:
                 report(request)
         return verdict
+
+
+async def ask_vote(judge: Judge, number: int, case: Case, conversation: Conversation) -> Verdict:
+    """Ask one of several judges for its verdict, as a step of the conversation about all of them.
+
+    Args:
+        judge: the judge that is asked.
+        number: which vote it is, from 1.
+        case: the case.
+        conversation: the conversation of the panel or the cascade.
+
+    Raises:
+        GroundjudgeError: as for `BaseJudge.judge`.
+    """
+    with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as report:
+        vote = await judge.ajudge(case, conversation.around, conversation.ask)
+        report(vote)
+    return vote
+
+
+def identity_of_requests(judge: Judge) -> object:
+    """Return what is equal for two judges that would ask the same model the same.
+
+    Models of one name may differ in their settings; what has no identity is only equal to itself.
+    """
+    return judge.identity, identity_of(judge.model) or id(judge.model)
 
 
 def _as_one_case(case: CaseSource | None, fields: Mapping[str, object]) -> CaseSource:

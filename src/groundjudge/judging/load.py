@@ -11,9 +11,10 @@ from groundjudge.judging.cascade import Cascade, bad_cascade
 from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
 from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
-from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.rubric import Rubric
 
 JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 """What names a judge: a judge, a panel, a cascade, a rubric, a judge's name, or the path of a prompt file."""

@@ -21,12 +21,12 @@ from typing import Any, Literal, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PanelError, PromptError
 from groundjudge.judging.cascade import Cascade
-from groundjudge.judging.conversation import Conversation, Step
-from groundjudge.judging.judge import BaseJudge, Judge
-from groundjudge.rubric.model import Model, identity_of, kind_of
+from groundjudge.judging.conversation import Conversation
+from groundjudge.judging.judge import BaseJudge, Judge, ask_vote, identity_of_requests
+from groundjudge.rubric.model import Model, kind_of
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import Verdict, Vote, deciding_score, sum_costs
+from groundjudge.verdict import Verdict, deciding_score, fields_of_votes
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
@@ -99,9 +99,7 @@ class Panel(BaseJudge):
         n_agreeing = 0
         for number, judge in enumerate(self.judges, 1):
             try:
-                with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as report:
-                    vote = await judge.ajudge(case, conversation.around, conversation.ask)
-                    report(vote)
+                vote = await ask_vote(judge, number, case, conversation)
             except GroundjudgeError as error:
                 errors.append(error)
                 vote = judge.error_verdict(error, case)
@@ -111,7 +109,7 @@ class Panel(BaseJudge):
             if self.stop == "decided" and self._is_decided(len(votes), n_agreeing):
                 break
         agreement = n_agreeing / len(votes) if n_agreeing else None
-        conversation.update_record(**_totals(votes), agreement=agreement)
+        conversation.update_record(**fields_of_votes(votes), spread=_spread(votes), agreement=agreement)
         # A vote with status "error" counts among the votes and says nothing.
         outcome = _more_than_half([_outcome(vote) for vote in votes])
         if outcome is None:
@@ -201,8 +199,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
             fault = f"its members must be judges, not {type(judge).__name__}: load them without `repeats`"
             raise bad_panel("panel", fault)
-        # Models of one name may differ in their settings; what has no identity is only equal to itself.
-        identity = judge.identity, identity_of(judge.model) or id(judge.model)
+        identity = identity_of_requests(judge)
         members.append(replace(judge, repeat=times_listed[identity]))
         times_listed[identity] += 1
     return Panel(tuple(members), rule, stop)
@@ -295,21 +292,14 @@ def _count_outcomes(votes: Iterable[Verdict]) -> Counter[str]:
     return counts
 
 
-def _totals(votes: Sequence[Verdict]) -> dict[str, Any]:
-    """Return what the votes cost together, and how far their scores are apart."""
+def _spread(votes: Sequence[Verdict]) -> float | None:
+    """Return how far the scores of votes are apart; None if no vote has one."""
     scores: list[float] = []
     for vote in votes:
         score = deciding_score(vote)
         if score is not None:
             scores.append(score)
-    models = dict.fromkeys(vote.model or "?" for vote in votes)
-    return {
-        "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
-        "spread": pstdev(scores) if scores else None,
-        "decided_after": len(votes),
-        **sum_costs(votes),
-        "model": "+".join(models),
-    }
+    return pstdev(scores) if scores else None
 
 
 def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:

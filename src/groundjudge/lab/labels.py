@@ -18,7 +18,8 @@ from groundjudge.case.fields import field_of
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
 from groundjudge.replies import PartReading, Reading
-from groundjudge.rubric.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of

@@ -32,7 +32,7 @@ from groundjudge.lab.labels import (
 from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.proportions import Rate, Z, wilson, wilson_interval
 from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight_labels
-from groundjudge.rubric.rubric import load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 

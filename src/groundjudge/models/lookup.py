@@ -242,12 +242,13 @@ class LibraryModel:
     @property
     def name(self) -> str:
         """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
-        names: list[object] = [
-            getattr(self.llm, "get_model_name", str)(),  # DeepEval's
-            getattr(self.llm, "model_name", None),
-            getattr(self.llm, "model", None),
-            getattr(self.llm, "get_name", str)(),  # that of LangChain's runnables, which is their class's
-        ]
+        names: list[object] = []
+        if hasattr(self.llm, "get_model_name"):  # DeepEval's
+            names.append(self.llm.get_model_name())
+        names.append(getattr(self.llm, "model_name", None))
+        names.append(getattr(self.llm, "model", None))
+        if hasattr(self.llm, "get_name"):  # that of LangChain's runnables, which is their class's
+            names.append(self.llm.get_name())
         for name in names:
             if isinstance(name, str) and name:
                 return name

@@ -327,8 +327,8 @@ class OpenAIModel:
         if reply is not None:
             return reply
         # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
-        is_failure = is_mapping(body) and ("choices" in body or "error" in body)
-        if not self._connection.is_openai and not is_failure:
+        has_failed = is_mapping(body) and ("choices" in body or "error" in body)
+        if not self._connection.is_openai and not has_failed:
             with suppress(TypeError):
                 return reply_of(body)
         return None

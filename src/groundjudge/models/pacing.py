@@ -171,7 +171,7 @@ class Pace:
         n_rejections = 0
         n_failures = 0
         is_knock_answered = False
-        with endpoint.counted("in_flight"):
+        with endpoint.asking():
             while True:
                 n_answers = endpoint.answers
                 try:
@@ -202,20 +202,20 @@ class Pace:
         try:
             reply = await model.acomplete(request)
             if not reply.cached:  # it says nothing about the endpoint
-                n_free_places += self._restore(1 / REPLIES_PER_PLACE)
+                n_free_places += self._add_places(1 / REPLIES_PER_PLACE)
         except ModelError as error:
             if error.code == "rate_limited":
-                n_free_places += self._restore(-1)
+                n_free_places += self._add_places(-1)
             raise
         finally:
             for _ in range(n_free_places):
                 self._places.release()
         return reply
 
-    def _restore(self, part: float) -> int:
-        """Restore a part of a place, or remove some. Returns how many whole places that makes, or takes."""
+    def _add_places(self, n: float) -> int:
+        """Restore places, or remove some if n is below 0; returns how many whole places that adds."""
         n_removed = ceil(self._removed)
-        self._removed = min(max(self._removed - part, 0.0), self._most_removed)
+        self._removed = min(max(self._removed - n, 0.0), self._most_removed)
         return n_removed - ceil(self._removed)
 
 
@@ -247,16 +247,26 @@ class Endpoint:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextmanager
-    def counted(self, what: str) -> Generator[None]:
-        """Count a request that is `in_flight` or `waiting`."""
-        self._count(what, 1)
+    def asking(self) -> Generator[None]:
+        """Count a request as one in flight."""
+        self.in_flight += 1
         try:
             yield
         finally:
-            self._count(what, -1)
+            self.in_flight -= 1
+            self._check_whether_dead()  # all that are left may be waiting
 
-    def _count(self, what: str, change: int) -> None:
-        setattr(self, what, getattr(self, what) + change)
+    @contextmanager
+    def _wait_counted(self) -> Generator[None]:
+        """Count a request as one that waits."""
+        self.waiting += 1
+        self._check_whether_dead()
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+
+    def _check_whether_dead(self) -> None:
         if not self.answers and self.waiting and self.waiting == self.in_flight:
             self.dead = self._last_error
             self._news.set()
@@ -293,7 +303,7 @@ class Endpoint:
             await asyncio.sleep(SETTLING)
         self._last_error = error
         is_news = False
-        with self.counted("waiting"), suppress(TimeoutError):
+        with self._wait_counted(), suppress(TimeoutError):
             async with asyncio.timeout(self._pause(model.name, error)):
                 is_news = await self._news.wait()
         if self.dead:
@@ -316,7 +326,9 @@ class Endpoint:
             self._announce("")
             raise error
         is_up = self.last_knock > self.silent_since
-        pause = min(max(now - max(self.silent_since, self.last_knock), FIRST_PAUSE), LONGEST_PAUSE, remaining)
+        last_sign_of_life = max(self.silent_since, self.last_knock)
+        pause = max(now - last_sign_of_life, FIRST_PAUSE)
+        pause = min(pause, LONGEST_PAUSE, remaining)
         if is_up:
             self._announce(f"{name} answers, but cuts off what is left: next attempt in {pause:.0f} s")
         elif self.waiting == self.in_flight or silence > FIRST_PAUSE:

@@ -23,7 +23,7 @@ It serves for tests, for a first look, and as the baseline that a language model
    A part of a sentence that the documents have hardly anything of caps the score of the sentence.
 6. `model` sums the sentences up as the judge's levels or scale want it: halfway between the weakest and a
    geometric mean by length, and nothing above what contradicts a document. Tool results outrank others.
-   `claims.reason` explains the score; beside the quotes of a scorecard, `claims.reason_beside_quotes` does.
+   `reasons.reason` explains the score; beside the quotes of a scorecard, `reasons.reason_beside_quotes` does.
    Recall and precision of a passage count facts: `facts.facts_of`.
 
 A bare yes or no claims what its question asks, and what a crashed application leaves (None, "...") is backed

@@ -274,7 +274,7 @@ def _telling_passages(
     has_single = any(place < n_singles for place in places_of_all)
     for place in places_of_all:
         passage = sources.passage(place)
-        text = sources.documents[passage.document][passage.start : passage.end]
+        text = sources.text_of(passage)
         if place < n_singles:
             yield passage, text, keys
         elif not has_single:
@@ -315,10 +315,11 @@ def _says(keys: Sequence[str], text: str, question: str) -> bool | None:
     for place, token in enumerate(tokens):
         if token.start not in reading.negated:
             continue
-        behind = [other.key for other in tokens[place + 1 :] if other.is_content]
-        ahead = [other.key for other in tokens[:place] if other.is_content]
-        denied = (behind[:1] or ahead[-1:] or [""])[0]
-        if not _holds(denied, set(keys)):
+        # It denies the word behind it, or at the end of its text the one ahead.
+        neighbours = [other.key for other in tokens[place + 1 :] if other.is_content][:1]
+        if not neighbours:
+            neighbours = [other.key for other in tokens[:place] if other.is_content][-1:]
+        if not neighbours or not _holds(neighbours[0], keys):
             return None  # it denies something else
         denials.append(token.key)
     return len(denials) % 2 == 0
@@ -361,8 +362,7 @@ def find_as_answer(text: str, query: str, sources: PassageIndex) -> Passage | No
     if not keys or not (literal or is_denial or has_placeholder):
         return None
     for passage in sources.singles:
-        passage_text = sources.documents[passage.document][passage.start : passage.end]
-        for part in _ITEMS.split(passage_text):
+        for part in _ITEMS.split(sources.text_of(passage)):
             reading = tokenize_text(part)
             n_common = sum(key in reading.keys for key in keys)
             is_empty = literal is not None and literal[0] in part

@@ -1,16 +1,13 @@
-"""What a response claims, the texts of the case that have to back it, and what the baseline says of both."""
+"""What a response claims: its sentences, each as the sources have it, and which of them state nothing."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from groundjudge.case.case import Case, Message
-from groundjudge.case.shapes import text_of
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.answers import (
     Answer,
@@ -25,12 +22,10 @@ from groundjudge.offline.answers import (
     speaks_of,
 )
 from groundjudge.offline.readings import tokenize_text
+from groundjudge.offline.reasons import in_quotes
 from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
-
-# The fields of a case that can back a response.
-SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
 
 _COURTESIES = """
 absolutely afternoon anything apologize ask assist assistance awesome bye certainly course day definitely
@@ -45,7 +40,7 @@ MOST_OTHER_WORDS = 0.4
 # Characters of a sentence; a longer one states something, if only at length.
 LONGEST_NOTHING = 200
 # Content words of a question; a longer one also tells something.
-LONGEST_QUESTION = 6
+MOST_QUESTION_WORDS = 6
 
 _ANNOUNCEMENTS = """
 according accordingly answer article available base below brief conclusion context detail document excerpt
@@ -68,10 +63,6 @@ provided question relevant response solely source specific specifically state su
 ANSWERING = frozenset(word.stem for word in words(_ANSWERING))
 # Other content words of a heading or a lead-in; a longer one also tells something.
 LONGEST_HEADING = 3
-
-LONGEST_QUOTE = 160
-MOST_CLAIMS = 2
-LONGEST_WORD = 30
 
 _QUESTION = re.compile(r"[?？]\W*\Z")
 # Ahead of what follows, a colon; a heading of Markdown; without a full stop, what only announces something.
@@ -99,7 +90,7 @@ _COURTESY_SIGNS = re.compile(
 
 
 # The scores of what the sources settle, and of what they do not.
-SETTLED, NOT_SETTLED = 0.95, 0.02
+SETTLED_SCORE, OPEN_SCORE = 0.95, 0.02
 
 
 def claims(
@@ -154,46 +145,67 @@ def _with_answers(
     sources: PassageIndex,
     tools: PassageIndex | None,
 ) -> dict[str, Support]:
-    """Sentences by their texts; those that say yes, no or nothing with what that claims."""
+    """Sentences by their texts; those that say yes, no or nothing with what that claims.
+
+    Of a sentence that answers several questions the lowest score counts.
+    """
+    all_questions = " ".join(question.text for question in questions)
     answers: dict[str, Answer] = {}
-    for claim_text in claims_by_text:
+    judged_claims = dict(claims_by_text)
+    for claim_text, claim in claims_by_text.items():
         answer = read_answer(claim_text)
         if answer is not None:
             answers[claim_text] = answer
-    judged_claims = dict(claims_by_text)
-    for claim_text, claim in claims_by_text.items():
         if is_bare_denial(claim_text):
-            all_questions = " ".join(question.text for question in questions)
-            note = f"as an answer to {_in_quotes(all_questions)}"
+            note = f"as an answer to {in_quotes(all_questions)}"
             judged_claims[claim_text] = _as_denial(claim, all_questions, sources, note)
     if not answers:
         return judged_claims
     for question in questions:
-        backing = _settle(question, sources, tools)
+        backing = _find_backing(question, sources, tools)
         # An answer that is spelt out stands or falls with the sentence that does it.
-        is_spelt_out = False
-        for claim_text, claim in claims_by_text.items():
-            answer = answers.get(claim_text)
-            is_telling = not states_nothing(claim_text) and (answer is None or bool(answer.remainder))
-            if is_telling and speaks_of(question, (claim_text, claim.quote)):
-                is_spelt_out = True
+        is_left_open = backing.is_yes is None and _is_spelt_out(question, claims_by_text, answers)
+        if is_left_open:
+            continue
         for claim_text, answer in answers.items():
-            if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
-                continue  # it promises to answer
-            is_bare = not answer.remainder or states_nothing(answer.remainder)
-            if not question.is_for_yes_or_no and not is_bare:
-                continue  # "Yeah, he is a painter." to "Where does he live?": it only opens the sentence
-            is_backed = answer.is_yes is backing.is_yes
-            if backing.is_yes is None and is_spelt_out:
+            judged_claim = _judge_answer(claim_text, answer, backing, claims_by_text)
+            if judged_claim is None:
                 continue
-            if is_backed and not is_bare:
-                continue  # what follows the answer is a claim of its own
-            follower = _follower(claim_text, claims_by_text, is_bare=is_bare)
-            judged_claim = _as_answer(claims_by_text[claim_text], backing, follower, is_backed=is_backed)
             previous = judged_claims[claim_text]
             if not previous.note or judged_claim.score < previous.score:
                 judged_claims[claim_text] = judged_claim
     return judged_claims
+
+
+def _is_spelt_out(
+    question: Question, claims_by_text: Mapping[str, Support], answers: Mapping[str, Answer]
+) -> bool:
+    """Whether a sentence says in words of its own what a yes or no to the question would claim."""
+    for claim_text, claim in claims_by_text.items():
+        answer = answers.get(claim_text)
+        is_bare = answer is not None and not answer.remainder
+        if is_bare or states_nothing(claim_text):
+            continue
+        if speaks_of(question, (claim_text, claim.quote)):
+            return True
+    return False
+
+
+def _judge_answer(
+    claim_text: str, answer: Answer, backing: Backing, claims_by_text: Mapping[str, Support]
+) -> Support | None:
+    """Judge a sentence as the answer to a question; None where its yes or no claims nothing by that."""
+    question = backing.question
+    if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
+        return None  # it promises to answer
+    is_bare = not answer.remainder or states_nothing(answer.remainder)
+    if not question.is_for_yes_or_no and not is_bare:
+        return None  # "Yeah, he is a painter." to "Where does he live?": it only opens the sentence
+    is_backed = answer.is_yes is backing.is_yes
+    if is_backed and not is_bare:
+        return None  # what follows the answer is a claim of its own
+    follower = _follower(claim_text, claims_by_text, is_bare=is_bare)
+    return _as_answer(claims_by_text[claim_text], backing, follower, is_backed=is_backed)
 
 
 def answers_of(
@@ -222,16 +234,15 @@ class Backing(NamedTuple):
     quote: str
 
 
-def _settle(question: Question, sources: PassageIndex, tools: PassageIndex | None) -> Backing:
+def _find_backing(question: Question, sources: PassageIndex, tools: PassageIndex | None) -> Backing:
     """Find what the sources say about a question; what tools returned outranks the others."""
     for documents in (tools, sources):
         if documents is None or not question.is_for_yes_or_no:
             continue
         outcome = settle(question, documents)
         if outcome.passage is not None:
-            place = outcome.passage
-            quote = documents.documents[place.document][place.start : place.end]
-            return Backing(question, outcome.is_yes, place, quote)
+            quote = documents.text_of(outcome.passage)
+            return Backing(question, outcome.is_yes, outcome.passage, quote)
     nearest = support(question.text, sources)
     return Backing(question, None, nearest.passage, nearest.quote)
 
@@ -256,16 +267,16 @@ def _as_answer(claim: Support, backing: Backing, follower: Support | None, *, is
     is backed fails by less than ahead of what is not (on BEGIN, 0.004 of ROC AUC for a claim in its sentence,
     and 0.003 for one in the next).
     """
-    note = f"as an answer to {_in_quotes(backing.question.text)}"
+    note = f"as an answer to {in_quotes(backing.question.text)}"
     if is_backed:
-        return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED)
+        return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED_SCORE)
     if backing.is_yes is None:
         note = f"{note}, which no sentence settles by its words"
-        score = NOT_SETTLED
+        score = OPEN_SCORE
         if follower is not None:
-            score = math.sqrt(NOT_SETTLED * follower.score)
+            score = math.sqrt(OPEN_SCORE * follower.score)
         return _with_outcome(claim, backing.passage, backing.quote, note, score)
-    contradicted = _with_outcome(claim, backing.passage, backing.quote, note, NOT_SETTLED)
+    contradicted = _with_outcome(claim, backing.passage, backing.quote, note, OPEN_SCORE)
     return replace(contradicted, contradictions=(f"{note}, the source says the opposite",))
 
 
@@ -288,10 +299,9 @@ def _as_denial(claim: Support, query: str, sources: PassageIndex, note: str) -> 
     passage = find_as_answer(claim.sentence, query, sources)
     if passage is None:
         return _with_outcome(
-            claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", NOT_SETTLED
+            claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", OPEN_SCORE
         )
-    quote = sources.documents[passage.document][passage.start : passage.end]
-    return _with_outcome(claim, passage, quote, note, SETTLED)
+    return _with_outcome(claim, passage, sources.text_of(passage), note, SETTLED_SCORE)
 
 
 def makes_no_claim(claim: Support) -> bool:
@@ -321,7 +331,7 @@ def _asks_or_greets(text: str) -> bool:
         return False
     content = [word.stem for word in reading.words if word.weight == 1]
     if _QUESTION.search(text):
-        return len(content) <= LONGEST_QUESTION
+        return len(content) <= MOST_QUESTION_WORDS
     return sum(stem not in COURTESIES for stem in content) <= MOST_OTHER_WORDS * len(content)
 
 
@@ -341,157 +351,17 @@ def _announces(text: str) -> bool:
 
 
 def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
-    """Whether a clause states something, by its words that do more than announce: in doubt it does."""
+    """Whether a clause states something, by its words that do more than announce: in doubt it does.
+
+    As many as `most` of them only announce: a few in a lead-in, none in a heading without a colon.
+    """
     reading = tokenize_text(_ANNOUNCING_SIGNS.sub(" ", clause))
     telling_words = [word for word in reading.words if word.weight == 1 and word.stem not in ANNOUNCEMENTS]
     has_number = any(token.is_number for token in reading.tokens)
-    if has_number or not telling_words:
-        return bool(telling_words) or (has_number and (most == 0 or not reading.words))
-    is_announced = most and (_OPENING.match(clause) or _UNFINISHED.search(clause))
-    states = len(telling_words) > most or _STATING.match(clause)
-    return bool(_REASONING.search(clause) or (states and not is_announced))
-
-
-def source_texts(case: Case, shown_fields: Collection[str], *, needs_context: bool) -> list[str]:
-    """The texts that have to back the response: the first of these that the prompt shows and the case has.
-
-    With `needs_context`, an empty context means that nothing backs the response.
-    """
-    context = [document.content for document in case.context or ()]
-    if "context" in shown_fields and (context or (case.context is not None and needs_context)):
-        return context
-    steps = (
-        {"reference": [case.reference or ""]},
-        {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
-        {"query": _texts(case.query), "response": tool_texts(case)},
-    )
-    texts_by_step = (
-        [text for name in shown_fields for text in step.get(name, ()) if text.strip()] for step in steps
-    )
-    return next(filter(None, texts_by_step), list[str]())
-
-
-def query_text(case: Case, shown_fields: Collection[str]) -> str:
-    """What the response answers: the user's last message."""
-    if "conversation" in shown_fields and "query" not in shown_fields:
-        conversation = case.conversation
-        if isinstance(conversation, str):
-            lines = conversation.strip().splitlines()
-            return re.sub(r"\A[^:：]{1,40}[:：]", "", lines[-1]) if lines else ""
-        return text_of(conversation, "user")
-    return text_of(case.query, "user")
-
-
-def tool_texts(case: Case) -> list[str]:
-    """The tool results of a case: those in its context, or those in the response if there is no context."""
-    if case.context:
-        return [document.content for document in case.context if document.kind == "tool"]
-    return _texts(case.response, "tool") if isinstance(case.response, tuple) else []
-
-
-def own_turns(case: Case) -> list[str]:
-    """What the character itself says in the conversation; what others say may be a false premise."""
-    if not isinstance(case.conversation, str):
-        return _texts(tuple(message for message in case.conversation or () if message.role != "user"))
-    name = (case.agent_name or "").casefold()
-    lines = (line for line in case.conversation.splitlines() if line.strip())
-    marks = (f"{name}:", f"{name}：")
-    return [line for line in lines if name and line.casefold().lstrip(" *-").startswith(marks)]
-
-
-def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]:
-    """The texts of a field; of messages, those of a role, and what all of them call tools with."""
-    if value is None or isinstance(value, str):
-        return [value] if value else []
-    calls = (call.arguments for message in value for call in message.tool_calls)
-    arguments = (json.dumps(argument, ensure_ascii=False, default=str) for argument in calls)
-    return [*(message.content for message in value if role in {"", message.role}), *arguments]
-
-
-def reason(claims: Sequence[Support], where: str = "the source") -> str:
-    """What was found and what was not, in a few sentences."""
-    if not claims:
-        return "Nothing is stated that could be checked."
-    failed: list[Support] = []
-    whole: list[Support] = []
-    partly: list[Support] = []
-    for claim in sorted(claims, key=lambda claim: claim.score):
-        if claim.score < SUPPORTED:
-            failed.append(claim)
-        elif claim.is_whole:
-            whole.append(claim)
-        else:
-            partly.append(claim)
-    counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
-    lines = [f"Statements: {len(claims)} ({counts})."]
-    if whole:
-        best = whole[-1]
-        note = f" ({best.note})" if best.note else ""
-        lines.append(f"Backed: {_in_quotes(best.sentence)}{note} by {_at(best)}.")
-    for label, shown_claims in (("Backed in part", partly), ("Not backed", failed)):
-        lines.extend(
-            f"{label}: {_in_quotes(claim.sentence)}{_why(claim)}." for claim in shown_claims[:MOST_CLAIMS]
-        )
-    return " ".join(lines)
-
-
-def reason_of_sentence(claim: Support) -> str:
-    """What was found of a single sentence that makes a claim, and stands beside it."""
-    if claim.score < SUPPORTED:
-        return f"Not backed{_why(claim)}."
-    if claim.is_whole:
-        note = f" ({claim.note})" if claim.note else ""
-        return f"Backed{note} by {_at(claim)}."
-    return f"Backed in part{_why(claim)}."
-
-
-def reason_beside_quotes(claims: Sequence[Support]) -> str:
-    """Why sentences score low that have their quotes beside them; "" if there are none.
-
-    The worst come first, and only a few of them are named: so the reason of a long response stays short.
-    """
-    claims_by_sentence = {claim.sentence: claim for claim in claims}  # texts can repeat themselves
-    worst_first = sorted(claims_by_sentence.values(), key=lambda claim: claim.score)
-    lines: list[str] = []
-    for claim in worst_first[:MOST_CLAIMS]:
-        is_contested = bool(claim.contradictions or claim.note)
-        label = "Not backed" if is_contested else "Backed in part"
-        fault = _fault(claim) or " (found, but not together)"
-        lines.append(f"{label}: {_in_quotes(claim.sentence)}{fault}.")
-    n_more = len(worst_first) - MOST_CLAIMS
-    if n_more > 0:
-        lines.append(f"More below the pass mark: {n_more}.")
-    return " ".join(lines)
-
-
-def _why(claim: Support) -> str:
-    """What contradicts a claim or is missing, and the passage that is most like it."""
-    fault = _fault(claim)
-    if claim.contradictions:
-        return f"{fault}, against {_at(claim)}"
-    if claim.quote:
-        return f"{fault}, nearest: {_at(claim)}"
-    return fault
-
-
-def _fault(claim: Support) -> str:
-    """What contradicts a claim, or else what is missing, in brackets; "" if nothing is."""
-    if claim.contradictions:
-        return f" ({'; '.join(claim.contradictions)})"
-    if claim.note:
-        return f" ({claim.note})"
-    if claim.missing:
-        missing_words = ", ".join(word[:LONGEST_WORD] for word in claim.missing)
-        return f" (not found: {missing_words})"
-    return ""
-
-
-def _at(claim: Support) -> str:
-    """The quote of a claim and where it is, texts being counted from 1 as in the prompts."""
-    document, start, end = claim.passage
-    return f"{_in_quotes(claim.quote)} (text {document + 1}, {start} to {end})"
-
-
-def _in_quotes(text: str) -> str:
-    text = " ".join(text.split())
-    return f"“{text if len(text) <= LONGEST_QUOTE else f'{text[: LONGEST_QUOTE - 1]}…'}”"
+    if not telling_words:
+        return has_number and (most == 0 or not reading.words)
+    if has_number or _REASONING.search(clause):
+        return True
+    if most and (_OPENING.match(clause) or _UNFINISHED.search(clause)):
+        return False
+    return len(telling_words) > most or _STATING.match(clause) is not None

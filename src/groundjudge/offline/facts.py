@@ -36,8 +36,8 @@ SAME_SCORE = 0.9
 WORDY_SCORE = 0.8
 # Who rewords a fact keeps its numbers and names: how many words count as much as a number, and as a name that
 # the other passage lacks.
-NUMBER_WEIGHT = 2.0
-MISSING_NAME_WEIGHT = 2.0
+WEIGHT_OF_NUMBER = 2.0
+WEIGHT_OF_MISSING_NAME = 2.0
 
 NO_ANSWERS: Mapping[str, Support] = MappingProxyType({})
 
@@ -123,11 +123,11 @@ def _share_of_fact(comparison: Comparison, sources: PassageIndex) -> float:
     found = missing = 0.0
     for token in comparison.content:
         if token.key not in missing_keys:
-            found += _weight_in(sources, token)
+            found += _weight_beside(sources, token)
         elif is_name(token):
-            missing += MISSING_NAME_WEIGHT
+            missing += WEIGHT_OF_MISSING_NAME
         else:
-            missing += _weight(token)
+            missing += _weight_in_fact(token)
     return found / (found + missing)
 
 
@@ -147,27 +147,28 @@ def _share_of_quote(comparison: Comparison, sources: PassageIndex) -> float:
     found = missing = 0.0
     for key, token in quote_content.items():
         if key in fact_keys:
-            found += _weight_in(sources, token)
+            found += _weight_beside(sources, token)
         else:
-            missing += _weight_in(sources, token)
+            missing += _weight_beside(sources, token)
     missing_names = {token.key for token in comparison.missing if is_name(token)}
-    missing += MISSING_NAME_WEIGHT * len(missing_names)
+    missing += WEIGHT_OF_MISSING_NAME * len(missing_names)
     return found / (found + missing)
 
 
-def _weight_in(sources: PassageIndex, token: Token) -> float:
+def _weight_beside(sources: PassageIndex, token: Token) -> float:
     """How much a word tells of which fact it is, beside the sources that have it.
 
     One that many of their sentences have, such as the name of what they are about, says less of one fact.
     """
     # Of a number that follows from the sources' there is no sentence.
     n_sentences = max(1, len(sources.places.get(token.key, ())))
-    return _weight(token) / math.sqrt(n_sentences)
+    return _weight_in_fact(token) / math.sqrt(n_sentences)
 
 
-def _weight(token: Token) -> float:
+def _weight_in_fact(token: Token) -> float:
+    """How much a word or number tells facts apart; `support` weighs what is missing otherwise."""
     if token.is_number:
-        return NUMBER_WEIGHT
+        return WEIGHT_OF_NUMBER
     if token.key in GENERAL:
         return GENERAL_WEIGHT
     return 1.0

@@ -10,25 +10,17 @@ from statistics import fmean
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import (
-    SOURCES,
-    answers_of,
-    claims,
-    makes_no_claim,
-    query_text,
-    reason,
-    reason_beside_quotes,
-    reason_of_sentence,
-    source_texts,
-    tool_texts,
-)
+from groundjudge.offline.claims import answers_of, claims, makes_no_claim
 from groundjudge.offline.facts import facts_of
+from groundjudge.offline.reasons import reason, reason_beside_quotes, reason_of_sentence
+from groundjudge.offline.sources import SOURCES, query_text, source_texts, tool_texts
 from groundjudge.offline.support import DIGITS, SUPPORTED, PassageIndex, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
-from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
+from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.text.languages import is_unknown_language
 from groundjudge.verdict import __version__, passes
 
@@ -103,14 +95,17 @@ class OfflineModel:
 def _treatment(name: str) -> tuple[bool, bool]:
     """How a judge of the library is treated: whether it needs a context, and is played in a role."""
     rubric = load_rubric(name)
-    needs_context = not set(LEVELS) <= set(rubric.levels.values())
     in_role = any(prompt_input.field == "profile" for prompt_input in rubric.inputs)
-    return needs_context, in_role
+    return not _is_graded(rubric), in_role
+
+
+def _is_graded(rubric: Rubric) -> bool:
+    """Whether a rubric has the levels of groundedness."""
+    return set(LEVELS) <= set(rubric.levels.values())
 
 
 def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Reading:
     """What the reply says: the format writes of it what it has a place for."""
-    is_graded = set(LEVELS) <= set(rubric.levels.values())
     offline = rubric.prompt.front_matter.offline
     needs_context, in_role = _treatment(rubric.name if offline is None else offline)
     sources = index(source_texts(case, shown_fields, needs_context=needs_context))
@@ -123,68 +118,72 @@ def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Readi
         return Reading(None, parts=tuple(named_parts))
     all_claims = claims(case.response_text, sources, tools, query)
     real_claims = [claim for claim in all_claims if not makes_no_claim(claim)]
-    if is_graded:
-        value = next((value for value, label in rubric.levels.items() if label == _level(real_claims)), None)
-    else:
-        value = _value(rubric, real_claims, in_role=in_role)
+    value = _value(rubric, real_claims, in_role=in_role)
     parts: list[PartReading] = []
     if rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
         rated_claims = [claim for claim in all_claims if claim.sentence in to_rate] or all_claims
-        parts = [_sentence(rubric, claim) for claim in rated_claims]
-        low_claims = [
-            claim for claim, part in zip(rated_claims, parts, strict=True) if _is_low(rubric, claim, part)
-        ]
+        low_claims: list[Support] = []
+        for claim in rated_claims:
+            part = _sentence_part(rubric, claim)
+            parts.append(part)
+            if _is_low(rubric, claim, part):
+                low_claims.append(claim)
         findings = reason_beside_quotes(low_claims)
     else:
         findings = reason(real_claims)
-    reason_text, level = f"{findings} {NOTICE}".lstrip(), label_of(value, rubric.levels) or ""
-    return Reading(value, reason_text, tuple(parts), level, label=_label(rubric, value))
+    level = label_of(value, rubric.levels) or ""
+    return Reading(value, f"{findings} {NOTICE}".lstrip(), tuple(parts), level, label=_label(rubric, value))
 
 
-def _level(claims_made: Sequence[Support]) -> str:
+def _level(real_claims: Sequence[Support]) -> str:
     """The level of groundedness that claims deserve."""
-    if not claims_made:
+    if not real_claims:
         return "nothing_to_ground"
-    score = _score(claims_made)
-    if score < UNRELATED and all(claim.missing_share > FOREIGN for claim in claims_made):
+    score = _score(real_claims)
+    if score < UNRELATED and all(claim.missing_share > FOREIGN for claim in real_claims):
         return "ungrounded"
     if score < SUPPORTED:
         return "incorrect"
-    return "grounded" if all(claim.is_whole for claim in claims_made) else "incomplete"
+    return "grounded" if all(claim.is_whole for claim in real_claims) else "incomplete"
 
 
-def _value(rubric: Rubric, claims_made: Sequence[Support], *, in_role: bool) -> float | None:
+def _value(rubric: Rubric, real_claims: Sequence[Support], *, in_role: bool) -> float | None:
     """The value of the whole response on the judge's scale."""
-    if claims_made:
+    if _is_graded(rubric):
+        level = _level(real_claims)
+        return next(value for value, label in rubric.levels.items() if label == level)
+    if real_claims:
         # What contradicts a document is not made good by what agrees with it.
-        contradicted_scores = (claim.score for claim in claims_made if claim.contradictions)
-        return _on(rubric, min(_score(claims_made, in_role=in_role), *contradicted_scores, 1.0))
+        contradicted_scores = [claim.score for claim in real_claims if claim.contradictions]
+        return _value_of_score(rubric, min(_score(real_claims, in_role=in_role), *contradicted_scores, 1.0))
     if rubric.not_applicable:
         return rubric.not_applicable[0]
-    return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
+    if rubric.scale.without_score is not None:
+        return None
+    return _value_of_score(rubric, STATES_NOTHING)
 
 
-def _score(claims_made: Sequence[Support], *, in_role: bool = False) -> float:
+def _score(real_claims: Sequence[Support], *, in_role: bool = False) -> float:
     """Halfway between the weakest claim and the geometric mean of all by their length.
 
     So many claims that hold cannot outweigh one that does not. In a role it is the quadratic mean: moods and
     manners need no backing, so what is backed counts most.
     """
-    scores = [claim.score for claim in claims_made]
-    lengths = [claim.length for claim in claims_made]
+    scores = [claim.score for claim in real_claims]
+    lengths = [claim.length for claim in real_claims]
     if in_role:
         return math.sqrt(fmean((score**2 for score in scores), lengths))
     mean_logarithm = fmean(map(math.log, scores), lengths)
     return math.exp((mean_logarithm + math.log(min(scores))) / 2)
 
 
-def _sentence(rubric: Rubric, claim: Support) -> PartReading:
+def _sentence_part(rubric: Rubric, claim: Support) -> PartReading:
     """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
     if makes_no_claim(claim):
         return PartReading(claim.sentence, None, reason([]), (), _label(rubric, None))
     is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
-    value = _on(rubric, claim.score**EVEN if is_backed else 0.0)
+    value = _value_of_score(rubric, claim.score**EVEN if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()
     return PartReading(claim.sentence, value, reason_of_sentence(claim), quotes, _label(rubric, value))
 
@@ -209,11 +208,10 @@ def _named_part(
     else:
         where = "the reference"
         facts = facts_of(case.response_text, sources, answers)
-    total = sum(fact.length for fact in facts)
-    weighted_scores = (fact.length * fact.score for fact in facts)
-    return PartReading(
-        name, _on(rubric, sum(weighted_scores) / (total or 1)), f"{reason(facts, where)} {NOTICE}"
-    )
+    score = 0.0
+    if facts:
+        score = sum(fact.length * fact.score for fact in facts) / sum(fact.length for fact in facts)
+    return PartReading(name, _value_of_score(rubric, score), f"{reason(facts, where)} {NOTICE}")
 
 
 def _label(rubric: Rubric, value: float | None) -> str:
@@ -222,13 +220,19 @@ def _label(rubric: Rubric, value: float | None) -> str:
     return (scale.without_score or "") if value is None else scale.nearest(value)
 
 
-def _on(rubric: Rubric, score: float) -> float:
-    """The place of a score on the judge's scale, beside the values that mean "nothing to judge"."""
-    scale, reserved = rubric.scale, rubric.not_applicable
+def _value_of_score(rubric: Rubric, score: float) -> float:
+    """The value on the judge's scale for a score: the nearest that does not mean "nothing to judge"."""
+    scale = rubric.scale
     if scale.choices:
         return scale.choices[scale.nearest(score)] or 0.0
-    digits = 0 if scale.integer else max(0, DIGITS - math.floor(math.log10(abs(scale.best - scale.worst))))
+    digits = 0
+    if not scale.integer:
+        digits = max(0, DIGITS - math.floor(math.log10(abs(scale.best - scale.worst))))
     value = round(scale.worst + score * (scale.best - scale.worst), digits)
-    steps = sorted(range(-len(reserved) - 1, len(reserved) + 2), key=abs)
-    near = (round(value + step * 10.0**-digits, digits) for step in steps)
-    return next(place for place in near if scale.holds(place) and place not in reserved)
+    most_steps = len(rubric.not_applicable) + 1
+    values: list[float] = []
+    for n_steps in sorted(range(-most_steps, most_steps + 1), key=abs):
+        near_value = round(value + n_steps * 10.0**-digits, digits)
+        if scale.holds(near_value) and near_value not in rubric.not_applicable:
+            values.append(near_value)
+    return values[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, takewhile
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rapidfuzz.distance import Levenshtein, MatchingBlock
 
@@ -52,7 +52,7 @@ LONGEST_NAMED = 60
 # The share of a sentence's content that a passage must have in the same order, for another name to contradict
 # it, and that both must have of each other, for another word or a denial to do so: of labelled responses that
 # differ in such a way from less, people call as many grounded as of all others.
-HELD, ALIKE = 0.7, 0.65
+LEAST_SHARE, LEAST_MUTUAL_SHARE = 0.7, 0.65
 # Words that 1 may be written as.
 ONE = frozenset(("one", "一"))
 # Letters of a word in which one letter may be a slip of the pen.
@@ -101,6 +101,10 @@ class Difference(NamedTuple):
     mine: Sequence[Token]
     theirs: Sequence[Token]
     start: int
+
+
+Pair: TypeAlias = tuple[Sequence[Token], Sequence[Token]]
+"""Tokens of the sentence, and those that the passage has instead."""
 
 
 class Amount(NamedTuple):
@@ -185,6 +189,7 @@ def _unspaced_words(text: str, word_list: Sequence[Word]) -> list[Word]:
 
 
 def _tokens(text: str, numbers: Sequence[Number], word_list: Sequence[Word]) -> Iterator[Token]:
+    """Yield the tokens of a text: its numbers, then its words, then its signs."""
     ends = [end.start() for end in CLAUSE.finditer(text)]
     signs = {sign.start(): sign[0] for sign in MEASURE.finditer(text)}
     for value, start, end in numbers:
@@ -206,20 +211,22 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
     """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
     if sentence.text == passage.text:
         return ()
-    tokens, passage_tokens = sentence.tokens, _on_topic(passage, sentence)
+    tokens = sentence.tokens
+    passage_tokens = _on_topic(passage, sentence)
     blocks = Levenshtein.opcodes(_keys(tokens), _keys(passage_tokens)).as_matching_blocks()
     differences = list(_differences(tokens, passage_tokens, blocks))
     swaps = [pair for pair in combinations(differences, 2) if _is_turned(*pair)]
-    single_differences = [
-        difference for difference in differences if not any(difference in pair for pair in swaps)
-    ]
     share, mutual_share = _common_shares(tokens, passage_tokens, blocks)
-    is_held = share >= HELD
-    is_alike = is_held and mutual_share >= ALIKE
-    pairs: list[Sequence[Sequence[Token]]] = []
-    for difference in single_differences:
-        if is_held and _is_replaced(difference, tokens, passage_tokens, is_alike=is_alike):
-            pairs.append(difference[:2])
+    has_most = share >= LEAST_SHARE
+    is_alike = has_most and mutual_share >= LEAST_MUTUAL_SHARE
+    pairs = [*_numbers(tokens, passage_tokens)]
+    pairs.extend(_currencies(tokens, passage.tokens))  # a record has it in a field of its own
+    for difference in differences:
+        is_swapped = any(difference in swap for swap in swaps)
+        if not has_most or is_swapped:
+            continue
+        if _is_replaced(difference, tokens, passage_tokens, is_alike=is_alike):
+            pairs.append((difference.mine, difference.theirs))
     opposite_pairs = _find_opposites(tokens, passage_tokens)
     # "Not open" says the same as "closed": two denials are none.
     n_denials = _denials(sentence.negated, tokens, passage_tokens)
@@ -228,19 +235,11 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
     if opposite_pairs and is_denied:
         opposite_pairs = []
         is_denied = False
-    findings = [
-        f"{_in_quotes(first)} instead of {_in_quotes(second)}"
-        for first, second in [
-            *_numbers(tokens, passage_tokens),
-            *_currencies(tokens, passage.tokens),  # a record has it in a field of its own
-            *pairs,
-            *opposite_pairs,
-        ]
-    ]
+    pairs.extend(opposite_pairs)
+    findings = [f"{_in_quotes(mine)} instead of {_in_quotes(theirs)}" for mine, theirs in pairs]
     if _is_exchanged(swaps, tokens):
-        findings.append(
-            " and ".join(_in_quotes(difference.mine) for difference in swaps[0]) + " in each other's place"
-        )
+        first, second = swaps[0]
+        findings.append(f"{_in_quotes(first.mine)} and {_in_quotes(second.mine)} in each other's place")
     if _is_related_otherwise(differences):
         findings.append("two things are related the other way round")
     if is_denied and is_alike:
@@ -248,7 +247,9 @@ def contradictions(sentence: TokenizedText, passage: TokenizedText) -> tuple[str
     return tuple(dict.fromkeys(findings))
 
 
-def other_names(sentence: TokenizedText, passage: TokenizedText, neighbour: TokenizedText) -> tuple[str, ...]:
+def name_contradictions(
+    sentence: TokenizedText, passage: TokenizedText, neighbour: TokenizedText
+) -> tuple[str, ...]:
     """What contradicts a sentence in a passage that has all of it but a name, and another name in its place.
 
     Only whole names of as many words are compared, so that "Ada" contradicts no "Dr" ahead of the same name,
@@ -295,12 +296,10 @@ def _is_capital(token: Token) -> bool:
     return token.text[0].isupper()
 
 
-def _find_opposites(
-    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
-) -> list[tuple[Sequence[Token], Sequence[Token]]]:
+def _find_opposites(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> list[Pair]:
     """The words of a sentence whose opposite the passage has in their place."""
     sentence_keys, passage_keys = set(_keys(sentence_tokens)), set(_keys(passage_tokens))
-    pairs: list[tuple[Sequence[Token], Sequence[Token]]] = []
+    pairs: list[Pair] = []
     opposites_of_keys = opposites()
     for token in sentence_tokens:
         if token.key not in opposites_of_keys or token.key in passage_keys:
@@ -352,23 +351,22 @@ def _differences(
         place, passage_place = block.a + block.size, block.b + block.size
 
 
-def _numbers(
-    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
-) -> Iterator[Sequence[Sequence[Token]]]:
+def _numbers(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> Iterator[Pair]:
     """Each number that the passage lacks, and the most similar of its own that are as long."""
     sentence_keys, passage_keys = _keys(sentence_tokens), _keys(passage_tokens)
     passage_numbers = [
         token for token in passage_tokens if token.is_number and token.key not in sentence_keys
     ]
     for token in sentence_tokens:
+        if not token.is_number or token.key in passage_keys:
+            continue
         similar = [number for number in passage_numbers if len(number.key) == len(token.key)]
-        if token.is_number and token.key not in passage_keys and similar:
-            yield [token], [min(similar, key=lambda number: Levenshtein.distance(token.key, number.key))]
+        if similar:
+            nearest = min(similar, key=lambda number: Levenshtein.distance(token.key, number.key))
+            yield [token], [nearest]
 
 
-def _currencies(
-    sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]
-) -> Iterator[Sequence[Sequence[Token]]]:
+def _currencies(sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token]) -> Iterator[Pair]:
     """Each currency, and another one that the passage has beside the same number.
 
     So "a 5 pound bag costs 3 pounds" contradicts 3 euros, although the sentence has 5 pounds, too. Where the
@@ -419,18 +417,22 @@ def _numbers_at(tokens: Sequence[Token]) -> list[str]:
 
 
 def _is_replaced(
-    change: Difference, sentence_tokens: Sequence[Token], passage_tokens: Sequence[Token], *, is_alike: bool
+    difference: Difference,
+    sentence_tokens: Sequence[Token],
+    passage_tokens: Sequence[Token],
+    *,
+    is_alike: bool,
 ) -> bool:
     """Whether it is another unit, behind a number or a sign such as $, another name or a word from nearby.
 
     Of a name it is enough that the passage has the sentence; for other words both texts have to be alike.
     """
-    mine = [token for token in change.mine if token.is_content]
-    theirs = [token for token in change.theirs if token.is_content]
+    mine = [token for token in difference.mine if token.is_content]
+    theirs = [token for token in difference.theirs if token.is_content]
     both = [*mine, *theirs]
     if not mine or not theirs or any(token.is_number for token in both):
         return False
-    is_counted = change.start > 0 and sentence_tokens[change.start - 1].is_number
+    is_counted = difference.start > 0 and sentence_tokens[difference.start - 1].is_number
     if is_counted or not any(token.text.isalnum() for token in both):
         return len(mine) == len(theirs) or is_unspaced(mine[0].text)
     if len(mine) != len(theirs) or not set(_keys(theirs)).isdisjoint(_keys(sentence_tokens)):
@@ -451,11 +453,10 @@ def _is_misspelt(word: str, other_word: str) -> bool:
 def _is_turned(first: Difference, second: Difference) -> bool:
     """Whether each of two things is where the other one is in the passage, which may go on there."""
     first_keys, second_keys = _keys(first.mine), _keys(second.mine)
-    is_theirs = (
-        _keys(first.theirs)[: len(second_keys)] == second_keys
-        and _keys(second.theirs)[: len(first_keys)] == first_keys
-    )
-    return bool(first_keys and second_keys) and is_theirs and first_keys != second_keys
+    if not first_keys or not second_keys or first_keys == second_keys:
+        return False
+    has_second = _keys(first.theirs)[: len(second_keys)] == second_keys
+    return has_second and _keys(second.theirs)[: len(first_keys)] == first_keys
 
 
 def _is_exchanged(swaps: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
@@ -485,20 +486,31 @@ def _is_related_otherwise(differences: Sequence[Difference]) -> bool:
     changed = [token for difference in differences for token in (*difference.mine, *difference.theirs)]
     if not any(token.is_content for token in changed):
         return not RELATING.isdisjoint(_keys(changed))
-    moves = [(_keys(first.mine), _keys(second.theirs)) for first in differences for second in differences]
-    related = [(mine, theirs) for mine, theirs in moves if not RELATING.isdisjoint(mine)]
-    return any(mine != theirs and sorted(mine) == sorted(theirs) for mine, theirs in related)
+    for difference in differences:
+        keys = _keys(difference.mine)
+        if RELATING.isdisjoint(keys):
+            continue
+        for other_difference in differences:
+            moved_keys = _keys(other_difference.theirs)
+            if keys != moved_keys and sorted(keys) == sorted(moved_keys):
+                return True
+    return False
 
 
 def _denials(negated: Collection[int], tokens: Sequence[Token], other_tokens: Sequence[Token]) -> int:
     """How many negations, by the places where they begin, deny what the other text speaks of."""
     other_keys = set(_keys(other_tokens))
-    scopes = (tokens[at : at + SCOPE] for at, token in enumerate(tokens) if token.start in negated)
-    denied = [
-        [token.key for token in scope[1:] if token.is_content and token.clause == scope[0].clause]
-        for scope in scopes
-    ]
-    return sum(not other_keys.isdisjoint(keys[:2]) for keys in denied)
+    n_denials = 0
+    for place, negation in enumerate(tokens):
+        if negation.start not in negated:
+            continue
+        content_keys: list[str] = []
+        for token in tokens[place + 1 : place + SCOPE]:
+            if token.is_content and token.clause == negation.clause:
+                content_keys.append(token.key)
+        if not other_keys.isdisjoint(content_keys[:2]):
+            n_denials += 1
+    return n_denials
 
 
 def _keys(tokens: Sequence[Token]) -> list[str]:
@@ -506,5 +518,6 @@ def _keys(tokens: Sequence[Token]) -> list[str]:
 
 
 def _in_quotes(tokens: Sequence[Token]) -> str:
-    text = ("" if is_unspaced(tokens[0].text) else " ").join(token.text for token in tokens)
+    space = "" if is_unspaced(tokens[0].text) else " "
+    text = space.join(token.text for token in tokens)
     return f"“{text[:LONGEST_NAMED]}”"

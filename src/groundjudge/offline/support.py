@@ -23,7 +23,7 @@ from groundjudge.offline.readings import (
     TokenizedText,
     contradictions,
     is_name,
-    other_names,
+    name_contradictions,
     tokenize_text,
 )
 from groundjudge.offline.wording import GENERAL, GENERAL_WEIGHT, PART_ENDS, PERSONAL, claim_of, parts_of
@@ -86,6 +86,10 @@ class PassageIndex:
             return self.singles[number]
         last = self.singles[number - n_singles]
         return Passage(last.document, self.singles[number - n_singles - 1].start, last.end)
+
+    def text_of(self, passage: Passage) -> str:
+        """The text of a passage."""
+        return self.documents[passage.document][passage.start : passage.end]
 
     def passages_with(self, key: str) -> Iterator[int]:
         """Yield the numbers of the sentences that have a stem or a number, then those of such pairs."""
@@ -281,15 +285,15 @@ def make_support(
 
 def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     """Compare a sentence with the passage that has most of it."""
-    passage, share = _best(reading, sources)
+    passage, share = _best_passage(reading, sources)
     quote = ""
     if share:
-        quote = sources.documents[passage.document][passage.start : passage.end]
+        quote = sources.text_of(passage)
     content = [token for token in reading.tokens if token.is_content]
     missing = [token for token in content if token.key not in sources.places]
     if missing and reading.numbers:
-        worked_out = _worked_out(reading, sources)
-        missing = [token for token in missing if token.key not in worked_out]
+        derived_keys = _derived_keys(reading, sources)
+        missing = [token for token in missing if token.key not in derived_keys]
     # The passage is read only where it can contradict the sentence, have all of it or name another month.
     has_unknown_month = any(token.key in MONTH_STEMS for token in missing)
     is_compared = share >= CLOSE or not missing or has_unknown_month
@@ -300,12 +304,12 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     if share >= CLOSE:
         findings = (
             *contradictions(reading, quote_reading),
-            *_other_dates(unknown_dates, quote_reading),
-            *_other_times(wrong_times, quote_reading),
+            *_date_contradictions(unknown_dates, quote_reading),
+            *_time_contradictions(wrong_times, quote_reading),
         )
         # Two sentences together have all of "Gaggia invented it in Turin", if the other one names Turin.
         if not findings and not missing:
-            findings = _other_names(reading, quote)
+            findings = _name_contradictions(reading, quote)
     has_all = not missing and all(token.key in quote_reading.keys for token in content)
     is_whole = share > 0 and has_all and not findings
     if is_whole and content and is_unspaced(content[-1].text):
@@ -332,7 +336,7 @@ def compare(reading: TokenizedText, sources: PassageIndex) -> Comparison:
     )
 
 
-def _worked_out(reading: TokenizedText, sources: PassageIndex) -> set[str]:
+def _derived_keys(reading: TokenizedText, sources: PassageIndex) -> set[str]:
     """The numbers and months of a sentence that follow from numbers which the documents have."""
     keys: set[str] = set()
     for end in ends(reading):
@@ -354,8 +358,7 @@ def _counts_in(sources: PassageIndex, counted: str) -> set[str]:
     """How many of something the documents have, by its stem."""
     counts_of_documents: set[str] = set()
     for place in islice(sources.passages_with(counted), MOST_PLACES):
-        passage = sources.passage(place)
-        text = sources.documents[passage.document][passage.start : passage.end]
+        text = sources.text_of(sources.passage(place))
         counts_of_documents |= counts(tokenize_text(text), counted)
     return counts_of_documents
 
@@ -390,7 +393,7 @@ def _is_in_other_half(time: ClockTime, sources: PassageIndex) -> bool:
     return other_time.key in sources.places or other_time.on_other_clock().key in sources.places
 
 
-def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
+def _date_contradictions(dates: Sequence[str], passage: TokenizedText) -> list[str]:
     """What is wrong with dates, in words, where a passage has their day in another month."""
     findings: list[str] = []
     for date in dates:
@@ -400,16 +403,16 @@ def _other_dates(dates: Sequence[str], passage: TokenizedText) -> list[str]:
     return findings
 
 
-def _other_names(reading: TokenizedText, quote: str) -> tuple[str, ...]:
+def _name_contradictions(reading: TokenizedText, quote: str) -> tuple[str, ...]:
     """What is wrong with the names of a sentence, in words, by one of two sentences that back it together."""
     passages = [tokenize_text(sentence.text) for sentence in sentences(quote)]
     findings: list[str] = []
     for passage, neighbour in permutations(passages, 2):
-        findings.extend(other_names(reading, passage, neighbour))
+        findings.extend(name_contradictions(reading, passage, neighbour))
     return tuple(findings)
 
 
-def _other_times(times: Sequence[ClockTime], passage: TokenizedText) -> list[str]:
+def _time_contradictions(times: Sequence[ClockTime], passage: TokenizedText) -> list[str]:
     """What is wrong with times of day, in words, where a passage has them in the other half of the day."""
     findings: list[str] = []
     for time in times:
@@ -456,7 +459,7 @@ def coefficients() -> Mapping[str, float]:
     return {name: float(value) for name, value in json.loads(text)["coefficients"].items()}
 
 
-def _best(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
+def _best_passage(reading: TokenizedText, sources: PassageIndex) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
     weight_of_single: defaultdict[int, float] = defaultdict(float)
     for key, weight in reading.weights.items():

@@ -12,8 +12,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, starmap, zip_longest
-from operator import eq
 
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.copied import (
@@ -298,30 +296,21 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
             response; `ambiguous`: the response would be rated as well without one of the parts.
     """
     rated = RatedResponse(response)
-    # Most replies copy the response exactly, each sentence up to its end.
-    copied_words = chain.from_iterable(UNBROKEN.findall(part.name) for part in parts)
-    response_words = (match[0] for match in UNBROKEN.finditer(response))
-    is_copy = all(starmap(eq, zip_longest(copied_words, response_words)))
-    if is_copy and all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
+    # Most replies copy the response exactly.
+    if _is_copy(parts, response):
         copied_spans = rated.take_copy([part.name for part in parts])
         _check_surplus(parts, dict(enumerate(copied_spans)), [], rated, reply)
         return [*parts]
     asides = set(asides_of(rated.response.decoded.text))
-    # The words that the parts have taken, by the indexes of the parts, and the indexes of the others.
+    # The words of the response that a part has taken, by the index of the part; the indexes of those that say
+    # again what an earlier one says; and the sentences that are not in the response.
     spans: dict[int, Span] = {}
     repeated: list[int] = []
     foreign: list[str] = []
     verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
-    sentences: dict[str, ComparableText] = {}
-    counts = Counter(part.name for part in parts)
     absent: set[str] = set()
-    for index, part in enumerate(parts):
-        # A reply may have one sentence thousands of times; all those of a long one would take much memory.
-        sentence = sentences.get(part.name)
-        if sentence is None:
-            sentence = ComparableText(part.name)
-            if counts[part.name] > 1:
-                sentences[part.name] = sentence
+    for index, sentence in enumerate(_comparable_sentences(parts)):
+        part = parts[index]
         words = tuple(sentence.unnumbered.text.words)
         verdict = (part.value, part.label)
         span = None if part.name in absent else rated.take(sentence)
@@ -344,6 +333,33 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
         raise ReplyError("unrated_sentences", reply.text, quotes=(*unrated, *foreign), numbers=numbers)
     _check_surplus(parts, spans, repeated, rated, reply)
     return [parts[index] for index in spans]
+
+
+def _comparable_sentences(parts: Sequence[PartReading]) -> Iterator[ComparableText]:
+    """Yield the sentence of each part as it is compared; one that comes several times is read once."""
+    counts = Counter(part.name for part in parts)
+    repeated_sentences: dict[str, ComparableText] = {}
+    for part in parts:
+        # A reply may have one sentence thousands of times; all those of a long one would take much memory.
+        sentence = repeated_sentences.get(part.name)
+        if sentence is None:
+            sentence = ComparableText(part.name)
+            if counts[part.name] > 1:
+                repeated_sentences[part.name] = sentence
+        yield sentence
+
+
+def _is_copy(parts: Sequence[PartReading], response: str) -> bool:
+    """Whether parts copy a response but for white space, each sentence up to its end."""
+    if not all(ENDS.search(part.name[-1:]) for part in parts[:-1]):
+        return False
+    response_words = UNBROKEN.finditer(response)
+    for part in parts:
+        for copied_word in UNBROKEN.finditer(part.name):
+            response_word = next(response_words, None)
+            if response_word is None or copied_word[0] != response_word[0]:
+                return False
+    return next(response_words, None) is None
 
 
 def _check_surplus(

@@ -127,12 +127,13 @@ class Json(Format):
         index, reading = reader.read_places(places)
         json_object, member = verdicts[index]
         behind = _text_outside(raw, objects, json_object.end)
-        is_followed = SIGN.match(behind) or reader.may_contradict(reading, behind) or self._is_named(behind)
-        has_no_colon = any(member.key is None for member in json_object.members)
-        is_hidden = self._may_be_hidden(raw, objects[objects.index(json_object) :])
-        if is_followed or has_no_colon or is_hidden or self._may_be_outside(_text_outside(raw, objects)):
+        is_followed = SIGN.match(behind) is not None or reader.may_contradict(reading, behind)
+        if is_followed or self._is_named(behind) or self._may_be_outside(_text_outside(raw, objects)):
             raise reader.make_error("ambiguous")
-        last_object = verdicts[-1][0]
+        has_no_colon = any(other_member.key is None for other_member in json_object.members)
+        if has_no_colon or self._may_be_hidden(raw, objects[objects.index(json_object) :]):
+            raise reader.make_error("ambiguous")
+        last_object, _ = verdicts[-1]
         if has_open_aside(_text_outside(raw[: last_object.start], objects[: objects.index(last_object)])):
             raise reader.make_error("no_verdict")
         reason = self._read_reason(raw[json_object.start : json_object.end], reading, reader)

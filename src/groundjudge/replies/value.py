@@ -127,14 +127,14 @@ class Reader:
         label = self.scale.find_choice(text) if self.scale.choices else None
         if label is not None:
             return Reading(self.scale.choices[label], label=label, span=span)
-        number = self._read_number(text)
-        if not isinstance(number, str):
-            return Reading(number, span=span)
+        number_or_code = self._read_number(text)
+        if not isinstance(number_or_code, str):
+            return Reading(number_or_code, span=span)
         # Blanks around it do not make a place too long to be read, but too long to be an echo.
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) is not None
         if is_echo and not self.scale.find_choice(place):
             return "no_verdict"
-        return number
+        return number_or_code
 
     def may_contradict(self, reading: Reading, prose: str) -> bool:
         """Whether prose behind a verdict may say another one: by a digit, or by another label as a word."""

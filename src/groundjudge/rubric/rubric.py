@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from inspect import signature
 from pathlib import Path
-from typing import Any, Unpack, cast
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any, Unpack
 
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
@@ -26,17 +22,16 @@ from groundjudge.decisions.questionnaire import Questionnaire, Values, list_ques
 from groundjudge.decisions.reading import EVIDENCE_NOT_FOUND, Inquiry, read_decision
 from groundjudge.decisions.state import NO_SENTENCES, Sentences, make_state
 from groundjudge.decisions.values import confidence_of
-from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault, did_you_mean
+from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
-from groundjudge.prompt.front_matter import ExampleReply
 from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Expectation, Format, PartReading, Reading
-from groundjudge.replies.draft import PLACEHOLDER, draft_front_matter
+from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.shares import (
     SHARES_UNREADABLE,
+    WeighedReading,
     can_be_shared,
     has_shares,
     sure_shares,
@@ -46,7 +41,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, fold_label
-from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, decision
+from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, passing_fields
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
@@ -56,12 +51,6 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUE
 
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 """The options that add to what the prompt says; the others replace a field of the rubric."""
-
-ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
-"""The fields of a rubric that questions for a decision model must fit."""
-
-SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
-"""What looks like a placeholder, in the text around the placeholders."""
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 
@@ -144,16 +133,16 @@ class Rubric:
         check_choice("bad_passes", "passes", self.passes, Passes)
         has_parts = self.format.part_names or self.format.parts_are_sentences
         if self.passes == "weakest" and not has_parts:
-            raise _prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
+            raise prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
                 fault += ": give some that fit"
-                raise _prompt_error("bad_levels", self.prompt, fault)
+                raise prompt_error("bad_levels", self.prompt, fault)
         last_value = max(self.scale.worst, self.scale.best)
         if self.levels and max(self.levels) < last_value:
             fault = f"levels: values above {max(self.levels):g} have no label: end at {last_value:g}"
-            raise _prompt_error("bad_levels", self.prompt, fault)
+            raise prompt_error("bad_levels", self.prompt, fault)
         # Lists and unsorted levels are taken too; the fields of a frozen dataclass are set like this.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
@@ -209,8 +198,8 @@ class Rubric:
             TypeError: there is no option of that name.
         """
         check_options(options, RubricOptions)
-        settings = {"weighted": _weighted_with(options, self.weighted), **_replaced_fields(options)}
-        return replace(self, prompt=_prompt_with(self.prompt, options), **settings)
+        settings = {"weighted": weighted_with(options, self.weighted), **replaced_fields(options)}
+        return replace(self, prompt=prompt_with(self.prompt, options), **settings)
 
     def ask(self, case: CaseLike, kind: Kind = "text") -> Request:
         """Make the request about a case.
@@ -303,26 +292,8 @@ class Rubric:
             case = self._case_to_judge(case)
             response_text = case.response_text
         reading = self.format.read_reply(reply, self.scale, Expectation(self.levels, response_text))
-        weighed: Reading = reading
-        distribution: Mapping[str, float] | None = None
-        is_applicable = reading.value not in self.not_applicable
-        if self.weighted == "stated":
-            stated = weigh_stated(reading, self.scale, self.levels, self.not_applicable)
-            weighed = stated.reading
-            distribution = stated.shares
-            is_applicable = is_applicable and stated.is_applicable
-        elif self.weighted:
-            weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
+        weighed, distribution, is_applicable = self._weigh(reply, reading)
         parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case, self._n_values)
-        reason_lines = [reading.reason] if reading.reason else []
-        without_evidence = _parts_without_evidence(parts)
-        if without_evidence:
-            reason_lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
-        if SHARES_UNREADABLE in weighed.warnings:
-            reason_lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
-        # Formats without a place for a reason of the whole would else say it of some sentences only.
-        if reply.limits and not reading.reason.endswith(reply.limits):
-            reason_lines.append(reply.limits)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
@@ -332,7 +303,7 @@ class Rubric:
             warnings.append("band_mismatch")
         # Whether a verdict applies is decided by the value and the shares that are stated, not by their mean.
         score: float | None = None
-        if is_applicable:
+        if is_applicable and reading.value not in self.not_applicable:
             score = self.format.score(weighed, self.scale)
         expected: float | None = None
         confidences = [part.confidence for part in parts if part.confidence is not None]
@@ -347,12 +318,21 @@ class Rubric:
             parts,
             value=reading.value,
             label=label,
-            reason="\n".join(reason_lines),
+            reason=_reason_of(weighed, parts, reply.limits),
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             expected=expected,
             distribution=distribution,
             confidence=min(confidences, default=None),
         )
+
+    def _weigh(self, reply: Reply, reading: Reading) -> WeighedReading:
+        """Put means in the place of the values that are read, where the score is weighted."""
+        if self.weighted == "stated":
+            return weigh_stated(reading, self.scale, self.levels, self.not_applicable)
+        shares: Mapping[str, float] | None = None
+        if self.weighted:
+            reading, shares = weigh(reply, reading, self.scale, self.not_applicable)
+        return WeighedReading(reading, shares, is_applicable=True)
 
     def read_answers(self, answers: Answers, request: Request, reply: Reply) -> Verdict:
         """Read the verdict that the answers of a decision model give on a case.
@@ -412,7 +392,7 @@ class Rubric:
             reply=reply.text,
             case_id=None if case is None else case.id,
             **fields,
-            **decision(score, parts, self.passes, self.threshold),
+            **passing_fields(score, parts, self.passes, self.threshold),
         )
 
     def _is_shown_whole(self, case: Case) -> bool:
@@ -497,161 +477,11 @@ class Rubric:
             "parts": tuple(parts),
             "warnings": (code,),
         }
-        changes.update(decision(score, parts, self.passes, self.threshold))
+        changes.update(passing_fields(score, parts, self.passes, self.threshold))
         return verdict.model_copy(update=changes)
 
 
-def names() -> list[str]:
-    """Return the names of the judges that come with the library."""
-    # Nothing lists them: a file in the folder is a judge.
-    return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
-
-
-def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
-    """Load a rubric by the name of its judge, or from a prompt file of your own by its path.
-
-    Args:
-        name: one of `names()`, or the path of a prompt file.
-        options: what the file leaves open, or says otherwise; see `RubricOptions`.
-
-    Raises:
-        PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
-            names an input that the prompt does not have.
-        TypeError: there is no option of that name.
-    """
-    check_options(options, RubricOptions)
-    prompt = Prompt.from_file(_find_prompt_file(name))
-    front_matter = prompt.front_matter
-    if front_matter.offline is not None and front_matter.offline not in names():
-        fault = (
-            f"offline: {front_matter.offline!r} is no judge of the library, which are {', '.join(names())}"
-        )
-        raise _prompt_error("bad_front_matter", prompt, fault)
-    settings: dict[str, Any] = {
-        "scale": front_matter.scale,
-        "levels": front_matter.levels,
-        "not_applicable": front_matter.not_applicable,
-        "threshold": front_matter.threshold,
-        "passes": front_matter.passes,
-        "weighted": _weighted_with(options, front_matter.weighted),
-    }
-    if options.get("reply") is None:
-        settings["format"] = _read_format(prompt)
-    replaced = _replaced_fields(options)
-    settings.update(replaced)
-    if settings["scale"] is None:
-        fault = f"scale is missing: put it into the file, or pass a Scale in code. {_draft_of(prompt)}"
-        raise _prompt_error("no_scale", prompt, fault)
-    example = front_matter.example_reply
-    # The example is written in the file's own format and scale.
-    if example is not None and options.get("reply") is None and options.get("scale") is None:
-        _check_example(prompt, example, settings["format"], settings["scale"])
-    rubric = Rubric(prompt=_prompt_with(prompt, options), **settings)
-    # The questions are checked now, as the file's other parts are. They are for the file's own scale: where
-    # the caller replaces that, only a decision model needs questions that fit.
-    if front_matter.questions is not None and replaced.keys().isdisjoint(ASKED_BY_QUESTIONS):
-        _ = rubric.questionnaire
-    for problem in _find_problems(rubric):
-        warnings.warn(f"{prompt.path}: {problem}", UserWarning, stacklevel=2)
-    return rubric
-
-
-def _find_problems(rubric: Rubric) -> list[str]:
-    """Say what is most likely a mistake in a prompt file, although a judge can be made of it."""
-    problems: list[str] = []
-    ignored_keys = rubric.prompt.front_matter.ignored_keys
-    if ignored_keys:
-        problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
-    labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
-    literal_names: list[str] = []
-    for name in dict.fromkeys(SINGLE_BRACES.findall(rubric.prompt.text_around(" "))):
-        if fold_label(name) not in map(fold_label, labels):
-            literal_names.append(f"{{{name}}}")
-    if literal_names:
-        problems.append(
-            f"the model is sent {', '.join(literal_names)} as it stands, for no field of a case has that "
-            "name: give each placeholder a field's name, or declare it under `inputs:`"
-        )
-    if rubric.structured == "always":
-        labels = ()  # the schema that is sent along names the keys
-    text = fold_label(rubric.prompt.text_around(" "))
-    if labels and not any(_is_mentioned(label, text) for label in labels):
-        problems.append(
-            f"its text never mentions {' or '.join(labels)}, where the verdict is looked for in replies: ask "
-            "for it there, or correct `reply:`"
-        )
-    return problems
-
-
-def _is_mentioned(label: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(fold_label(label.strip('[]')))}(?!\w)", text) is not None
-
-
-def _find_prompt_file(name: str | Path) -> Path:
-    if not isinstance(name, str) and not hasattr(name, "__fspath__"):
-        kind = type(name).__name__
-        message = f"a rubric is loaded by its judge's name or the path of a prompt file, not from {kind}"
-        raise PromptError("unknown_judge", message, kind)
-    # A path may have any character, but none has a placeholder and lines.
-    if "\n" in str(name):
-        first_line = str(name).strip().partition("\n")[0][:60]
-        message = f"{first_line!r} begins a prompt's text: save the text as a file, and pass the file's path"
-        raise PromptError("unknown_judge", message, first_line)
-    path = Path(name)
-    if str(name) in names():
-        path = PROMPTS / f"{name}.prompty"
-    if not path.is_file():
-        hint = did_you_mean(str(name), names()) or ";"
-        judges = ", ".join(names())
-        message = f"there is no judge {str(name)!r}, and no file of that name{hint} the judges are: {judges}"
-        raise PromptError("unknown_judge", message, str(name))
-    return path
-
-
-def _read_format(prompt: Prompt) -> Format:
-    """Make the reply format that a prompt file names."""
-    if prompt.front_matter.reply is None:
-        fault = f"reply is missing: add it, or in Python pass a format. {_draft_of(prompt)}"
-        raise _prompt_error("no_reply_format", prompt, fault)
-    options = dict(prompt.front_matter.reply)
-    format_name = str(options.pop("format", None))
-    if format_name not in FORMATS:
-        fault = f"reply.format: unknown format {format_name!r}, the formats are {', '.join(FORMATS)}"
-        raise _prompt_error("unknown_reply_format", prompt, fault)
-    # A class, or a function that makes a format: both have parameters, and pydantic calls either.
-    make_format: Any = FORMATS[format_name]
-    types = {name: option.annotation for name, option in signature(make_format).parameters.items()}
-    if options.keys() <= types.keys():
-        try:
-            return cast("Format", TypeAdapter(make_format).validate_python(options))
-        except ValidationError:
-            pass  # a value of a wrong type, which is refused as an unknown option is
-    known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
-    fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
-    raise _prompt_error("bad_reply_option", prompt, fault)
-
-
-def _draft_of(prompt: Prompt) -> str:
-    """Write the front matter that a prompt lacks, as its text suggests it, and the formats that there are."""
-    lines = draft_front_matter(prompt.text_around(PLACEHOLDER))
-    if prompt.front_matter.reply is not None:
-        del lines["reply"]
-    if prompt.front_matter.scale is not None:
-        del lines["scale"]
-    how = "By its text, add this to its front matter, the part between two lines of ---, and check it"
-    draft = "\n".join(lines.values())
-    if not prompt.front_matter.model_fields_set:
-        how = "By its text, put this at its top, and check it"
-        draft = f"---\n{draft}\n---"
-    message = f"{how}:\n\n{draft}\n"
-    if "reply" in lines:
-        message += "\nThe formats are:\n"
-        for name, example in FORMAT_EXAMPLES.items():
-            message += f"  {name}: {example}\n"
-    return message
-
-
-def _prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
+def prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
     """Make the prompt with the options that add to what its file says."""
     new_parameters = options.get("parameters") or {}
     parameters = {**prompt.parameters, **new_parameters}
@@ -662,7 +492,7 @@ def _prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
     return prompt.model_copy(update={"parameters": parameters})
 
 
-def _replaced_fields(options: RubricOptions) -> dict[str, Any]:
+def replaced_fields(options: RubricOptions) -> dict[str, Any]:
     """Return the fields of a rubric that the options replace."""
     replaced: dict[str, Any] = {}
     for option, value in options.items():
@@ -672,7 +502,8 @@ def _replaced_fields(options: RubricOptions) -> dict[str, Any]:
     return replaced
 
 
-def _prompt_error(code: str, prompt: Prompt, fault: str) -> PromptError:
+def prompt_error(code: str, prompt: Prompt, fault: str) -> PromptError:
+    """Make the error of a fault in a prompt file, which names the file."""
     return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
 
 
@@ -714,7 +545,7 @@ def _check_choices(rubric: Rubric) -> None:
             raise PromptError("bad_choices", message, rubric.prompt.path)
 
 
-def _weighted_with(options: RubricOptions, weighted: Weighted) -> Weighted:
+def weighted_with(options: RubricOptions, weighted: Weighted) -> Weighted:
     """Return how a score is weighted if the options do not say it.
 
     Stated shares do not go with a scale or a format of the caller's: the prompt asks for those of its own
@@ -743,27 +574,6 @@ def _check_weighted(rubric: Rubric) -> None:
     if needs:
         option = "`weighted: stated`" if is_stated else "`weighted`"
         raise PromptError("bad_weighted", f"{rubric.name}: {option} needs {needs}", "weighted")
-
-
-def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:
-    """Make sure that the file's own example is read as the file says."""
-    try:
-        reading = reply_format.read_reply(Reply(example.text), scale)
-    except ReplyError as error:
-        raise _prompt_error("bad_example", prompt, f"example_reply cannot be read: {error}") from error
-    value = _value_like(example.value, reading)
-    if value != example.value:
-        fault = f"example_reply is read as {value}, not as {example.value}"
-        raise _prompt_error("bad_example", prompt, fault)
-
-
-def _value_like(example_value: object, reading: Reading) -> object:
-    """Return what was read in the shape of an example: one verdict, those of the parts, or those by name."""
-    if isinstance(example_value, float | int | str):
-        return reading.label or reading.value
-    if isinstance(example_value, Mapping):
-        return {part.name: part.label or part.value for part in reading.parts}
-    return tuple(part.label or part.value for part in reading.parts)
 
 
 def _response_message(prompt: Prompt, code: str, case: Case) -> str:
@@ -839,6 +649,22 @@ def _verdict_parts(
     return tuple(parts), warnings
 
 
+def _reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
+    """Write the reason of a verdict: that of the reply, what is in doubt, and the limits of the model."""
+    lines: list[str] = []
+    if reading.reason:
+        lines.append(reading.reason)
+    without_evidence = _parts_without_evidence(parts)
+    if without_evidence:
+        lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
+    if SHARES_UNREADABLE in reading.warnings:
+        lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
+    # Formats without a place for a reason of the whole would else say it of some sentences only.
+    if limits and not reading.reason.endswith(limits):
+        lines.append(limits)
+    return "\n".join(lines)
+
+
 def doubt(verdict: Verdict) -> ReplyError | None:
     """Why to ask again after a reply that could be read.
 
@@ -854,8 +680,8 @@ def doubt(verdict: Verdict) -> ReplyError | None:
 
 
 def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
-    """Return the numbers of the sentences whose evidence is in none of the documents."""
-    return tuple(number for number, part in enumerate(parts, 1) if part.warnings)
+    """Return the numbers of the sentences whose evidence is in none of the documents, from 1."""
+    return tuple(number for number, part in enumerate(parts, 1) if EVIDENCE_NOT_FOUND in part.warnings)
 
 
 def _is_other_level(level: str, label: str | None, levels: Mapping[float, str]) -> bool:

@@ -19,9 +19,10 @@ from groundjudge.models.answer import model_error
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
+from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_options
-from groundjudge.rubric.rubric import Request, Rubric, names
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict, well_formed
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
@@ -290,9 +291,11 @@ def jobs_of(
         ]
         case = case_of(row, number)
         if judges_of_row:
-            case_id = f"row {number}"  # an id that another row has is not this one's
-            _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
-            case_id = id_of(row, number)
+            try:
+                _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
+            except CaseError:
+                case_id = f"row {number}"  # an id that another row has is not this one's
+                raise
         for judge in judges_of_row:
             verdict = previous(judge, case) if previous else None
             jobs.append(verdict or (judge, case))

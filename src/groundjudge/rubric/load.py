@@ -1,0 +1,206 @@
+"""From the name of a judge, or the path of a prompt file, to its rubric."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from inspect import signature
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from groundjudge.errors import PromptError, ReplyError, did_you_mean
+from groundjudge.prompt.front_matter import ExampleReply
+from groundjudge.prompt.prompt import Prompt
+from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Format, Reading
+from groundjudge.replies.draft import PLACEHOLDER, draft_front_matter
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.options import RubricOptions, check_options
+from groundjudge.rubric.rubric import (
+    PROMPTS,
+    Rubric,
+    prompt_error,
+    prompt_with,
+    replaced_fields,
+    weighted_with,
+)
+from groundjudge.scale import Scale, fold_label
+
+ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
+"""The fields of a rubric that questions for a decision model must fit."""
+
+SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
+"""What looks like a placeholder, in the text around the placeholders."""
+
+
+def names() -> list[str]:
+    """Return the names of the judges that come with the library."""
+    # Nothing lists them: a file in the folder is a judge.
+    return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
+
+
+def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
+    """Load a rubric by the name of its judge, or from a prompt file of your own by its path.
+
+    Args:
+        name: one of `names()`, or the path of a prompt file.
+        options: what the file leaves open, or says otherwise; see `RubricOptions`.
+
+    Raises:
+        PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
+            names an input that the prompt does not have.
+        TypeError: there is no option of that name.
+    """
+    check_options(options, RubricOptions)
+    prompt = Prompt.from_file(_find_prompt_file(name))
+    front_matter = prompt.front_matter
+    if front_matter.offline is not None and front_matter.offline not in names():
+        fault = (
+            f"offline: {front_matter.offline!r} is no judge of the library, which are {', '.join(names())}"
+        )
+        raise prompt_error("bad_front_matter", prompt, fault)
+    settings: dict[str, Any] = {
+        "scale": front_matter.scale,
+        "levels": front_matter.levels,
+        "not_applicable": front_matter.not_applicable,
+        "threshold": front_matter.threshold,
+        "passes": front_matter.passes,
+        "weighted": weighted_with(options, front_matter.weighted),
+    }
+    if options.get("reply") is None:
+        settings["format"] = _read_format(prompt)
+    replaced = replaced_fields(options)
+    settings.update(replaced)
+    if settings["scale"] is None:
+        fault = f"scale is missing: put it into the file, or pass a Scale in code. {_draft_of(prompt)}"
+        raise prompt_error("no_scale", prompt, fault)
+    example = front_matter.example_reply
+    # The example is written in the file's own format and scale.
+    if example is not None and options.get("reply") is None and options.get("scale") is None:
+        _check_example(prompt, example, settings["format"], settings["scale"])
+    rubric = Rubric(prompt=prompt_with(prompt, options), **settings)
+    # The questions are checked now, as the file's other parts are. They are for the file's own scale: where
+    # the caller replaces that, only a decision model needs questions that fit.
+    if front_matter.questions is not None and replaced.keys().isdisjoint(ASKED_BY_QUESTIONS):
+        _ = rubric.questionnaire
+    for problem in _find_problems(rubric):
+        warnings.warn(f"{prompt.path}: {problem}", UserWarning, stacklevel=2)
+    return rubric
+
+
+def _find_problems(rubric: Rubric) -> list[str]:
+    """Say what is most likely a mistake in a prompt file, although a judge can be made of it."""
+    problems: list[str] = []
+    ignored_keys = rubric.prompt.front_matter.ignored_keys
+    if ignored_keys:
+        problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
+    labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
+    literal_names: list[str] = []
+    for name in dict.fromkeys(SINGLE_BRACES.findall(rubric.prompt.text_around(" "))):
+        if fold_label(name) not in map(fold_label, labels):
+            literal_names.append(f"{{{name}}}")
+    if literal_names:
+        problems.append(
+            f"the model is sent {', '.join(literal_names)} as it stands, for no field of a case has that "
+            "name: give each placeholder a field's name, or declare it under `inputs:`"
+        )
+    if rubric.structured == "always":
+        labels = ()  # the schema that is sent along names the keys
+    text = fold_label(rubric.prompt.text_around(" "))
+    if labels and not any(_is_mentioned(label, text) for label in labels):
+        problems.append(
+            f"its text never mentions {' or '.join(labels)}, where the verdict is looked for in replies: ask "
+            "for it there, or correct `reply:`"
+        )
+    return problems
+
+
+def _is_mentioned(label: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(fold_label(label.strip('[]')))}(?!\w)", text) is not None
+
+
+def _find_prompt_file(name: str | Path) -> Path:
+    if not isinstance(name, str) and not hasattr(name, "__fspath__"):
+        kind = type(name).__name__
+        message = f"a rubric is loaded by its judge's name or the path of a prompt file, not from {kind}"
+        raise PromptError("unknown_judge", message, kind)
+    # A path may have any character, but none has a placeholder and lines.
+    if "\n" in str(name):
+        first_line = str(name).strip().partition("\n")[0][:60]
+        message = f"{first_line!r} begins a prompt's text: save the text as a file, and pass the file's path"
+        raise PromptError("unknown_judge", message, first_line)
+    path = Path(name)
+    if str(name) in names():
+        path = PROMPTS / f"{name}.prompty"
+    if not path.is_file():
+        hint = did_you_mean(str(name), names()) or ";"
+        judges = ", ".join(names())
+        message = f"there is no judge {str(name)!r}, and no file of that name{hint} the judges are: {judges}"
+        raise PromptError("unknown_judge", message, str(name))
+    return path
+
+
+def _read_format(prompt: Prompt) -> Format:
+    """Make the reply format that a prompt file names."""
+    if prompt.front_matter.reply is None:
+        fault = f"reply is missing: add it, or in Python pass a format. {_draft_of(prompt)}"
+        raise prompt_error("no_reply_format", prompt, fault)
+    options = dict(prompt.front_matter.reply)
+    format_name = str(options.pop("format", None))
+    if format_name not in FORMATS:
+        fault = f"reply.format: unknown format {format_name!r}, the formats are {', '.join(FORMATS)}"
+        raise prompt_error("unknown_reply_format", prompt, fault)
+    # A class, or a function that makes a format: both have parameters, and pydantic calls either.
+    make_format: Any = FORMATS[format_name]
+    types = {name: option.annotation for name, option in signature(make_format).parameters.items()}
+    if options.keys() <= types.keys():
+        try:
+            return cast("Format", TypeAdapter(make_format).validate_python(options))
+        except ValidationError:
+            pass  # a value of a wrong type, which is refused as an unknown option is
+    known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
+    fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
+    raise prompt_error("bad_reply_option", prompt, fault)
+
+
+def _draft_of(prompt: Prompt) -> str:
+    """Write the front matter that a prompt lacks, as its text suggests it, and the formats that there are."""
+    lines = draft_front_matter(prompt.text_around(PLACEHOLDER))
+    if prompt.front_matter.reply is not None:
+        del lines["reply"]
+    if prompt.front_matter.scale is not None:
+        del lines["scale"]
+    how = "By its text, add this to its front matter, the part between two lines of ---, and check it"
+    draft = "\n".join(lines.values())
+    if not prompt.front_matter.model_fields_set:
+        how = "By its text, put this at its top, and check it"
+        draft = f"---\n{draft}\n---"
+    message = f"{how}:\n\n{draft}\n"
+    if "reply" in lines:
+        message += "\nThe formats are:\n"
+        for name, example in FORMAT_EXAMPLES.items():
+            message += f"  {name}: {example}\n"
+    return message
+
+
+def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:
+    """Make sure that the file's own example is read as the file says."""
+    try:
+        reading = reply_format.read_reply(Reply(example.text), scale)
+    except ReplyError as error:
+        raise prompt_error("bad_example", prompt, f"example_reply cannot be read: {error}") from error
+    value = _value_like(example.value, reading)
+    if value != example.value:
+        fault = f"example_reply is read as {value}, not as {example.value}"
+        raise prompt_error("bad_example", prompt, fault)
+
+
+def _value_like(example_value: object, reading: Reading) -> object:
+    """Return what was read in the shape of an example: one verdict, those of the parts, or those by name."""
+    if isinstance(example_value, float | int | str):
+        return reading.label or reading.value
+    if isinstance(example_value, Mapping):
+        return {part.name: part.label or part.value for part in reading.parts}
+    return tuple(part.label or part.value for part in reading.parts)
