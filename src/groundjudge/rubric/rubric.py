@@ -774,6 +774,12 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
     missing_fields = [field for field in missing_fields if field != "response"]
     if missing_fields:
         fault += f", and no {' and no '.join(missing_fields)} either"
+    # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
+    other_keys = [key for key, value in case.metadata.items() if value is not None]
+    if code == "no_response" and other_keys and not case.hint("response"):
+        fault += (
+            ". If it is under another name, call it `response`, or name its path with `fields` (`--fields`)"
+        )
     return (
         f"{prompt.name}: {fault}. "
         "A crashed application must not look like a good one: set "
