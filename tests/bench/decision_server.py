@@ -19,6 +19,7 @@ from standin_openai import Raw
 
 from groundjudge.case.data import is_list
 
+
 def hundredths(_: str, keys: Sequence[str]) -> list[float]:
     """Probabilities as servers send them: with two decimals, and most of it on one option."""
     probabilities = [0.0] * len(keys)

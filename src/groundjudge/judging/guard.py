@@ -24,7 +24,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
-from groundjudge.rubric.options import Shape, check_options, is_count
+from groundjudge.rubric.options import Shape, check_options, is_count, is_deadline
 from groundjudge.verdict import Part, Usage, Verdict, passes, sum_costs
 
 log = logging.getLogger("groundjudge")
@@ -217,10 +217,6 @@ def _is_fallback(value: object) -> bool:
     return value is None or isinstance(value, str) or callable(value)
 
 
-def _is_deadline(value: Any) -> bool:  # noqa: ANN401  whatever is passed
-    return value is None or (type(value) in {int, float} and value > 0)
-
-
 def _choice(choices: object) -> Shape:
     """Return the shape of a setting that is one of the choices of a Literal."""
     names = get_args(choices)
@@ -236,7 +232,7 @@ SHAPES: Mapping[str, Shape] = {
     "retries": (is_count, "a whole number, 0 or more"),
     "fallback": (_is_fallback, "a text, a function from the verdict to what goes out, or None"),
     "on_error": _choice(OnError),
-    "deadline": (_is_deadline, "a number of seconds above 0, or None"),
+    "deadline": (is_deadline, "a number of seconds above 0, or None"),
     "mode": _choice(Mode),
     "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
 }

@@ -20,7 +20,7 @@ from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import check_options
+from groundjudge.rubric.options import check_options, is_count, is_deadline
 from groundjudge.rubric.rubric import Request, Rubric, names
 from groundjudge.verdict import Verdict, well_formed
 
@@ -226,12 +226,25 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
         raise ValueError(message)
     repeated_name = find_duplicate(judge.name for judge in all_judges)
     if repeated_name is not None:
-        message = f"two judges have the name {repeated_name!r}: change `name` in one of the prompt files"
+        message = (
+            f"two judges have the name {repeated_name!r}, and their verdicts could not be told apart: "
+            "run two models one after the other, or let them vote in a panel(); of two prompts, change the "
+            "`name` of one"
+        )
         raise ValueError(message)
-    if concurrency < 1:
-        message = f"concurrency must be 1 or more, not {concurrency}"
-        raise ValueError(message)
+    _check_limit("concurrency", concurrency)
     return all_judges
+
+
+def _check_limit(name: str, limit: int) -> None:
+    """Refuse a limit that is no whole number above 0, such as a text from a file of settings.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not is_count(limit) or limit < 1:
+        message = f"{name} must be a whole number, 1 or more, not {limit!r}"
+        raise ValueError(message)
 
 
 def find_duplicate(names: Iterable[str]) -> str | None:
@@ -521,8 +534,8 @@ class Limits:
 
     def __init__(self, options: RunOptions) -> None:
         deadline = options.get("deadline")
-        if deadline is not None and not deadline > 0:
-            message = f"deadline must be more than 0 seconds, not {deadline}"
+        if not is_deadline(deadline):
+            message = f"deadline must be a number of seconds above 0, or None, not {deadline!r}"
             raise ValueError(message)
         self._deadline = deadline
         self.budget: dict[str, int] = {}
@@ -530,10 +543,8 @@ class Limits:
         for name, limit in limits.items():
             if limit is None:
                 self.budget[name] = NO_LIMIT
-            elif limit < 1:
-                message = f"{name} must be 1 or more, not {limit}"
-                raise ValueError(message)
             else:
+                _check_limit(name, limit)
                 self.budget[name] = limit
         self._spent = dict.fromkeys(self.budget, 0)
         self._free_calls = asyncio.Semaphore(self.budget["max_calls"])
