@@ -430,10 +430,17 @@ OFTEN = voter(5, parameters={"temperature": 0})
             id="judges of different scales",
         ),
         pytest.param([panel_of(5, 5), voter(5)], "must be judges, not Panel", id="panel in a panel"),
+        pytest.param(["groundedness"] * 2, r"must be judges, not str: use load\(\)", id="names"),
+        pytest.param(
+            voter(5), r"needs a list of judges, as in panel\(.*, not Judge\(", id="a judge in no list"
+        ),
+        pytest.param(
+            "groundedness", "needs a list of judges, .*, not 'groundedness'", id="a name in no list"
+        ),
         pytest.param([OFTEN, OFTEN], "listed twice at temperature 0", id="the same judge at temperature 0"),
     ],
 )
-def test_judges_that_make_no_panel_are_refused(judges: list[Any], message: str) -> None:
+def test_judges_that_make_no_panel_are_refused(judges: Any, message: str) -> None:
     with pytest.raises(PromptError, match=message):
         panel(judges)
 

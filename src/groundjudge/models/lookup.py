@@ -419,6 +419,11 @@ def _model_of_name(name: str) -> Model:
         ModelError: `unknown_model`; the message says how the model can be used.
     """
     deployment = name.removeprefix("langchain:").removeprefix("openai:")
+    if name == "offline":
+        message = (
+            'the model "offline" belongs to the judge that it is passed to: pass its name, and nothing else'
+        )
+        raise model_error("unknown_model", message, name)
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
         raise model_error("unknown_model", message, name)

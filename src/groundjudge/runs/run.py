@@ -77,6 +77,9 @@ CONCURRENCY = 16
 
 NO_LIMIT = sys.maxsize
 
+METHODS_TO_MAPPING = ("to_dict", "_asdict")
+"""What makes a mapping of a row of pandas, and of a named tuple."""
+
 SPENT = {"max_calls": "calls made", "max_tokens": "tokens used"}
 """What the options for a budget count."""
 
@@ -287,7 +290,11 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
+        message = f"a row must be a Case or a mapping, not {type(row).__name__}"
+        for method in METHODS_TO_MAPPING:
+            if hasattr(row, method):  # a row of a data frame, by iterrows() or itertuples()
+                message += f": its {method}() returns one"
+        row = CaseError("unreadable_row", message)
     if isinstance(row, CaseError):
         return [_error_before_judging("", row, id_of(row, number))]
     # Until its id and its judges are known, an error is one of all judges, on "row N".
