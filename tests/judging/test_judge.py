@@ -269,7 +269,7 @@ def test_a_response_that_may_be_under_another_name_is_to_be_named_before_its_row
         {"query": "When?", "context": "c", **changes}
     )
     assert verdict.error
-    remedy = "If it is under another name, call it `response`, or name its path with `fields`"
+    remedy = "If it has another name, call it response, or name its path with `fields`. "
     assert (remedy in verdict.error.message) == names_the_remedy
     assert "`empty_response`" in verdict.error.message
 

@@ -602,6 +602,8 @@ def _find_prompt_file(name: str | Path) -> Path:
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
         hint = did_you_mean(str(name), names()) or ";"
+        if "," in str(name):  # a row may name several so, and an option may not
+            hint = ": name each judge by itself;"
         judges = ", ".join(names())
         message = f"there is no judge {str(name)!r}, and no file of that name{hint} the judges are: {judges}"
         raise PromptError("unknown_judge", message, str(name))
@@ -777,9 +779,7 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
     # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
     other_keys = [key for key, value in case.metadata.items() if value is not None]
     if code == "no_response" and other_keys and not case.hint("response"):
-        fault += (
-            ". If it is under another name, call it `response`, or name its path with `fields` (`--fields`)"
-        )
+        fault += ". If it has another name, call it response, or name its path with `fields`"
     return (
         f"{prompt.name}: {fault}. "
         "A crashed application must not look like a good one: set "
