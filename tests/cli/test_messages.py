@@ -82,7 +82,7 @@ def test_a_message_about_a_response_under_another_name_names_the_option_for_it(
     result = invoke(
         "run", file_of({"query": "q", "context": "c", "text": "r"}), *G.split(), "--model", "offline"
     )
-    assert "call it response, or name its path with --fields. A crashed" in result.stderr
+    assert "call it response, or name its path with --fields, where that" in result.stderr
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 500])

@@ -30,7 +30,7 @@ from groundjudge.errors import CaseError, PromptError, ReplyError, describe_faul
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.front_matter import ExampleReply
 from groundjudge.prompt.input import Input
-from groundjudge.prompt.prompt import Prompt
+from groundjudge.prompt.prompt import NAME_THE_PATH, Prompt
 from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.draft import PLACEHOLDER, draft_front_matter
 from groundjudge.replies.format import missing_members
@@ -777,9 +777,8 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
     if missing_fields:
         fault += f", and no {' and no '.join(missing_fields)} either"
     # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
-    other_keys = [key for key, value in case.metadata.items() if value is not None]
-    if code == "no_response" and other_keys and not case.hint("response"):
-        fault += ". If it has another name, call it response, or name its path with `fields`"
+    if code == "no_response" and case.has_other_keys() and not case.hint("response"):
+        fault += f". If it has another name, call it response, {NAME_THE_PATH}"
     return (
         f"{prompt.name}: {fault}. "
         "A crashed application must not look like a good one: set "
