@@ -146,13 +146,7 @@ def judge_rows(
     check_options(options, RunOptions)
     concurrency = options.get("concurrency", CONCURRENCY)
     checked_judges = check_judges(judges, concurrency)
-    requirement = "cases must be an iterable of cases"
-    if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
-        message = f'{requirement}: of a pandas data frame pass df.to_dict("records")'
-        raise TypeError(message)
-    if isinstance(cases, Case | Mapping | str | bytes):
-        message = f"{requirement}: put a single case in a list, read a file with json"
-        raise TypeError(message)
+    check_cases(cases)
     limits = Limits(options)
     make_jobs = partial(jobs_of, judges=checked_judges, ids={}, previous=options.get("previous"))
     at_once = _rows_at_once(concurrency, checked_judges, limits.budget)
@@ -214,9 +208,7 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
         TypeError: one of them is a name, or no judge.
     """
     all_judges = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    if any(isinstance(judge, str) for judge in all_judges):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
-        raise TypeError(message)
+    refuse_names(all_judges)
     for judge in all_judges:
         if not isinstance(judge, BaseJudge):  # pyright: ignore[reportUnnecessaryIsInstance]
             kind = type(judge).__name__
@@ -227,7 +219,29 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
     if not all_judges:
         message = "no judge given"
         raise ValueError(message)
-    repeated_name = find_duplicate(judge.name for judge in all_judges)
+    check_distinct(all_judges)
+    _check_limit("concurrency", concurrency)
+    return all_judges
+
+
+def refuse_names(judges: Sequence[object]) -> None:
+    """Refuse the names of judges in place of judges.
+
+    Raises:
+        TypeError: one of them is a name.
+    """
+    if any(isinstance(judge, str) for judge in judges):
+        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
+        raise TypeError(message)
+
+
+def check_distinct(judges: Sequence[AnyJudge | Rubric]) -> None:
+    """Make sure that judges, or rubrics, are told apart by their names.
+
+    Raises:
+        ValueError: two have one name.
+    """
+    repeated_name = find_duplicate(judge.name for judge in judges)
     if repeated_name is not None:
         message = (
             f"two judges have the name {repeated_name!r}, and their verdicts could not be told apart: "
@@ -235,8 +249,21 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
             "`name` of one"
         )
         raise ValueError(message)
-    _check_limit("concurrency", concurrency)
-    return all_judges
+
+
+def check_cases(cases: Rows) -> None:
+    """Make sure that cases are not one case, a path or a data frame, of which keys would be judged.
+
+    Raises:
+        TypeError: they are.
+    """
+    requirement = "cases must be an iterable of cases"
+    if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
+        message = f'{requirement}: of a pandas data frame pass df.to_dict("records")'
+        raise TypeError(message)
+    if isinstance(cases, Case | Mapping | str | bytes):
+        message = f"{requirement}: put a single case in a list, read a file with json"
+        raise TypeError(message)
 
 
 def _check_limit(name: str, limit: int) -> None:
