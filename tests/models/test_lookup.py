@@ -170,6 +170,12 @@ def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: py
         as_model("langchain:anthropic:x")
 
 
+@pytest.mark.parametrize("name", ["http://localhost:8000/v1", "openai:HTTPS://localhost/v1"])
+def test_a_url_in_the_place_of_a_name_is_refused_with_its_own_place(name: str) -> None:
+    with pytest.raises(ModelError, match=r"unknown_model: .* is a URL: set OPENAI_BASE_URL to it"):
+        as_model(name)
+
+
 def test_the_offline_baseline_cannot_be_wrapped_and_is_not_called_misspelt(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r'unknown_model: the model "offline" belongs to the judge'):
         CachedModel("offline", tmp_path / "replies.db")
