@@ -259,7 +259,7 @@ class Guard:
             then counts as one that the judge could not judge; one that is not rewritten, as one that failed.
         mode: "enforce"; or "observe": the first draft is judged and goes out whatever the verdict.
         fields: where `case` finds fields with other names, as for `Fields.of`. A path begins with inputs or
-            outputs; a function is called with both.
+            outputs; a function is called with both. `run` and `arun` then take what `case` returns.
         on_outcome: called with each outcome, before a GuardError too: to count, log or store it. It may be
             asynchronous. What it raises is logged, and changes nothing.
 
@@ -328,7 +328,8 @@ class Guard:
             CaseError: `unreadable_row`: the case is neither a case nor a mapping; `field_unreadable`: what
                 `regenerate` returned is no response.
             GuardError: `blocked`: no draft may go out, and there is no fallback.
-            TypeError: `regenerate` is not a function.
+            TypeError: `regenerate` is not a function; or the guard has `fields`, which are not read from a
+                mapping: make the case with `case`.
             GroundjudgeError: with `on_error="raise"`, the error of the judge.
         """
         if progress is None:
@@ -380,6 +381,12 @@ class Guard:
             return _with_response(progress.drafts[-1].case, response)
 
         if not callable(case):
+            if self.fields is not None and not isinstance(case, Case):
+                message = (
+                    "`fields` say where guard.case(inputs, outputs) finds what is judged: pass what that "
+                    "returns, because a mapping would be read without them"
+                )
+                raise TypeError(message)
             case = Case.of(case)
         return await self._judge_drafts(runtime, case, write_again if regenerate else None, progress)
 
