@@ -513,6 +513,26 @@ def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int)
     assert len(verdicts) >= max(1, max_calls // 10)
 
 
+def named_model(name: str) -> ScriptedModel:
+    model = ScriptedModel(tag(5))
+    model.name = name
+    return model
+
+
+def test_one_model_for_a_panel_of_models_is_refused_and_for_one_of_prompts_or_repeats_taken() -> None:
+    models = [load("groundedness", model=named_model(name)) for name in "ab"]
+    one_model = named_model("c")
+    with pytest.raises(
+        PromptError, match="bad_panel: model: the judges of this panel differ in their models only"
+    ):
+        as_judge(panel(models), one_model)
+    prompts = [models[0], as_judge(models[1], weighted=False)]
+    repeats = repeat_judge(models[0], 2)
+    for group in (panel(prompts), repeats):
+        verdict = as_judge(group, one_model).judge(CASE)
+        assert [vote.model for vote in verdict.votes] == ["c", "c"]
+
+
 def test_options_given_to_a_panel_reach_its_judges() -> None:
     strict = as_judge(panel_of(4, 4), threshold=0.9)
     assert (panel_of(4, 4).judge(CASE).passed, strict.judge(CASE).passed) == (True, False)
