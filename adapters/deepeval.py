@@ -188,6 +188,13 @@ class _Metric:
         if prices is not None and not isinstance(prices, Prices):  # pyright: ignore[reportUnnecessaryIsInstance]
             message = f"prices must be groundjudge.Prices(prompt=..., completion=...), not {prices!r}"
             raise TypeError(message)
+        first_argument: object = threshold
+        if not judge and not self.default_judge and isinstance(first_argument, str | Judge | Panel | Cascade):
+            message = (
+                "the first argument is the threshold, as of DeepEval's metrics: name the judge, "
+                f"{type(self).__name__}(judge=...)"
+            )
+            raise TypeError(message)
         judge_threshold: float | None = None  # None: the judge's own
         if strict_mode:
             judge_threshold = 1

@@ -212,6 +212,11 @@ def _check_input(row: object) -> None:
             "add the answer to it, RunnablePassthrough.assign(response=prompt | llm), ahead of the judge"
         )
         raise CaseError("unreadable_row", message)
+    if isinstance(row, list):
+        message = (
+            'a case must be a mapping, not a list: pass messages as {"messages": [...]}, and rows to `batch`'
+        )
+        raise CaseError("unreadable_row", message)
 
 
 def _rubric_of(judge: Judge | Rubric) -> Rubric:

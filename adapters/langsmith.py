@@ -153,6 +153,8 @@ def summary(
     else:
         # No model is asked, and any judge may be named.
         key = as_judge(judge, model_to_come).name
+    if isinstance(metrics, str):  # otherwise its letters would be the metrics
+        metrics = (cast("Metric", metrics),)
     for metric in metrics:
         if metric not in METRICS:
             message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"

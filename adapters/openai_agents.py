@@ -95,7 +95,7 @@ class GroundingHooks(RunHooks[Any]):
     ) -> GuardrailFunctionOutput:
         items = self._model_inputs.get(context)
         if items is None:  # the hooks were not passed to the run: there is no source to compare with
-            outcome = await self.guard.arun({"response": _answer_text(output)})
+            outcome = await self.guard.arun(Case(response=_answer_text(output)))
         else:
             # The last text is the output, or what it was read from, unless a tool ended the run.
             texts = self._texts.get(context, [])

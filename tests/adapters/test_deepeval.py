@@ -237,6 +237,20 @@ def test_missing_model_or_judge_raises() -> None:
         JudgeMetric(model="offline")
 
 
+@pytest.mark.parametrize(
+    "judge",
+    [
+        pytest.param("groundedness", id="a name"),
+        pytest.param(load("groundedness", model="offline"), id="a judge"),
+    ],
+)
+def test_a_judge_in_the_place_of_the_threshold_is_refused_with_its_argument(judge: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"first argument is the threshold, .*: name the judge, JudgeMetric\(judge="
+    ):
+        JudgeMetric(judge, model="offline")
+
+
 @pytest.mark.parametrize("prices", [{"prompt": 0.1, "completion": 0.4}, 0.1, (0.1, 0.4)])
 def test_prices_of_another_kind_are_refused_before_a_call_is_paid_for(prices: Any) -> None:
     with pytest.raises(TypeError, match=r"prices must be groundjudge\.Prices"):

@@ -368,6 +368,14 @@ def fails(*_: object, **__: object) -> Any:
     raise KeyError(message)
 
 
+def returns_nothing(*_: object, **__: object) -> Any:
+    """A function whose `return` was forgotten."""
+
+
+async def case_later(*_: object, **__: object) -> Any:
+    return {**QUESTION, **ANSWER}
+
+
 REPLIES: Mapping[str, str | Exception] = {
     "no_verdict": "fine",
     "timeout": ModelError("timeout", "no answer"),
@@ -409,6 +417,18 @@ def test_exception_of_the_function_is_an_error_of_its_row(entry: Entry, adapter:
     assert (verdict.error.code, verdict.score) == ("unexpected", None)
 
 
+@adapters(*PATHLESS, "promptfoo")
+def test_a_function_that_returns_nothing_is_an_error_of_its_row_that_says_so(
+    entry: Entry, adapter: str
+) -> None:
+    model = ScriptedModel(GOOD)
+    rows = [Exchange("1", QUESTION, {**ANSWER, **C})]  # which could be judged without the function
+    (verdict,) = judge_rows(entry, model, rows, fields=returns_nothing).values()
+    assert verdict.error, adapter
+    assert (verdict.error.code, verdict.score, model.asked) == ("unreadable_row", None, [])
+    assert "`fields` returned None" in verdict.error.message
+
+
 # --- wrong arguments --------------------------------------------------------------------------------
 
 WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
@@ -417,7 +437,12 @@ WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "a misspelt field": ({"fields": {"qeury": "{}.q"}}, "unknown field 'qeury', did you mean 'query'"),
     "a field of no prompt": ({"fields": {"topic": "{}.q"}}, "unknown field 'topic'"),
     "an unknown root": ({"fields": {"query": "nowhere.q"}}, "begins with 'nowhere', which is none of"),
+    "a path without a root": (
+        {"fields": {"query": "q"}},
+        r"begins with 'q', which is none of .*: a path is like \w+\.NAME",
+    ),
     "no mapping": ({"fields": 5}, "fields must be a mapping of field to dotted path, or a function"),
+    "an asynchronous function": ({"fields": case_later}, "must be a function that returns the case at once"),
 }
 
 

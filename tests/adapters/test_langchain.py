@@ -21,7 +21,7 @@ from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.prompts import ChatPromptTemplate
@@ -700,6 +700,13 @@ def test_an_answer_alone_is_refused_with_how_the_chain_keeps_its_input(make: Any
         step.invoke({"query": "q"})
     assert raised.value.code == "unreadable_row"
     assert raised.value.verdict is not None
+
+
+@pytest.mark.parametrize("make", [runnable, prompt])
+def test_messages_that_are_no_state_are_refused_with_the_state_to_make(make: Any) -> None:
+    step = make(load("groundedness", model=ScriptedModel(f"<S1>w</S1>{sure(5)}")))
+    with pytest.raises(CaseError, match=r'unreadable_row: .* pass messages as \{"messages": \[\.\.\.\]\}'):
+        step.invoke([HumanMessage("q"), AIMessage("a")])
 
 
 def test_an_answer_that_is_added_to_the_chains_input_is_judged() -> None:

@@ -515,8 +515,10 @@ def test_an_evaluator_among_the_summaries_says_where_it_belongs(caplog: pytest.L
     )
 
 
-def test_unknown_metric_raises_and_names_the_known_ones() -> None:
-    metrics: Any = ["mean", "median"]
+@pytest.mark.parametrize(
+    "metrics", [pytest.param(["mean", "median"], id="a list"), pytest.param("median", id="a name")]
+)
+def test_unknown_metric_raises_and_names_the_known_ones(metrics: Any) -> None:
     known_metrics = "mean, lower_bound, upper_bound, coverage, pass_rate"
     with pytest.raises(ValueError, match=f"unknown metric 'median': .* some of {known_metrics}"):
         summary("groundedness", metrics=metrics)

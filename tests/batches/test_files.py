@@ -95,6 +95,20 @@ def test_what_are_no_judges_is_refused(judges: Any, error: str) -> None:
         next(verdicts_of([], judges, rows(1)))
 
 
+@pytest.mark.parametrize(
+    ("cases", "error"),
+    [
+        pytest.param("cases.jsonl", "read a file with json", id="a path"),
+        pytest.param(rows(1)[0], "put a single case in a list", id="a single case"),
+    ],
+)
+def test_what_are_no_cases_is_refused(cases: Any, error: str) -> None:
+    with pytest.raises(TypeError, match=error):
+        next(request_lines(JUDGE, cases))
+    with pytest.raises(TypeError, match=error):
+        next(verdicts_of([], JUDGE, cases))
+
+
 def test_only_what_must_be_asked_again_is_written_again() -> None:
     again = [json.loads(line) for line in request_lines(JUDGE, rows(7), answered=RESULTS)]
     assert sorted(number_of(line["body"]) for line in again) == [1, 2, 4, 5]

@@ -61,6 +61,21 @@ def test_a_budget_is_still_named_by_its_option(invoke: Invoke, file_of: FileOf) 
             id="a header alone",
         ),
         pytest.param(
+            ["run", "empty.csv", "--judge", "groundedness", "--model", "offline"],
+            "empty.csv: no row could be read: the file is empty",
+            id="an empty table",
+        ),
+        pytest.param(
+            ["run", "empty.jsonl", "--judge", "groundedness", "--model", "offline"],
+            "empty.jsonl: no row could be read: the file is empty",
+            id="an empty file",
+        ),
+        pytest.param(
+            ["run", "wide.csv", "--judge", "groundedness", "--model", "offline"],
+            "wide.csv: no row could be read; the file must be a table: a header, and below it rows with as",
+            id="a table with too many cells",
+        ),
+        pytest.param(
             ["run", "row.csv", "--judge", "groundedness", "--model", "m"],
             "the URL 'localhost:8000/v1' of m has no scheme (OPENAI_BASE_URL, or as passed): write "
             "http://localhost:8000/v1 or https://localhost:8000/v1",
@@ -73,6 +88,9 @@ def test_a_message_names_what_is_wrong(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
     Path("cases.csv").write_text("query,context,response\n")
+    Path("empty.csv").touch()
+    Path("empty.jsonl").touch()
+    Path("wide.csv").write_text("query\nq,c,r\n")
     Path("row.csv").write_text("query,context,response\nq,c,r\n")
     result = command(*arguments)
     assert result.exit_code in {1, 2}

@@ -332,6 +332,47 @@ def test_notes_on_figures_that_mislead(
     assert "indistinguishable" not in result.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        AGREE,
+        CALIBRATE,
+        "compare v.jsonl w.jsonl --labels l.jsonl",
+        "calibrate v.jsonl --labels l.jsonl --cascade w.jsonl --accuracy 0.8",
+        "rate v.jsonl --labels l.jsonl --random",
+        "report v.jsonl --labels l.jsonl -o r.html",
+    ],
+)
+@pytest.mark.parametrize(
+    ("n_without_id", "ids"),
+    [
+        pytest.param(40, dict[int, str](), id="no ids"),
+        pytest.param(39, {0: "row 1"}, id="an id in the first row only"),
+        pytest.param(
+            0, {place: f"row {place + 1}" for place in range(40)}, id="ids like those of rows without one"
+        ),
+    ],
+)
+def test_labels_that_are_matched_by_their_place_get_a_note(
+    command: Invoke, arguments: str, n_without_id: int, ids: Mapping[int, str]
+) -> None:
+    for name, model in (("v.jsonl", "large"), ("w.jsonl", "small")):
+        write_verdicts(
+            name, [verdict(f"row {place + 1}", float(place % 2), model=model) for place in range(40)]
+        )
+    rows = [{"label": place % 2} for place in range(40)]
+    write_rows(
+        "l.jsonl", [row | ({"id": ids[place]} if place in ids else {}) for place, row in enumerate(rows)]
+    )
+    result = command(*arguments.split())
+    assert result.exit_code == 0, result.stderr
+    expected = (
+        f"note: {n_without_id} of 40 labelled rows have no `id`, and count for the case at the same place"
+    )
+    assert (expected in result.stdout) == (n_without_id > 0)
+    assert ("at the same place" in result.stdout) == (n_without_id > 0)
+
+
 def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> None:
     scores = [1.0] * 50 + [0.0] * 10 + [None] * 30
     verdicts = [verdict(str(place), score) for place, score in enumerate(scores)]
@@ -439,6 +480,7 @@ def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPat
 
 MESSAGES = {
     "agree v.jsonl --labels other.jsonl": "matched by id, and the first ids are '0' and 'elsewhere'",
+    "agree v.jsonl --labels no_ids.jsonl": "'row 1'; a labelled row without `id` is called by its place",
     "agree v.jsonl --labels l.jsonl --label nope": "no row has a 'nope'",
     "agree l.jsonl --labels l.jsonl": "l.jsonl holds no verdicts",
     f"{AGREE} --threshold 1.5": "--threshold must be a score, 0..1, not 1.5",
@@ -463,6 +505,7 @@ def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments:
     write_verdicts("both.jsonl", [*some_verdicts(), *some_verdicts(judge="three")])
     write_verdicts("elsewhere.jsonl", [verdict("x", 1.0)])
     write_rows("few.jsonl", some_labels(3))
+    write_rows("no_ids.jsonl", [{"row": 0, "label": 1}])
     write_rows("other.jsonl", [{"id": "elsewhere", "label": 1}])
     result = command(*arguments.split())
     assert (result.exit_code, result.stdout) == (2, "")

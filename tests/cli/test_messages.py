@@ -76,6 +76,15 @@ def test_a_message_about_a_key_or_a_row_names_no_argument(
     assert not ARGUMENT.search(result.stderr)
 
 
+def test_a_message_about_a_response_under_another_name_names_the_option_for_it(
+    invoke: Invoke, file_of: FileOf
+) -> None:
+    result = invoke(
+        "run", file_of({"query": "q", "context": "c", "text": "r"}), *G.split(), "--model", "offline"
+    )
+    assert "call it response, or name its path with --fields, where that" in result.stderr
+
+
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 def test_messages_about_an_endpoint_name_no_argument(
     invoke: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, status: int
@@ -115,6 +124,8 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "c.jsonl": 'no model given: add --model, which can be "openai:MODEL" or just MODEL',
         "c.jsonl --model=": "no model given: add --model",
         "c.jsonl --model a --judge x": "there is no judge 'x', and no file of that name; the judges are",
+        "c.jsonl --model a --judge groundedness,x": "no file of that name: name each judge by itself",
+        "c.jsonl --model a --parameter temperature=0,top_p=1": "once for each, as in --parameter top_p=1\n",
         "c.jsonl --model a --judge broken.prompty": "broken.prompty: the front matter is not valid YAML",
         "c.jsonl --model a --judge .": "there is no judge '.'",
         "c.jsonl --model a --judge no_reply.prompty": "reply is missing: add it",
@@ -175,11 +186,12 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "--fields quary=inputs.q": "--fields: unknown field 'quary', did you mean 'query'? The fields",
         "--fields =inputs.q": "--fields: unknown field ''. The fields are: query, response",
         "--fields query": "--fields query: expected FIELD=PATH, such as --fields query=inputs.question",
+        "--fields query=q,context=found": "give --fields once for each, as in --fields context=found\n",
         "--fields query=": "--fields query=: expected FIELD=PATH",
         "--fields query=inputs.q --fields query=other": "query is already read from inputs.q: leave one out",
         "--fields query=inputs.q --fields question=other": "--fields: query is already read from inputs.q",
-        "--fields response=output.txt": "has output.txt, where `fields` looks for response, did you mean",
-        "--fields response=nowhere": "has nowhere, where `fields` looks for response. The first row has inpu",
+        "--fields response=output.txt": "has output.txt, where --fields looks for response, did you mean",
+        "--fields response=nowhere": "has nowhere, where --fields looks for response. The first row has inpu",
     },
 }
 

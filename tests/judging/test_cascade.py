@@ -361,11 +361,17 @@ STRONG = judge_of(5, name="strong")
 BOTH = (JUDGE, STRONG)
 UNWEIGHTED = (judge_of(5, weighted=False), STRONG)
 PASSAGES = tuple(load("passage_quality", model=ScriptedModel("r"), max_reasks=n) for n in (0, 1))
-REFUSED: Mapping[str, tuple[Sequence[Any], Mapping[str, Any], str]] = {
+REFUSED: Mapping[str, tuple[Any, Mapping[str, Any], str]] = {
     "no judge": ((), {}, "cascade: it needs two judges or more, not 0"),
     "one judge": ((JUDGE,), {}, "cascade: it needs two judges or more, not 1"),
-    "a panel": ((JUDGE, panel(BOTH)), {}, "its members must be single judges, not Panel"),
-    "a name": (("groundedness", JUDGE), {}, "its members must be single judges, not str"),
+    "a panel": ((JUDGE, panel(BOTH)), {}, "its members must be single judges, .*, not Panel"),
+    "a name": (("groundedness", JUDGE), {}, r"its members must be single judges, as load\(\) .*, not str"),
+    "a judge that is not in a list": (
+        STRONG,
+        {},
+        r"it needs a list of judges, as in cascade\(.*, not Judge\(",
+    ),
+    "a name that is not in a list": ("groundedness", {}, "it needs a list of judges, .*, not 'groundedness'"),
     "one judge twice": ((JUDGE, JUDGE), {}, "groundedness with m is listed twice"),
     "two scales": (
         (JUDGE, load("confidence_grounding", model="offline")),

@@ -149,6 +149,27 @@ def test_fields_are_found_where_they_are_said_to_be() -> None:
         assert (case.query, case.response) == ("when?", "now")
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            {"inputs": {"question": QUERY}, "outputs": {"answer": "now", "final": "then"}}, id="an exchange"
+        ),
+        pytest.param(CASE, id="a mapping with the usual names"),
+    ],
+)
+def test_a_mapping_that_the_fields_would_not_be_read_from_is_refused(row: Mapping[str, Any]) -> None:
+    guard = Guard(JUDGE, fallback=FALLBACK, fields={"response": "outputs.final"}, on_error="allow")
+    expected = r"guard\.case\(inputs, outputs\) finds what is judged: pass what that returns"
+    with pytest.raises(TypeError, match=expected):
+        guard.run(row)
+    with pytest.raises(TypeError, match=expected):
+        asyncio.run(guard.arun(row))
+    case = guard.case({"question": QUERY, "context": [SOURCE]}, {"answer": "good", "final": "bad one"})
+    assert guard.run(case).response == FALLBACK
+    assert Guard(JUDGE, fallback=FALLBACK).run(row if row is CASE else case).response == FALLBACK
+
+
 def test_without_a_fallback_an_error_has_the_outcome_and_no_word_of_the_drafts() -> None:
     guard = Guard(JUDGE)
     with pytest.raises(GuardError) as raised:

@@ -252,6 +252,28 @@ def test_a_crash_is_told_from_a_case_for_another_judge() -> None:
         load("passage_quality", model=ScriptedModel("hm")).judge({"query": "When?", "response": ""})
 
 
+@pytest.mark.parametrize(
+    ("changes", "names_the_remedy"),
+    [
+        pytest.param({"final_text": "At nine."}, True, id="a response under another name"),
+        pytest.param({"final_text": None}, False, id="a key without a value"),
+        pytest.param({}, False, id="nothing else"),
+        pytest.param({"respones": "At nine."}, False, id="a misspelt name, which is named"),
+        pytest.param({"response": " ", "final_text": "At nine."}, False, id="a blank response"),
+    ],
+)
+def test_a_response_that_may_be_under_another_name_is_to_be_named_before_its_row_is_left_out(
+    changes: Mapping[str, Any], *, names_the_remedy: bool
+) -> None:
+    verdict = load("groundedness", model=ScriptedModel("hm")).evaluate(
+        {"query": "When?", "context": "c", **changes}
+    )
+    assert verdict.error
+    remedy = "If it has another name, call it response, or name its path with `fields`, where"
+    assert (remedy in verdict.error.message) == names_the_remedy
+    assert "`empty_response`" in verdict.error.message
+
+
 def test_a_judge_that_needs_no_response_judges_without_one(tmp_path: Path) -> None:
     path = tmp_path / "queries.prompty"
     path.write_text("---\nname: queries\n---\nRate {{query}}", encoding="utf-8")
@@ -278,6 +300,28 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
                 judge.judge(row)
             assert (caught.value.code, caught.value.subject) == ("missing_field", prompt_input.field)
             assert verdict_of(caught.value).attempts == 0
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        pytest.param(
+            {"frage": "When?"}, "customerQuery, or name its path with `fields`, where", id="another key"
+        ),
+        pytest.param(
+            {"frage": None}, "customerQuery. The case has: response, context", id="a key without a value"
+        ),
+        pytest.param({}, "customerQuery. The case has: response, context", id="no other key"),
+    ],
+)
+def test_a_field_that_may_have_another_name_can_be_named_by_its_path(
+    others: Mapping[str, Any], expected: str
+) -> None:
+    judge = load("groundedness", model=ScriptedModel("hm"))
+    verdict = judge.evaluate({"response": "At nine.", "context": "It sails at nine.", **others})
+    assert verdict.error
+    assert verdict.error.code == "missing_field"
+    assert expected in verdict.error.message
 
 
 FIELDS = {"query": "When?", "response": "At nine.", "context": "It sails at nine."}

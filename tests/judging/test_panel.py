@@ -430,10 +430,17 @@ OFTEN = voter(5, parameters={"temperature": 0})
             id="judges of different scales",
         ),
         pytest.param([panel_of(5, 5), voter(5)], "must be judges, not Panel", id="panel in a panel"),
+        pytest.param(["groundedness"] * 2, r"must be judges, not str: use load\(\)", id="names"),
+        pytest.param(
+            voter(5), r"needs a list of judges, as in panel\(.*, not Judge\(", id="a judge in no list"
+        ),
+        pytest.param(
+            "groundedness", "needs a list of judges, .*, not 'groundedness'", id="a name in no list"
+        ),
         pytest.param([OFTEN, OFTEN], "listed twice at temperature 0", id="the same judge at temperature 0"),
     ],
 )
-def test_judges_that_make_no_panel_are_refused(judges: list[Any], message: str) -> None:
+def test_judges_that_make_no_panel_are_refused(judges: Any, message: str) -> None:
     with pytest.raises(PromptError, match=message):
         panel(judges)
 
@@ -504,6 +511,26 @@ def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int)
     with pytest.raises(ModelError, match="budget"):
         verdicts.extend(run(group, rows(40), concurrency=16, max_calls=max_calls))
     assert len(verdicts) >= max(1, max_calls // 10)
+
+
+def named_model(name: str) -> ScriptedModel:
+    model = ScriptedModel(tag(5))
+    model.name = name
+    return model
+
+
+def test_one_model_for_a_panel_of_models_is_refused_and_for_one_of_prompts_or_repeats_taken() -> None:
+    models = [load("groundedness", model=named_model(name)) for name in "ab"]
+    one_model = named_model("c")
+    with pytest.raises(
+        PromptError, match="bad_panel: model: the judges of this panel differ in their models only"
+    ):
+        as_judge(panel(models), one_model)
+    prompts = [models[0], as_judge(models[1], weighted=False)]
+    repeats = repeat_judge(models[0], 2)
+    for group in (panel(prompts), repeats):
+        verdict = as_judge(group, one_model).judge(CASE)
+        assert [vote.model for vote in verdict.votes] == ["c", "c"]
 
 
 def test_options_given_to_a_panel_reach_its_judges() -> None:

@@ -109,7 +109,8 @@ def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata() -> None:
         {"id": "a", "ok": "TRUE"},
     ]
     labels = read_labels("l.jsonl", "ok", "claim", rows)
-    assert labels == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
+    expected = Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"}, n_without_id=1)
+    assert labels == expected
 
 
 def test_labels_are_read_from_csv(tmp_path: Path) -> None:

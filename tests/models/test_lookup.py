@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -11,7 +12,7 @@ from command_line import GOOD, ROW
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from standin_openai import StandIn
 
-from groundjudge import ModelError, load
+from groundjudge import CachedModel, ModelError, load
 from groundjudge.judging.load import as_model
 from groundjudge.models.loop_thread import shared_loop
 
@@ -167,3 +168,14 @@ def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: py
     monkeypatch.delitem(sys.modules, "langchain.chat_models", raising=False)
     with pytest.raises(ModelError, match=r"unknown_model: .*'anthropic:x': .* pip install langchain"):
         as_model("langchain:anthropic:x")
+
+
+@pytest.mark.parametrize("name", ["http://localhost:8000/v1", "openai:HTTPS://localhost/v1"])
+def test_a_url_in_the_place_of_a_name_is_refused_with_its_own_place(name: str) -> None:
+    with pytest.raises(ModelError, match=r"unknown_model: .* is a URL: set OPENAI_BASE_URL to it"):
+        as_model(name)
+
+
+def test_the_offline_baseline_cannot_be_wrapped_and_is_not_called_misspelt(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r'unknown_model: the model "offline" belongs to the judge'):
+        CachedModel("offline", tmp_path / "replies.db")

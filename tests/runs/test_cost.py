@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,45 @@ def test_prompt_tokens_are_estimated_at_four_bytes_each(contents: list[str], tok
     messages = tuple({"role": "user", "content": content} for content in contents)
     request = Request(messages, {}, judge.rubric, judge.rubric.ask(ROW).case)
     assert prompt_tokens(request) == tokens
+
+
+class DataFrame:
+    """What iterates over the names of its columns."""
+
+    def to_dict(self) -> None: ...
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["query"])
+
+
+G = load("groundedness", model=no_call)
+
+
+@pytest.mark.parametrize(
+    ("judges", "cases", "error", "message"),
+    [
+        pytest.param(G, "cases.jsonl", TypeError, "read a file with json", id="a path"),
+        pytest.param(G, ROW, TypeError, "put a single case in a list", id="a single case"),
+        pytest.param(G, DataFrame(), TypeError, r'df\.to_dict\("records"\)', id="a data frame"),
+        pytest.param("groundedness", [ROW], TypeError, r"not names: load\(\) returns", id="a name"),
+        pytest.param(["groundedness"], [ROW], TypeError, r"not names: load\(\) returns", id="names"),
+        pytest.param(
+            [G, G], [ROW], ValueError, "two judges have the name 'groundedness'", id="one name twice"
+        ),
+        pytest.param(
+            [G, load_rubric("groundedness")],
+            [ROW],
+            ValueError,
+            "two judges have the name",
+            id="a rubric of that name",
+        ),
+    ],
+)
+def test_what_a_run_would_refuse_has_no_estimate(
+    judges: Any, cases: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        estimate(judges, cases)
 
 
 def test_estimate_counts_the_calls_of_a_run() -> None:

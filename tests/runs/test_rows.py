@@ -80,6 +80,16 @@ CARRIAGE_RETURN = "not CSV (a carriage return in a cell without quotation marks:
 
 CSV: Table = {
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
+    "a line for Excel above the header": (
+        "\ufeffsep=;\r\nquery;response\r\nq,1;r\r\nq;r;x\r\n",
+        [{"query": "q,1", "response": "r"}, "line 4: 3 cells, but the header has 2"],
+    ),
+    "a line for Excel in quotation marks, with a delimiter of its own": (
+        '"SEP=|"\nquery|response\nq,1|r;t\n',
+        [{"query": "q,1", "response": "r;t"}],
+    ),
+    "a line for Excel alone": ("sep=,\n", []),
+    "a column that is called sep": ("sep,response\nq,r\n", [{"sep": "q", "response": "r"}]),
     "tabs": ("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}]),
     "delimiters in the names of columns": (
         '"query, if any"\t"response"\nq\tr\n',
@@ -201,7 +211,13 @@ def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None
 
 
 NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
-    "one object": ('{"a": 1}\n', "it is a single value (dict)"),
+    "one object": ('{"a": 1}\n', "it is a single object with the keys a: write the array alone"),
+    "an object without keys": ("{}", "it is a single object with the keys none"),
+    "columns of pandas": (
+        '{"query": {"0": "q"}, "context": {"0": "c"}}',
+        "it is a single object with the keys query, context: write the array alone, which pandas does with",
+    ),
+    "a number": ("5", "it is a single value (int)"),
     "JSON Lines": ('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1"),
     "empty": ("", "it is not JSON: Expecting value"),
     "not UTF-8": (b'["\xe9"]', "it is not JSON: 'utf-8' codec can't decode byte 0xe9"),

@@ -13,7 +13,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from contextvars import ContextVar
-from typing import Any
+from math import nan
+from typing import Any, NamedTuple
 
 import pytest
 from command_line import run_program
@@ -404,6 +405,33 @@ def outcome_of(verdict: Verdict) -> str:
     return verdict.error.code if verdict.error else verdict.label or verdict.status
 
 
+class Series:
+    """What iterrows() of pandas gives."""
+
+    def to_dict(self) -> dict[str, str]:
+        return {"response": "1"}
+
+
+class Record(NamedTuple):
+    """What itertuples() of pandas gives."""
+
+    response: str
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        pytest.param(Series(), "not Series: its to_dict() returns one", id="a row of a data frame"),
+        pytest.param(Record("1"), "not Record: its _asdict() returns one", id="a named tuple"),
+        pytest.param(None, "not NoneType", id="None"),
+    ],
+)
+def test_what_is_no_row_is_reported_with_what_makes_one_of_it(row: Any, message: str) -> None:
+    (verdict,) = run(judge_named("j", ScriptedModel(GOOD)), [row])
+    assert verdict.error
+    assert verdict.error.message == f"a row must be a Case or a mapping, {message}"
+
+
 def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
     (verdict,) = run(judge_named("mine", ScriptedModel(GOOD)), [{"response": "1", "judges": "groundednes"}])
     assert verdict.error is not None
@@ -491,7 +519,43 @@ class DataFrame(dict[str, Any]):
             id="two judges of one name",
         ),
         pytest.param(
-            {"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0", id="no concurrency"
+            {"concurrency": 0},
+            ValueError,
+            "concurrency must be a whole number, 1 or more, not 0",
+            id="no concurrency",
+        ),
+        pytest.param(
+            {"concurrency": "4"}, ValueError, "concurrency must be .*, not '4'", id="a text for a number"
+        ),
+        pytest.param(
+            {"concurrency": 1.5}, ValueError, "concurrency must be .*, not 1.5", id="half a request"
+        ),
+        pytest.param({"concurrency": None}, ValueError, "concurrency must be .*, not None", id="None"),
+        pytest.param({"max_calls": -1}, ValueError, "max_calls must be a whole number", id="calls below 0"),
+        pytest.param({"max_calls": "3"}, ValueError, "max_calls must be .*, not '3'", id="calls in a text"),
+        pytest.param(
+            {"max_tokens": True}, ValueError, "max_tokens must be .*, not True", id="tokens switched on"
+        ),
+        pytest.param(
+            {"deadline": "3"}, ValueError, "deadline must be a number of seconds above 0", id="time in a text"
+        ),
+        pytest.param(
+            {"deadline": nan}, ValueError, "deadline must be a number of seconds above 0", id="no number"
+        ),
+        pytest.param(
+            {"ordered": "no"}, TypeError, "ordered must be True or False, not 'no'", id="a word for a switch"
+        ),
+        pytest.param(
+            {"previous": {}}, TypeError, "previous must be a function", id="previous verdicts themselves"
+        ),
+        pytest.param(
+            {"previous": {str(number): number for number in range(10_000)}},
+            TypeError,
+            r"previous must be a function from a judge and a case to the verdict, or None, not .{200}\.\.\.$",
+            id="many previous verdicts",
+        ),
+        pytest.param(
+            {"on_outage": "print"}, TypeError, "on_outage must be a function", id="a function's name"
         ),
         pytest.param(
             {"cases": {"response": "x"}}, TypeError, "put a single case in a list", id="a single case"

@@ -95,3 +95,13 @@ def test_order_of_verdicts_does_not_matter() -> None:
     for _ in range(20):
         noise.shuffle(verdicts)
         assert summarise(verdicts) == expected
+
+
+@pytest.mark.parametrize(
+    "verdicts", [pytest.param("v.jsonl", id="a path"), pytest.param([{"score": 1}], id="mappings")]
+)
+def test_what_are_no_verdicts_have_no_summary(verdicts: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"summarise takes the verdicts that run\(\) yields, in an iterable, not"
+    ):
+        summarise(verdicts)

@@ -101,7 +101,9 @@ def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
             "a column of the verdicts has that name",
             id="a column of the verdicts",
         ),
-        pytest.param({"concurrency": 0}, ValueError, "concurrency must be 1 or more", id="no concurrency"),
+        pytest.param(
+            {"concurrency": 0}, ValueError, "concurrency must be a whole number", id="no concurrency"
+        ),
         pytest.param(
             {"judges": "groundedness"}, TypeError, "judges must be Judge objects, not names", id="a name"
         ),

@@ -31,7 +31,7 @@ from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_erro
 from groundjudge.models.redaction import forms_of, redact, remove_secrets
 from groundjudge.models.secret_values import Secrets
 from groundjudge.replies.reply import Reply, completion_of
-from groundjudge.runs.run import Previous, Row, check_judges
+from groundjudge.runs.run import Previous, Row, check_cases, check_judges
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
@@ -235,8 +235,10 @@ def request_lines(
         url: the `url` of every line.
 
     Raises:
-        TypeError, ValueError: there is no judge, one is a name, or two have one name.
+        TypeError, ValueError: there is no judge, one is a name, or two have one name; or `cases` is one case,
+            a path or a data frame.
     """
+    check_cases(cases)
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
         for new_requests, _ in pending_requests(check_judges(judges, 1), cases, answers):
@@ -260,6 +262,7 @@ def verdicts_of(
     Raises:
         TypeError, ValueError: as for `request_lines`.
     """
+    check_cases(cases)
     with closing(CollectedAnswers()) as answers:
         answers.add(results)
         yield from verdicts_in(answers, check_judges(judges, 1), cases)

@@ -243,6 +243,10 @@ class Case(Frozen):
                 names.append(key)
         return tuple(names)
 
+    def has_other_keys(self) -> bool:
+        """Whether there are values under names of no field: one of them may be a field by another name."""
+        return any(value is not None for value in self.metadata.values())
+
     def hint(self, field: str) -> str:
         """For the message about a missing field: the path that gave nothing, or a key like its name."""
         if field in self.empty_paths:

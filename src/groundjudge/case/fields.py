@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
 from groundjudge.case.data import as_plain, declared_fields, is_absent, is_list, is_mapping
@@ -150,8 +151,11 @@ class Fields:
         Raises:
             CaseError: `unknown_field`, when there is no field of that name; `alias_conflict`, when two names
                 mean one field; `bad_path`, when a path begins with none of the roots.
-            TypeError: it is neither a mapping nor a function.
+            TypeError: it is neither a mapping nor a function, or a function that is asynchronous.
         """
+        if iscoroutinefunction(fields):
+            message = f"fields must be a function that returns the case at once: {fields!r} is asynchronous"
+            raise TypeError(message)
         if fields is None or callable(fields):
             return cls(function=fields)
         if not is_mapping(fields):
@@ -178,7 +182,8 @@ class Fields:
             root = str(path).partition(".")[0]
             if roots is not None and root not in roots:
                 message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
-                raise CaseError("bad_path", message + did_you_mean(root, roots), str(path))
+                hint = did_you_mean(root, roots) or f": a path is like {next(iter(roots))}.NAME"
+                raise CaseError("bad_path", message + hint, str(path))
             paths[field_name] = path
         return cls(paths)
 

@@ -19,11 +19,11 @@ from groundjudge.cli.figures import (
 )
 from groundjudge.cli.inputs import (
     exit_after,
+    label_notes,
     load_labelled,
     mixed_signatures,
     people_lines,
     thresholds_for,
-    without_group,
 )
 from groundjudge.cli.screen import Screen, as_notes, as_text, report_errors, with_interval
 
@@ -105,7 +105,7 @@ def agree(
             verdicts, judge, labels, label_options, encoding, counts_unscored=count_unscored is not None
         )
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
-        warnings += without_group(group, judged[0].labels)
+        warnings += label_notes(group, judged[0].labels)
         agreements: list[Agreement] = []
         for rows in judged:
             agreement = measure_agreement(

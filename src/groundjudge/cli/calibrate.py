@@ -12,7 +12,7 @@ import typer
 from groundjudge.cli import options
 from groundjudge.cli.cascade import CascadeFiles, CascadeOptions, calibrate_cascade_files, refuse_options
 from groundjudge.cli.figures import CORRELATIONS, judge_notices, rows_in_sections, short_name
-from groundjudge.cli.inputs import exit_after, load_labelled, mixed_signatures, without_group
+from groundjudge.cli.inputs import exit_after, label_notes, load_labelled, mixed_signatures
 from groundjudge.cli.outputs import check_files, hold_file
 from groundjudge.cli.screen import Screen, as_text, report_errors, with_interval
 from groundjudge.lab.labels import JudgedRows, LabelError
@@ -142,7 +142,7 @@ def calibrate(
         check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
         file, judged = load_labelled(verdicts, judge, labels, label_options, encoding)
-        ungrouped = without_group(group, judged[0].labels)
+        ungrouped = label_notes(group, judged[0].labels)
         # A judge without labels is left out, unless it is named: then it is an error.
         to_fit = [rows for rows in judged if rows.labelled_rows or judge]
         fit = partial(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NoReturn
 from groundjudge.cli.inputs import (
     VerdictFile,
     exit_after,
+    label_notes,
     load_labels,
     load_verdicts,
     mixed_signatures,
-    without_group,
 )
 from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import Screen, fail, report_errors, with_interval
@@ -150,7 +150,7 @@ def calibrate_cascade_files(
     _show(screen, calibration, prices)
     notes = [
         *_count_notes(calibration),
-        *without_group(label_options.group, labels),
+        *label_notes(label_options.group, labels),
         *mixed_signatures(cheap.verdicts),
         *mixed_signatures(strong.verdicts),
     ]

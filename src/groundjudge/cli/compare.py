@@ -13,10 +13,10 @@ from groundjudge.cli.figures import bounds_text, interval_note, judge_notices, r
 from groundjudge.cli.inputs import (
     exit_after,
     judge_pairs,
+    label_notes,
     load_labels,
     load_verdicts,
     thresholds_for,
-    without_group,
 )
 from groundjudge.cli.screen import Screen, as_text, fail, report_errors, with_interval
 from groundjudge.lab.labels import Unscored
@@ -114,7 +114,7 @@ def compare(
             pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
-        warnings += without_group(group, people)
+        warnings += label_notes(group, people)
         changes: list[ModelChange] = []
         for first_verdicts, second_verdicts in pairs:
             first_threshold = threshold_of(thresholds, *first_verdicts.judges)

@@ -189,9 +189,12 @@ def join_labels(
     if not unscored:
         judged_id = _first_id(file.verdicts)
         labelled_id = next(iter(labels.by_case), None)
+        remedy = ""
+        if labels.n_without_id:
+            remedy = "; a labelled row without `id` is called by its place: name the column of the ids `id`"
         fail(
             f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, and "
-            f"the first ids are {judged_id!r} and {labelled_id!r}"
+            f"the first ids are {judged_id!r} and {labelled_id!r}{remedy}"
         )
     return joined
 
@@ -211,9 +214,24 @@ def _why_unscored(verdicts: Iterable[BriefVerdict]) -> str:
     return ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
 
 
-def without_group(group: str | None, labels: Labels | None) -> list[str]:
-    """Make a note on the labelled rows that lack the key of the groups; none if all have it."""
-    if not group or not labels:
+def label_notes(group: str | None, labels: Labels | None) -> list[str]:
+    """Make notes on the labelled rows that lack an id, or the key of the groups; none if all have it."""
+    if labels is None:
+        return []
+    return without_id(labels) + _without_group(group, labels)
+
+
+def without_id(labels: Labels) -> list[str]:
+    """Make a note on the labelled rows that lack an id: in another order their labels are other cases'."""
+    if not labels.n_without_id:
+        return []
+    rows = f"{labels.n_without_id} of {len(labels.by_case)} labelled rows have no `id`"
+    condition = "figures are right only if the rows that were judged are the same, in this order"
+    return [f"{rows}, and count for the case at the same place: {condition}"]
+
+
+def _without_group(group: str | None, labels: Labels) -> list[str]:
+    if not group:
         return []
     n_lacking = len(labels.by_case.keys() - labels.groups.keys())
     if not n_lacking:

@@ -20,6 +20,7 @@ from groundjudge.cli.inputs import (
     load_verdicts,
     mixed_signatures,
     people_lines,
+    without_id,
 )
 from groundjudge.cli.outputs import check_files, check_page, hold_file, write_page
 from groundjudge.cli.screen import Screen, as_text, fail, report_errors, with_interval
@@ -244,7 +245,7 @@ def rate(
         )
     screen = Screen()
     _show_rate(screen, true_rate)
-    exit_after(screen, [*_rate_notes(true_rate), *mixed_signatures(file.verdicts)], file)
+    exit_after(screen, [*_rate_notes(true_rate), *without_id(people), *mixed_signatures(file.verdicts)], file)
 
 
 def _file_names(out: str) -> tuple[str, str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from groundjudge.case.fields import Fields
+from groundjudge.case.fields import Fields, field_of
 from groundjudge.case.paths import FieldPaths
 from groundjudge.cli.screen import fail
 from groundjudge.errors import CaseError
@@ -31,6 +32,9 @@ MODELS_HELP = (
     'or "offline" for the lexical baseline (no language model, no key)'
 )
 LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
+
+
+FURTHER_NAME = re.compile(r",\s*(?P<name>\w+)=")
 
 
 def complete_judge(incomplete: str) -> list[str]:
@@ -271,6 +275,7 @@ class RowOptions:
             path = path.strip()
             if not path:
                 fail(f"--fields {assignment}: expected FIELD=PATH, such as --fields query=inputs.question")
+            fail_if_several("--fields", assignment, field_of)
             if name in paths:  # a dictionary would keep the last one, and nobody would notice
                 fail(f"--fields {assignment}: {name} is already read from {paths[name]}: leave one out")
             paths[name] = path
@@ -538,6 +543,20 @@ Seed = Annotated[
     int,
     typer.Option("--seed", metavar="N", help="Seed for splits and bootstrap resamples."),
 ]
+
+
+def fail_if_several(option: str, assignment: str, is_name: Callable[[str], object]) -> None:
+    """Exit if one option has several assignments with commas between them: all but the first would be text.
+
+    Args:
+        option: the option, with its dashes.
+        assignment: what was given: NAME=TEXT.
+        is_name: whether a word is one that can be assigned to. Another one is a part of a text.
+    """
+    for match in FURTHER_NAME.finditer(assignment):
+        if is_name(match["name"]):
+            name_and_rest = assignment[match.start("name") :]
+            fail(f"{option} {assignment}: give {option} once for each, as in {option} {name_and_rest}")
 
 
 def refuse_without(path: str | None, file_option: str, flags: list[str]) -> None:

@@ -21,6 +21,7 @@ from groundjudge.cli.inputs import (
     load_labels,
     load_verdicts,
     thresholds_for,
+    without_id,
 )
 from groundjudge.cli.outputs import check_files, check_page, write_page
 from groundjudge.cli.screen import Screen, report_errors
@@ -190,7 +191,7 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
     """Read people's labels from their file, or else from the file of cases, and join them; with notes."""
     if labels:
         people = load_labels(labels, label_options, encoding)
-        return people, join(file.verdicts, people), []
+        return people, join(file.verdicts, people), without_id(people)
     if not cases:
         return None, [], []
     # In a file of cases the key of labels may mean something else, which is no error.

@@ -123,17 +123,20 @@ def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
 
 def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
-    if not rows.n_read:
-        is_table = (rows.file_format or format_of(rows.path)) in {"csv", "tsv"}
-        if (
-            is_table
-            and not rows.n_unreadable
-            and Path(rows.path).is_file()
-            and Path(rows.path).stat().st_size
-        ):
-            fail(f"{rows.path}: no row could be read: the table has a header, and nothing below it")
-        expected = "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
-        fail(f"{rows.path}: no row could be read; {expected}: see --format")
+    if rows.n_read:
+        return
+    path = Path(rows.path)
+    is_empty = path.is_file() and not path.stat().st_size
+    is_table = (rows.file_format or format_of(rows.path)) in {"csv", "tsv"}
+    nothing = f"{rows.path}: no row could be read"
+    if is_empty:
+        fail(f"{nothing}: the file is empty")
+    if is_table and not rows.n_unreadable and path.is_file():
+        fail(f"{nothing}: the table has a header, and nothing below it")
+    if is_table:
+        fail(f"{nothing}; the file must be a table: a header, and below it rows with as many cells")
+    expected = "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
+    fail(f"{nothing}; {expected}: see --format")
 
 
 def exit_after_run(

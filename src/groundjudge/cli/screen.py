@@ -200,9 +200,11 @@ def in_options(message: str, parameter: str = "empty_response") -> str:
     """Write a message about a parameter with the option in its place: --max-calls for `max_calls`.
 
     Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
-    Also these messages name inputs that can be blank: --may-be-empty context for may_be_empty=["context"].
+    Also these messages name inputs that can be blank: --may-be-empty context for may_be_empty=["context"];
+    and the paths of fields, which every command that reads cases takes.
     """
     message = BLANK_INPUTS.sub(_blank_input_options, message)
+    message = message.replace("`fields`", "--fields")
     return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
 
 

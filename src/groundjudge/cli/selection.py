@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, Protocol, runtime_checkable
 
 from groundjudge.case.fields import FIELD_NAMED
-from groundjudge.cli.options import MODELS_HELP
+from groundjudge.cli.options import MODELS_HELP, fail_if_several
 from groundjudge.cli.screen import fail
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Bounds, By
@@ -19,6 +19,7 @@ from groundjudge.judging.load import as_judge, as_model, load
 from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.loop_thread import shared_loop
+from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
@@ -298,6 +299,7 @@ class JudgeSelection:
             name = name.strip()
             if not name or not equals:
                 fail(f"--parameter {assignment}: expected NAME=VALUE, such as --parameter temperature=0")
+            fail_if_several("--parameter", assignment, REQUEST_PARAMETERS.__contains__)
             if name in parameters:
                 fail(f"--parameter {assignment}: {name} is given twice: leave one out")
             if name in NOT_PARAMETERS:

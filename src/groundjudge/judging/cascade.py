@@ -8,7 +8,7 @@ cheaper than its cheap one: a case costs one call, and one more for each judge t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -178,11 +178,25 @@ def cascade(
             scales or thresholds, bounds are out of order or outside of 0..1 or on the wrong side of the
             threshold, both are None, or `by` is "probability" and a judge gives none.
     """
+    members = as_members("bad_cascade", "cascade", judges)
     pairs: Any = until
     has_pairs = is_list(until) and until and all(is_list(bounds) for bounds in until)
     if not has_pairs:
-        pairs = [until] * (len(judges) - 1)
-    return Cascade(tuple(judges), tuple(pairs), by, not_applicable_stands)
+        pairs = [until] * (len(members) - 1)
+    return Cascade(members, tuple(pairs), by, not_applicable_stands)
+
+
+def as_members(code: str, subject: str, judges: Iterable[Judge]) -> tuple[Judge, ...]:
+    """Return the judges that were passed to `cascade` or `panel`.
+
+    Raises:
+        PromptError: with that code, if it was one judge, or the name of one.
+    """
+    passed: object = judges
+    if isinstance(passed, BaseJudge | str):
+        fault = f"it needs a list of judges, as in {subject}([load(...), load(...)]), not {passed!r}"
+        raise PromptError(code, f"{subject}: {fault}", subject)
+    return tuple(judges)
 
 
 def bad_cascade(subject: str, message: str) -> PromptError:
@@ -196,7 +210,7 @@ def _check_judges(judges: Sequence[Judge]) -> None:
     identities = set[object]()
     for judge in judges:
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
-            fault = f"its members must be single judges, not {type(judge).__name__}"
+            fault = f"its members must be single judges, as load() returns them, not {type(judge).__name__}"
             raise bad_cascade("cascade", fault)
         identity = identity_of_requests(judge)
         if identity in identities:

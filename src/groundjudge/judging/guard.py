@@ -25,7 +25,7 @@ from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.fences import without_control_tokens
-from groundjudge.rubric.options import Shape, check_options, is_count
+from groundjudge.rubric.options import Shape, check_options, is_count, is_deadline
 from groundjudge.verdict import Part, Usage, Verdict, passes, sum_costs
 
 log = logging.getLogger("groundjudge")
@@ -218,10 +218,6 @@ def _is_fallback(value: object) -> bool:
     return value is None or isinstance(value, str) or callable(value)
 
 
-def _is_deadline(value: Any) -> bool:  # noqa: ANN401  whatever is passed
-    return value is None or (type(value) in {int, float} and value > 0)
-
-
 def _choice(choices: object) -> Shape:
     """Return the shape of a setting that is one of the choices of a Literal."""
     names = get_args(choices)
@@ -237,7 +233,7 @@ SHAPES: Mapping[str, Shape] = {
     "retries": (is_count, "a whole number, 0 or more"),
     "fallback": (_is_fallback, "a text, a function from the verdict to what goes out, or None"),
     "on_error": _choice(OnError),
-    "deadline": (_is_deadline, "a number of seconds above 0, or None"),
+    "deadline": (is_deadline, "a number of seconds above 0, or None"),
     "mode": _choice(Mode),
     "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
 }
@@ -264,7 +260,7 @@ class Guard:
             then counts as one that the judge could not judge; one that is not rewritten, as one that failed.
         mode: "enforce"; or "observe": the first draft is judged and goes out whatever the verdict.
         fields: where `case` finds fields with other names, as for `Fields.of`. A path begins with inputs or
-            outputs; a function is called with both.
+            outputs; a function is called with both. `run` and `arun` then take what `case` returns.
         on_outcome: called with each outcome, before a GuardError too: to count, log or store it. It may be
             asynchronous. What it raises is logged, and changes nothing.
 
@@ -333,7 +329,8 @@ class Guard:
             CaseError: `unreadable_row`: the case is neither a case nor a mapping; `field_unreadable`: what
                 `regenerate` returned is no response.
             GuardError: `blocked`: no draft may go out, and there is no fallback.
-            TypeError: `regenerate` is not a function.
+            TypeError: `regenerate` is not a function; or the guard has `fields`, which are not read from a
+                mapping: make the case with `case`.
             GroundjudgeError: with `on_error="raise"`, the error of the judge.
         """
         if progress is None:
@@ -385,6 +382,12 @@ class Guard:
             return _with_response(progress.drafts[-1].case, response)
 
         if not callable(case):
+            if self.fields is not None and not isinstance(case, Case):
+                message = (
+                    "`fields` say where guard.case(inputs, outputs) finds what is judged: pass what that "
+                    "returns, because a mapping would be read without them"
+                )
+                raise TypeError(message)
             case = Case.of(case)
         return await self._judge_drafts(runtime, case, write_again if regenerate else None, progress)
 

@@ -15,7 +15,7 @@ from typing import Any, Never, NoReturn, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
-from groundjudge.errors import GroundjudgeError, PromptError, ReplyError
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError
 from groundjudge.judging.conversation import (
     Around,
     Ask,
@@ -246,7 +246,9 @@ class BaseJudge(ABC):
             CaseError, TypeError: as for `Fields.of`.
         """
         checked_fields = Fields.of(fields, [prompt_input.name for prompt_input in self.inputs], roots)
-        return checked_fields.function or partial(usual, checked_fields)
+        if checked_fields.function is not None:
+            return partial(_call_fields, checked_fields.function)
+        return partial(usual, checked_fields)
 
     def evaluate(
         self, case: CaseSource | None = None, around: Around = run_untraced, **fields: Never
@@ -430,6 +432,20 @@ def identity_of_requests(judge: Judge) -> object:
     Models of one name may differ in their settings; what has no identity is only equal to itself.
     """
     return judge.identity, identity_of(judge.model) or id(judge.model)
+
+
+def _call_fields(function: Callable[..., CaseLike | None], *args: object, **kwargs: object) -> CaseLike:
+    """Return the case that a function passed as `fields` makes.
+
+    Raises:
+        CaseError: `unreadable_row`: it returned None, mostly because its `return` was forgotten. Further on
+            None has other meanings, such as an answer that is still to come.
+    """
+    case = function(*args, **kwargs)
+    if case is None:
+        message = "the function passed as `fields` returned None: it must return a case or a mapping"
+        raise CaseError("unreadable_row", message, "fields")
+    return case
 
 
 def _as_one_case(case: CaseSource | None, fields: Mapping[str, object]) -> CaseSource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
@@ -102,7 +103,8 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     Args:
         judge: a judge, a panel, a cascade or a rubric, or the name or the path of one, which is loaded.
         model: as for `load`. A judge keeps the model that it has if none is given, and so do the judges of
-            a panel. The judges of a cascade always keep theirs, and a model is an error.
+            a panel, for which a model is an error if they differ in theirs only. The judges of a cascade
+            always keep theirs, and a model is an error.
         options: see `PanelOptions`. They replace what a judge or a rubric has; those of a panel or a cascade,
             what each of its judges has. A cascade takes those of `JudgeOptions` only.
 
@@ -120,6 +122,9 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
         if "repeats" in panel_options:
             raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
         judges = tuple(_single_judge(member, model, judge_options) for member in judge.judges)
+        # With one model the votes of several are one vote, counted twice: unanimous whatever it says.
+        if model is not None and _have_one_vote_twice(judges) and not _have_one_vote_twice(judge.judges):
+            raise bad_panel("model", "the judges of this panel differ in their models only: leave it out")
         return replace(judge, judges=judges, **panel_options)
     if isinstance(judge, Cascade):
         if panel_options:
@@ -138,6 +143,12 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     if judge_options.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     return repeat_judge(_single_judge(judge, model, judge_options), **panel_options)
+
+
+def _have_one_vote_twice(judges: Sequence[Judge]) -> bool:
+    """Whether two judges would ask a model of one name the same, and not for another of its replies."""
+    votes = {(judge.identity, judge.repeat) for judge in judges}
+    return len(votes) < len(judges)
 
 
 def _check_judge(candidate: object) -> None:

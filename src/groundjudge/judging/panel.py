@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PanelError, PromptError
-from groundjudge.judging.cascade import Cascade
+from groundjudge.judging.cascade import Cascade, as_members
 from groundjudge.judging.conversation import Conversation
 from groundjudge.judging.judge import BaseJudge, Judge, ask_vote, identity_of_requests
 from groundjudge.rubric.model import Model, kind_of
@@ -195,9 +195,10 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     """
     times_listed = Counter[object]()
     members: list[Judge] = []
-    for judge in judges:
+    for judge in as_members("bad_panel", "panel", judges):
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
-            fault = f"its members must be judges, not {type(judge).__name__}: load them without `repeats`"
+            kind = type(judge).__name__
+            fault = f"its members must be judges, not {kind}: use load() without `repeats` for each"
             raise bad_panel("panel", fault)
         identity = identity_of_requests(judge)
         members.append(replace(judge, repeat=times_listed[identity]))

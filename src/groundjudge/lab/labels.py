@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeAlias
 
 from groundjudge.case.data import is_list, is_mapping
-from groundjudge.case.fields import field_of
+from groundjudge.case.fields import field_of, id_in
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
 from groundjudge.replies import PartReading, Reading
@@ -113,6 +113,7 @@ class Labels:
             not independent; a case without an entry is a group of its own.
         vocabulary: what labels in words mean; None: as the verdicts show (see `learn_vocabulary`).
         n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
+        n_without_id: the labelled rows without an id, which count for the case at the same place of its file.
         samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
         annotators: what each person said, by case; empty if labels do not say whose they are.
         drawn_rows: how each case of a drawn sample counts (see `sample.weight_labels`).
@@ -122,6 +123,7 @@ class Labels:
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
     vocabulary: LabelVocabulary | None = None
     n_same_context: int = 0
+    n_without_id: int = 0
     samples: Mapping[str, str] = field(default_factory=dict[str, str])
     annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     drawn_rows: Mapping[str, DrawnRow] = field(default_factory=dict[str, DrawnRow])
@@ -249,6 +251,7 @@ def read_labels(
     samples: dict[str, str] = {}
     groups: dict[str, str] = {}
     context_counts: Counter[int] = Counter()
+    n_without_id = 0
     faults: list[LabelError] = []
     file_rows = read_rows(path) if rows is None else rows
     for number, row in enumerate(file_rows, 1):
@@ -268,6 +271,8 @@ def read_labels(
             continue
         if label is not None:
             context_counts.update(_context_hashes(row))
+            if id_in(row) is None:
+                n_without_id += 1
         sample = value_in(row, "sample")
         if sample is not None:
             samples[case_id] = str(sample)
@@ -287,7 +292,12 @@ def read_labels(
     # Rows that do not say whose label they have are nobody's: they show nothing of how people agree.
     labels_by_annotator.pop("", None)
     return Labels(
-        by_case, groups, n_same_context=n_same_context, samples=samples, annotators=labels_by_annotator
+        by_case,
+        groups,
+        n_same_context=n_same_context,
+        n_without_id=n_without_id,
+        samples=samples,
+        annotators=labels_by_annotator,
     )
 
 

@@ -420,8 +420,16 @@ def _model_of_name(name: str) -> Model:
         ModelError: `unknown_model`; the message says how the model can be used.
     """
     deployment = name.removeprefix("langchain:").removeprefix("openai:")
+    if name == "offline":
+        message = (
+            'the model "offline" belongs to the judge that it is passed to: pass its name, and nothing else'
+        )
+        raise model_error("unknown_model", message, name)
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
+        raise model_error("unknown_model", message, name)
+    if deployment.casefold().startswith(("http://", "https://")):
+        message = f"{name!r} is a URL: set OPENAI_BASE_URL to it, and pass the name of a model"
         raise model_error("unknown_model", message, name)
     if not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-6-luna"'

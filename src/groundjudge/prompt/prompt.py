@@ -37,6 +37,9 @@ CUSTOM_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 LARGEST_PROMPT = 2**20
 """Characters of a prompt file. It is sent with every case; the longest of the library has some thousands."""
 
+NAME_THE_PATH = "or name its path with `fields`, where that is an option"
+"""What else can be done about a field with another name: commands and most adapters have `fields`."""
+
 Section = tuple[str, tuple[str, ...]]
 """A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
 
@@ -196,7 +199,8 @@ class Prompt(Frozen):
             places.append(f"{subject} as {place}")
         message = f"{self.name} needs {', and '.join(faults)}."
         if places:
-            message += f" Give {'; '.join(places)}."
+            message += f" Give {'; '.join(places)}"
+            message += f", {NAME_THE_PATH}." if case.has_other_keys() else "."
         if can_be_empty:
             option = f"may_be_empty={json.dumps(can_be_empty)}"
             message += f" If it can be blank, as when a search finds nothing, pass {option}."

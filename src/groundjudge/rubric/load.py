@@ -136,6 +136,8 @@ def _find_prompt_file(name: str | Path) -> Path:
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
         hint = did_you_mean(str(name), names()) or ";"
+        if "," in str(name):  # a row may name several so, and an option may not
+            hint = ": name each judge by itself;"
         judges = ", ".join(names())
         message = f"there is no judge {str(name)!r}, and no file of that name{hint} the judges are: {judges}"
         raise PromptError("unknown_judge", message, str(name))

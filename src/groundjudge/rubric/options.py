@@ -90,6 +90,13 @@ def is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
+def is_deadline(value: object) -> bool:
+    """Whether a value is a number of seconds above 0, or None for no limit."""
+    if value is None:
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
 Shape: TypeAlias = tuple[Callable[[object], bool], str]
 """Whether a value has a shape, and the shape in words."""
 
@@ -102,8 +109,14 @@ SHAPES: Mapping[str, Shape] = {
     "weighted": (_is_weighted, "'stated', True or False"),
     "tool_titles": (lambda value: isinstance(value, bool), "True or False"),
     "max_reasks": (is_count, "a whole number, 0 or more"),
+    "ordered": (lambda value: isinstance(value, bool), "True or False"),
+    "previous": (callable, "a function from a judge and a case to the verdict, or None"),
+    "on_outage": (callable, "a function of the message"),
 }
-"""The shapes of options; `Rubric` and `Panel` check the other ones."""
+"""The shapes of options; `Rubric`, `Panel` and `run` check the other ones."""
+
+LONGEST_VALUE = 200
+"""How many characters of a value of a wrong shape are shown."""
 
 
 def check_options(options: Mapping[str, object], options_type: type[Any]) -> None:
@@ -120,7 +133,10 @@ def check_options(options: Mapping[str, object], options_type: type[Any]) -> Non
             continue
         has_shape, shape = SHAPES[option]
         if not has_shape(value):
-            message = f"{option} must be {shape}, not {value!r}"
+            shown_value = repr(value)
+            if len(shown_value) > LONGEST_VALUE:  # all verdicts of an earlier run, for instance
+                shown_value = f"{shown_value[:LONGEST_VALUE]}..."
+            message = f"{option} must be {shape}, not {shown_value}"
             raise TypeError(message)
 
 

@@ -25,7 +25,7 @@ from groundjudge.decisions.values import confidence_of
 from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
 from groundjudge.prompt.input import Input
-from groundjudge.prompt.prompt import Prompt
+from groundjudge.prompt.prompt import NAME_THE_PATH, Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
@@ -584,6 +584,9 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
     missing_fields = [field for field in missing_fields if field != "response"]
     if missing_fields:
         fault += f", and no {' and no '.join(missing_fields)} either"
+    # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
+    if code == "no_response" and case.has_other_keys() and not case.hint("response"):
+        fault += f". If it has another name, call it response, {NAME_THE_PATH}"
     return (
         f"{prompt.name}: {fault}. "
         "A crashed application must not look like a good one: set "

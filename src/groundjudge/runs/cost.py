@@ -15,7 +15,7 @@ from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
 from groundjudge.models.prefixes import BYTES_PER_TOKEN, message_tokens, prefix_tokens
 from groundjudge.rubric.model import kind_of
 from groundjudge.rubric.rubric import Request, Rubric
-from groundjudge.runs.run import Row, jobs_of
+from groundjudge.runs.run import Row, check_cases, check_distinct, jobs_of, refuse_names
 from groundjudge.verdict import Frozen, Usage, Verdict
 
 PER_MILLION = 1_000_000
@@ -85,10 +85,14 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
     """Estimate what a run would ask for, judge by judge. Nothing is asked, and rubrics need no model.
 
     Raises:
+        ValueError, TypeError: as for `run`, of the judges and the cases.
         Exception: whatever reading `cases` raises.
     """
     if not isinstance(judges, Sequence):
         judges = (judges,)
+    refuse_names(judges)
+    check_distinct(judges)
+    check_cases(cases)
     counts = {judge.name: Counter[str]() for judge in judges}
     ids: dict[int, int] = {}
     for number, row in enumerate(cases, 1):

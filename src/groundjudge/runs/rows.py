@@ -19,10 +19,10 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
-from groundjudge.case.data import is_list
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import RESERVED, Fields
 from groundjudge.case.paths import FieldPaths, until_found
-from groundjudge.errors import CaseError
+from groundjudge.errors import CaseError, name_list
 from groundjudge.runs.cells import LARGEST_ROW, field_of_column, parse_list
 from groundjudge.runs.run import Rows, find_duplicate, id_of
 
@@ -42,6 +42,9 @@ quotation marks."""
 
 QUOTED = re.compile('"[^"]*+"')
 """A cell, or a part of one, in which a delimiter is text."""
+
+SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
+"""The line that some programs write above the header of a CSV file for Excel: it names the delimiter."""
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
@@ -359,6 +362,11 @@ def _parse_array(text: str, name: str) -> Sequence[Any]:
         if is_list(data):
             return data
         what = f"it is a single value ({type(data).__name__})"
+        if is_mapping(data):
+            what = (
+                f"it is a single object with the keys {name_list(data) or 'none'}: write the array alone, "
+                'which pandas does with the orient "records"'
+            )
     message = (
         f"{name}: a JSON file must be an array of objects, but {what}. "
         "If each line is an object, use --format jsonl"
@@ -517,6 +525,10 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
     lines = RecordLines(text)
     unquoted_header = QUOTED.sub("", lines.first)
     delimiter = max(DELIMITERS[kind], key=unquoted_header.count)
+    separator_line = SEPARATOR_LINE.fullmatch(lines.first)
+    if separator_line is not None:
+        delimiter = separator_line[1]
+        next(lines)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:

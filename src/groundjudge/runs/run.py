@@ -21,7 +21,7 @@ from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import check_options
+from groundjudge.rubric.options import check_options, is_count, is_deadline
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict, well_formed
 
@@ -77,6 +77,9 @@ CONCURRENCY = 16
 """How many verdicts are in progress unless the caller says otherwise."""
 
 NO_LIMIT = sys.maxsize
+
+METHODS_TO_MAPPING = ("to_dict", "_asdict")
+"""What makes a mapping of a row of pandas, and of a named tuple."""
 
 SPENT = {"max_calls": "calls made", "max_tokens": "tokens used"}
 """What the options for a budget count."""
@@ -144,13 +147,7 @@ def judge_rows(
     check_options(options, RunOptions)
     concurrency = options.get("concurrency", CONCURRENCY)
     checked_judges = check_judges(judges, concurrency)
-    requirement = "cases must be an iterable of cases"
-    if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
-        message = f'{requirement}: of a pandas data frame pass df.to_dict("records")'
-        raise TypeError(message)
-    if isinstance(cases, Case | Mapping | str | bytes):
-        message = f"{requirement}: put a single case in a list, read a file with json"
-        raise TypeError(message)
+    check_cases(cases)
     limits = Limits(options)
     make_jobs = partial(jobs_of, judges=checked_judges, ids={}, previous=options.get("previous"))
     at_once = _rows_at_once(concurrency, checked_judges, limits.budget)
@@ -212,9 +209,7 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
         TypeError: one of them is a name, or no judge.
     """
     all_judges = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    if any(isinstance(judge, str) for judge in all_judges):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
-        raise TypeError(message)
+    refuse_names(all_judges)
     for judge in all_judges:
         if not isinstance(judge, BaseJudge):  # pyright: ignore[reportUnnecessaryIsInstance]
             kind = type(judge).__name__
@@ -225,14 +220,62 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
     if not all_judges:
         message = "no judge given"
         raise ValueError(message)
-    repeated_name = find_duplicate(judge.name for judge in all_judges)
-    if repeated_name is not None:
-        message = f"two judges have the name {repeated_name!r}: change `name` in one of the prompt files"
-        raise ValueError(message)
-    if concurrency < 1:
-        message = f"concurrency must be 1 or more, not {concurrency}"
-        raise ValueError(message)
+    check_distinct(all_judges)
+    _check_limit("concurrency", concurrency)
     return all_judges
+
+
+def refuse_names(judges: Sequence[object]) -> None:
+    """Refuse the names of judges in place of judges.
+
+    Raises:
+        TypeError: one of them is a name.
+    """
+    if any(isinstance(judge, str) for judge in judges):
+        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
+        raise TypeError(message)
+
+
+def check_distinct(judges: Sequence[AnyJudge | Rubric]) -> None:
+    """Make sure that judges, or rubrics, are told apart by their names.
+
+    Raises:
+        ValueError: two have one name.
+    """
+    repeated_name = find_duplicate(judge.name for judge in judges)
+    if repeated_name is not None:
+        message = (
+            f"two judges have the name {repeated_name!r}, and their verdicts could not be told apart: "
+            "run two models one after the other, or let them vote in a panel(); of two prompts, change the "
+            "`name` of one"
+        )
+        raise ValueError(message)
+
+
+def check_cases(cases: Rows) -> None:
+    """Make sure that cases are not one case, a path or a data frame, of which keys would be judged.
+
+    Raises:
+        TypeError: they are.
+    """
+    requirement = "cases must be an iterable of cases"
+    if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
+        message = f'{requirement}: of a pandas data frame pass df.to_dict("records")'
+        raise TypeError(message)
+    if isinstance(cases, Case | Mapping | str | bytes):
+        message = f"{requirement}: put a single case in a list, read a file with json"
+        raise TypeError(message)
+
+
+def _check_limit(name: str, limit: int) -> None:
+    """Refuse a limit that is no whole number above 0, such as a text from a file of settings.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not is_count(limit) or limit < 1:
+        message = f"{name} must be a whole number, 1 or more, not {limit!r}"
+        raise ValueError(message)
 
 
 def find_duplicate(names: Iterable[str]) -> str | None:
@@ -275,7 +318,11 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
+        message = f"a row must be a Case or a mapping, not {type(row).__name__}"
+        for method in METHODS_TO_MAPPING:
+            if hasattr(row, method):  # a row of a data frame, by iterrows() or itertuples()
+                message += f": its {method}() returns one"
+        row = CaseError("unreadable_row", message)
     if isinstance(row, CaseError):
         return [_error_before_judging("", row, id_of(row, number))]
     # Until its id and its judges are known, an error is one of all judges, on "row N".
@@ -524,8 +571,8 @@ class Limits:
 
     def __init__(self, options: RunOptions) -> None:
         deadline = options.get("deadline")
-        if deadline is not None and not deadline > 0:
-            message = f"deadline must be more than 0 seconds, not {deadline}"
+        if not is_deadline(deadline):
+            message = f"deadline must be a number of seconds above 0, or None, not {deadline!r}"
             raise ValueError(message)
         self._deadline = deadline
         self.budget: dict[str, int] = {}
@@ -533,10 +580,8 @@ class Limits:
         for name, limit in limits.items():
             if limit is None:
                 self.budget[name] = NO_LIMIT
-            elif limit < 1:
-                message = f"{name} must be 1 or more, not {limit}"
-                raise ValueError(message)
             else:
+                _check_limit(name, limit)
                 self.budget[name] = limit
         self._spent = dict.fromkeys(self.budget, 0)
         self._free_calls = asyncio.Semaphore(self.budget["max_calls"])

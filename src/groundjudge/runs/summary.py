@@ -114,9 +114,15 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
     """Make one summary per judge, sorted by name. The verdicts may be any iterable and are not kept.
 
     Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
+
+    Raises:
+        TypeError: they are no verdicts, such as the path of a file of them, or one verdict alone.
     """
     tally = Tally()
     for verdict in verdicts:
+        if not isinstance(verdict, Verdict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"summarise takes the verdicts that run() yields, in an iterable, not {verdicts!r:.100}"
+            raise TypeError(message)
         tally.add(verdict)
     return tally.summaries()
 
