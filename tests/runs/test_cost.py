@@ -177,6 +177,23 @@ def test_cached_tokens_have_a_price(
     assert prices.times(0.5).of(usage) == pytest.approx(cost / 2)
 
 
+@pytest.mark.parametrize(
+    ("prices", "message"),
+    [
+        pytest.param(("1", 2.0), "the price prompt must be .* not '1'", id="a text"),
+        pytest.param((1.0, None), "the price completion must be .* not None", id="none"),
+        pytest.param((1.0, True), "the price completion must be .* not True", id="a boolean"),
+        pytest.param((-1, 2), "the price prompt must be .* not -1", id="below 0"),
+        pytest.param((1, 2, -0.5), "the price cached must be .* not -0.5", id="below 0, cached"),
+        pytest.param((float("nan"), 2), "the price prompt must be .* not nan", id="not a number"),
+        pytest.param((1, float("inf")), "the price completion must be .* not inf", id="infinite"),
+    ],
+)
+def test_a_price_is_a_number_from_0(prices: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Prices(*prices)
+
+
 def test_estimate_command_has_the_cost_at_the_cached_price(
     invoke: Invoke, file_of: Callable[..., Path]
 ) -> None:

@@ -170,6 +170,18 @@ def shared(model: Model, _: Path) -> Model:
     return share_calls(model)[0]
 
 
+def held_by_a_class(model: Model, _: Path) -> Model:
+    class Wraps:
+        name = model.name
+
+        async def acomplete(self, request: Request) -> Reply:
+            return await model.acomplete(request)
+
+    wrapper: Any = Wraps
+    wrapper.model = model
+    return Wraps()
+
+
 def shared_and_cached(model: Model, folder: Path) -> Model:
     return share_calls(cached(model, folder))[0]
 
@@ -180,6 +192,7 @@ def shared_and_cached(model: Model, folder: Path) -> Model:
         pytest.param(cached, id="a cache"),
         pytest.param(shared, id="shared calls"),
         pytest.param(shared_and_cached, id="shared calls of a cache"),
+        pytest.param(held_by_a_class, id="an attribute of a class"),
     ],
 )
 def test_a_model_that_wraps_another_asks_its_endpoint(

@@ -364,10 +364,10 @@ async def _knock(model: Model) -> bool:
 def _innermost(model: Model) -> Model:
     """Return the model itself, or the one that it wraps, as a cache does.
 
-    Only an attribute that the object holds counts: those that a mock makes up have no end.
+    Only an attribute that the object or its class holds counts: those that a mock makes up have no end.
     """
     for _ in range(MOST_WRAPPERS):
-        inner = getattr(model, "__dict__", {}).get("model")
+        inner = getattr(model, "__dict__", {}).get("model", getattr(type(model), "model", None))
         if inner is None or getattr_static(inner, "acomplete", None) is None:
             break
         model = cast("Model", inner)

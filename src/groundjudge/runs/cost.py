@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Literal
 
 from groundjudge.case.case import Case
@@ -51,6 +52,10 @@ class Estimate(Frozen):
     cacheable_tokens: int = 0
 
 
+def _is_price(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+
+
 @dataclass(frozen=True)
 class Prices:
     """Prices per million tokens, in any currency.
@@ -60,11 +65,23 @@ class Prices:
         completion: of tokens of the replies.
         cached: of those tokens of the prompts that the provider read from its cache; None: the price of all
             others.
+
+    Raises:
+        ValueError: a price is no number, or below 0.
     """
 
     prompt: float
     completion: float
     cached: float | None = None
+
+    def __post_init__(self) -> None:
+        prices: dict[str, object] = {"prompt": self.prompt, "completion": self.completion}
+        if self.cached is not None:
+            prices["cached"] = self.cached
+        for name, price in prices.items():
+            if not _is_price(price):
+                message = f"the price {name} must be a number, 0 or more, per million tokens, not {price!r}"
+                raise ValueError(message)
 
     def of(self, usage: Usage) -> float:
         """What the tokens cost."""
