@@ -243,13 +243,16 @@ def _value_of(text: str, name: str) -> object:
     gateways add objects of their own, which may have a name and counts too.
     """
     key = f'"{name}"'
-    _, separator, rest = text.rpartition(key)
-    if not separator:
+    start = text.find(key)
+    if start < 0:
         return None
     try:
-        if text.count(key) > 1:
+        if text.find(key, start + 1) > 0:
             return _mapping_of(json.loads(text)).get(name)
-        return DECODER.raw_decode(rest.lstrip(BLANK_OR_COLON))[0]
+        start += len(key)
+        while text[start] in BLANK_OR_COLON:  # it ends: behind all is the last bracket
+            start += 1
+        return DECODER.raw_decode(text, start)[0]
     except (ValueError, RecursionError):
         return None
 
