@@ -26,6 +26,11 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, (list, tuple))  # `list | tuple` would be made anew for each value
 
 
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number; a boolean, which is an int to Python, is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def find_key(data: Mapping[str, Any], name: str) -> str | None:
     """Find the key of a mapping that is a name, or else the last that is the name in upper or lower case."""
     if name in data:

@@ -17,7 +17,7 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 from groundjudge.case.case import Case
-from groundjudge.case.data import is_list
+from groundjudge.case.data import is_list, is_number
 from groundjudge.errors import GroundjudgeError, PromptError
 from groundjudge.judging.conversation import Conversation
 from groundjudge.judging.judge import BaseJudge, Judge, ask_vote, identity_of_requests
@@ -228,10 +228,6 @@ def _check_judges(judges: Sequence[Judge]) -> None:
             raise bad_cascade("cascade", f"its judges must have one threshold, not several: {thresholds}")
 
 
-def _is_number(bound: object) -> bool:
-    return isinstance(bound, int | float) and not isinstance(bound, bool)
-
-
 def _check_bounds(bounds: Bounds) -> None:
     if not is_list(bounds) or len(bounds) != N_BOUNDS:
         raise bad_cascade("until", f"it must be (low, high), as in (0.1, 0.9), not {bounds!r}")
@@ -239,7 +235,7 @@ def _check_bounds(bounds: Bounds) -> None:
     for bound in bounds:
         if bound is None:
             continue
-        if not _is_number(bound) or not isfinite(bound) or not 0 <= bound <= 1:
+        if not is_number(bound) or not isfinite(bound) or not 0 <= bound <= 1:
             raise bad_cascade("until", f"a bound is a number from 0 to 1, or None, not {bound!r}")
     if low is None and high is None:
         raise bad_cascade("until", "both bounds are None: no verdict of the first judge would ever stand")

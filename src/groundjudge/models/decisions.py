@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from groundjudge.case.data import is_mapping
+from groundjudge.case.data import is_mapping, is_number
 from groundjudge.decisions.question import Kind
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import message_in, model_error, without_echo
@@ -265,9 +265,7 @@ def _mapping_of(value: object) -> Mapping[str, Any]:
 def _cost(usage: Mapping[str, Any]) -> float | None:
     """Return what OpenRouter says that the call cost; None of other servers."""
     cost = usage.get("cost")
-    if isinstance(cost, bool) or not isinstance(cost, int | float):
-        return None
     # The comparison holds for whole numbers of hundreds of digits too, which no float can be.
-    if not 0 <= cost <= sys.float_info.max:
-        return None
-    return float(cost)
+    if is_number(cost) and 0 <= cost <= sys.float_info.max:
+        return float(cost)
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.data import is_list, is_mapping, is_number
 from groundjudge.errors import PromptError, did_you_mean, name_list
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.replies import Format
@@ -67,14 +67,10 @@ class RubricOptions(PromptOptions, total=False):
     threshold: float | None
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_levels(value: object) -> bool:
     if not is_mapping(value):
         return False
-    return all(_is_number(number) and isinstance(label, str) for number, label in value.items())
+    return all(is_number(number) and isinstance(label, str) for number, label in value.items())
 
 
 def _is_name_list(value: object) -> bool:
@@ -92,9 +88,7 @@ def is_count(value: object) -> bool:
 
 def is_deadline(value: object) -> bool:
     """Whether a value is a number of seconds above 0, or None for no limit."""
-    if value is None:
-        return True
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return value is None or (is_number(value) and value > 0)
 
 
 Shape: TypeAlias = tuple[Callable[[object], bool], str]
@@ -103,7 +97,7 @@ Shape: TypeAlias = tuple[Callable[[object], bool], str]
 SHAPES: Mapping[str, Shape] = {
     "parameters": (is_mapping, "a mapping, as in {'temperature': 0}"),
     "levels": (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
-    "not_applicable": (lambda value: is_list(value) and all(map(_is_number, value)), "a list of numbers"),
+    "not_applicable": (lambda value: is_list(value) and all(map(is_number, value)), "a list of numbers"),
     "may_be_empty": (_is_name_list, "a list of inputs' names"),
     "optional": (_is_name_list, "a list of inputs' names"),
     "weighted": (_is_weighted, "'stated', True or False"),
@@ -143,7 +137,7 @@ def check_options(options: Mapping[str, object], options_type: type[Any]) -> Non
 def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
     nearest = get_close_matches(option, [*REQUEST_PARAMETERS, *names], 1)
     if nearest and nearest[0] in REQUEST_PARAMETERS:
-        shown_value = repr(value) if _is_number(value) else "..."
+        shown_value = repr(value) if is_number(value) else "..."
         remedy = f"parameters={{{nearest[0]!r}: {shown_value}}}"
         if "parameters" not in names:  # those of a run
             remedy += " to load()"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from groundjudge.case.case import Case, CaseLike, Document
+from groundjudge.case.data import is_number
 from groundjudge.case.shapes import is_blank
 from groundjudge.decisions.answers import Answers
 from groundjudge.decisions.question import Kind, Question
@@ -521,7 +522,7 @@ def _check_numbers(scale: object, threshold: object) -> None:
     if not isinstance(scale, Scale):
         message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
         raise PromptError("bad_scale", message, str(scale))
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+    if not is_number(threshold) or not 0 <= threshold <= 1:
         message = f"threshold must lie on the score, 0..1, not {threshold!r}"
         raise PromptError("bad_threshold", message, str(threshold))
 

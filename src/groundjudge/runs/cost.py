@@ -10,6 +10,7 @@ from math import inf
 from typing import Literal
 
 from groundjudge.case.case import Case
+from groundjudge.case.data import is_number
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
@@ -52,10 +53,6 @@ class Estimate(Frozen):
     cacheable_tokens: int = 0
 
 
-def _is_price(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
-
-
 @dataclass(frozen=True)
 class Prices:
     """Prices per million tokens, in any currency.
@@ -79,7 +76,7 @@ class Prices:
         if self.cached is not None:
             prices["cached"] = self.cached
         for name, price in prices.items():
-            if not _is_price(price):
+            if not is_number(price) or not 0 <= price < inf:
                 message = f"the price {name} must be a number, 0 or more, per million tokens, not {price!r}"
                 raise ValueError(message)
 
