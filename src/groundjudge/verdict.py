@@ -381,8 +381,8 @@ def named_scores(
     "weakest" among the parts' names is whichever of them has the lowest score. The scores are named after the
     judge, or after `name` if it is given.
 
-    A verdict without a score (an error, not applicable) has all of them too, each with a score of None; that
-    of a part which a verdict lacks is None, too.
+    A verdict without a score (an error, not applicable) has all of them too, each with a score of None. So
+    has one that lacks a part, for that part.
     """
     parts: dict[str, Verdict | Part] = {"": verdict}
     if verdict.status == "ok":  # an error may have some parts, which say nothing without the others
@@ -390,10 +390,11 @@ def named_scores(
             parts[part.name] = part
         if verdict.weakest is not None:
             weakest = weakest_part(verdict.parts)
-            parts["weakest"] = verdict  # a blank response that is scored 0 has no parts
             if weakest:
                 # Under this name nothing else says which part it is.
                 parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
+            else:
+                parts["weakest"] = verdict  # a blank response that is scored 0 has no parts
     headline_explanation = verdict.explanation
     scores: list[NamedScore] = []
     for part_name, score_name in score_names(name or verdict.judge, part_names).items():

@@ -33,8 +33,8 @@ MODELS_HELP = (
 )
 LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
 
-
 FURTHER_NAME = re.compile(r",\s*(?P<name>\w+)=")
+"""What looks like another assignment in the text of one."""
 
 
 def complete_judge(incomplete: str) -> list[str]:

@@ -209,7 +209,7 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
 
 
 def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tuple[list[Any], list[Any]]:
-    """Return what names the options in a list of probabilities, which should be their keys, and those.
+    """Return the keys in a list of probabilities, and the probabilities; the caller compares and checks them.
 
     An entry of a score has the index of the level, a whole number, and may repeat the level's label, which is
     the key.

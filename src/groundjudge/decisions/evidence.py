@@ -29,8 +29,8 @@ EVIDENCE_KEPT = 64
 SPECIAL_WEIGHT = 100.0
 """How much a number or a name counts, which say more than any words: a sentence has fewer of them."""
 
-Numbers: TypeAlias = range | tuple[int, ...]
-"""Those of sentences of the source."""
+SourceNumbers: TypeAlias = range | tuple[int, ...]
+"""The numbers of sentences of the source; caches of questions can compare them."""
 
 
 class SourceIndex:
@@ -39,7 +39,7 @@ class SourceIndex:
     def __init__(self, source: Sequence[SourceSentence]) -> None:
         self._source = source
 
-    def offered_for(self, sentence: str) -> Numbers:
+    def offered_for(self, sentence: str) -> SourceNumbers:
         """Return the numbers of the sentences of the source that are offered for one of the response.
 
         They are all or, of many, those that share most with it, numbers and names first; if these are few,

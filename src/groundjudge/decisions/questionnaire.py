@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Literal
 
-from groundjudge.decisions.evidence import Numbers, SourceIndex
+from groundjudge.decisions.evidence import SourceIndex, SourceNumbers
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.state import RULES, Sentences, inputs_by_name
 from groundjudge.errors import PromptError
@@ -369,7 +369,9 @@ def make_question(question: JudgeQuestion, number: int = 0) -> Question:
 
 
 @lru_cache(QUESTIONS_KEPT)
-def make_evidence_question(instructions: str, none: str, number: int, source_numbers: Numbers) -> Question:
+def make_evidence_question(
+    instructions: str, none: str, number: int, source_numbers: SourceNumbers
+) -> Question:
     """Make the question which sentence of the source supports a sentence of the response.
 
     Args:
@@ -383,7 +385,7 @@ def make_evidence_question(instructions: str, none: str, number: int, source_num
 
 
 @lru_cache(QUESTIONS_KEPT)
-def _evidence_options(none: str, numbers: Numbers) -> tuple[Option, ...]:
+def _evidence_options(none: str, numbers: SourceNumbers) -> tuple[Option, ...]:
     """Return the option that no sentence supports it, and those for sentences of the source.
 
     Where all sentences are offered, they are the same for each sentence of the response.

@@ -230,9 +230,6 @@ def _value_of_score(rubric: Rubric, score: float) -> float:
         digits = max(0, DIGITS - math.floor(math.log10(abs(scale.best - scale.worst))))
     value = round(scale.worst + score * (scale.best - scale.worst), digits)
     most_steps = len(rubric.not_applicable) + 1
-    values: list[float] = []
-    for n_steps in sorted(range(-most_steps, most_steps + 1), key=abs):
-        near_value = round(value + n_steps * 10.0**-digits, digits)
-        if scale.holds(near_value) and near_value not in rubric.not_applicable:
-            values.append(near_value)
-    return values[0]
+    nearest_steps = sorted(range(-most_steps, most_steps + 1), key=abs)
+    near_values = (round(value + n_steps * 10.0**-digits, digits) for n_steps in nearest_steps)
+    return next(near for near in near_values if scale.holds(near) and near not in rubric.not_applicable)

@@ -23,7 +23,7 @@ def source_texts(case: Case, shown_fields: Collection[str], *, needs_context: bo
         return context
     steps = (
         {"reference": [case.reference or ""]},
-        {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
+        {"profile": [case.profile or ""], "conversation": _own_turns(case), "answers": case.answers or ()},
         {"query": _texts(case.query), "response": tool_texts(case)},
     )
     for texts_by_field in steps:
@@ -57,7 +57,7 @@ def tool_texts(case: Case) -> list[str]:
     return []  # a response that is a text calls no tools
 
 
-def own_turns(case: Case) -> list[str]:
+def _own_turns(case: Case) -> list[str]:
     """What the character itself says in the conversation; what others say may be a false premise."""
     if not isinstance(case.conversation, str):
         return _texts(tuple(message for message in case.conversation or () if message.role != "user"))

@@ -64,16 +64,19 @@ def sentences(text: str) -> list[Span]:
     ends.append(len(text))
     spans: list[Span] = []
     # What ends a sentence takes the white space behind it: only the first one has some ahead of it.
-    first_start = start = len(text) - len(text.lstrip())
+    start = len(text) - len(text.lstrip())
     for end in ends:
         if says_something(plain[start:end]):
             sentence = text[start:end].rstrip()
             spans.append(Span(sentence, start, start + len(sentence)))
         start = end
+    if spans:
+        return spans
     whole = text.strip()
-    if whole and not spans:
-        return [Span(whole, first_start, first_start + len(whole))]
-    return spans
+    if whole:
+        start = text.index(whole)
+        return [Span(whole, start, start + len(whole))]
+    return []
 
 
 def without_citations(text: str) -> str:
