@@ -35,8 +35,8 @@ WARNINGS: Mapping[str, str] = {
     "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
     "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",
     "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
-    "offline_language": "The offline baseline does not know the words of the language: it knows English and "
-    "Chinese, and compared numbers, names and words that are spelt alike. Take a language model.",
+    "not_decided": "The offline judge found no sentence of the source that says so in nearly the same "
+    "words, which does not make it wrong. Ask a language model.",
     "share_mismatch": "The stated value is not the one with the largest share; value and label are the "
     "stated ones, and the score is the mean by the shares.",
     "shares_unreadable": "The reply does not state how probable each value is; the score is that of its "
@@ -248,8 +248,9 @@ class ModelError(GroundjudgeError):
         "not_found": "The endpoint knows no model, or no address, of that name (status 404). "
         "Check the model's name, and that the base URL ends as the provider says, mostly in `/v1`.",
         "offline_cannot_judge": "The prompt is none of the library's judges, and does not say that it judges "
-        "grounding, or it shows no source: the offline baseline only compares words. If it judges grounding, "
-        "write `offline: groundedness`, or another judge's name, into its front matter; else pass a model.",
+        "grounding, or it shows no source: the offline judge only looks sentences up. If it judges "
+        "grounding, write `offline: groundedness`, or another judge's name, into its front matter; "
+        "otherwise pass a model.",
         "quota": "The account has no credit left (status 402, or 429 with `insufficient_quota`). "
         "Check the plan, then use `--resume`.",
         "rate_limited": "The endpoint rejected the request as too many (status 429), after all retries too. "

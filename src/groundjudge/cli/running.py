@@ -199,13 +199,13 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
             screen.text(f"{summary.judge}: logprobs_unusable {summary.logprobs_unusable}")
         if summary.shares_unreadable:
             screen.text(f"{summary.judge}: shares_unreadable {summary.shares_unreadable}")
-    # Once for all judges: they were given the same texts.
-    counts = [
-        f"{summary.judge} {summary.offline_language}" for summary in summaries if summary.offline_language
-    ]
-    if counts:
-        meaning, remedy = explain_code("warnings", "offline_language")
-        screen.text(f"offline_language: {', '.join(counts)}. {meaning} {remedy}")
+    undecided: list[str] = []
+    for summary in summaries:
+        if summary.not_decided:
+            undecided.append(f"{summary.judge} {summary.not_decided} of {summary.n}")
+    if undecided:
+        meaning, remedy = explain_code("warnings", "not_decided")
+        screen.text(f"not decided: {', '.join(undecided)}. {meaning} {remedy}")
 
 
 def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_waiting: bool) -> dict[str, str]:

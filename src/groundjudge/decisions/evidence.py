@@ -26,8 +26,9 @@ MOST_FOR_NONE = 0.5
 EVIDENCE_KEPT = 64
 """Quotes that are kept: one sentence of the source may support several of a response."""
 
+FUNCTION_WEIGHT = 0.4
 SPECIAL_WEIGHT = 100.0
-"""How much a number or a name counts, which say more than any words: a sentence has fewer of them."""
+"""How much a function word counts beside others, and a number or a name, which say more than any words."""
 
 SourceNumbers: TypeAlias = range | tuple[int, ...]
 """The numbers of sentences of the source; caches of questions can compare them."""
@@ -48,7 +49,9 @@ class SourceIndex:
         if len(self._source) <= MOST_OFFERED:
             return range(1, len(self._source) + 1)
         shared: defaultdict[int, float] = defaultdict(float)
-        weights = {_key_of(word): _weight_of(word) for word in words(sentence)}
+        weights: dict[str, float] = {}
+        for number, word in enumerate(words(sentence)):
+            weights[word.key] = _weight_of(word, is_first=number == 0)
         for key, weight in weights.items():
             for index in self._indices_of_words.get(key, ()):
                 shared[index] += weight
@@ -72,24 +75,19 @@ class SourceIndex:
     def _indices_of_words(self) -> dict[str, list[int]]:
         indices: defaultdict[str, list[int]] = defaultdict(list)
         for index, sentence in enumerate(self._source):
-            for key in {_key_of(word) for word in words(sentence.text)}:
+            for key in {word.key for word in words(sentence.text)}:
                 indices[key].append(index)
         return indices
 
 
-def _key_of(word: Word) -> str:
-    """Return what a word is compared by: a number as it is written, another word by its stem."""
-    return word.text if word.text.isdigit() else word.stem
-
-
-def _weight_of(word: Word) -> float:
+def _weight_of(word: Word, *, is_first: bool) -> float:
     """Return how much a shared word counts: a number or a name more than all others together."""
     has_digit = any(map(str.isdigit, word.text))
     # The first word of a sentence has a capital, too, which says little there.
-    is_name = word.text[0].isupper() and word.start > 0
+    is_name = word.text[0].isupper() and not is_first
     if has_digit or is_name:
         return SPECIAL_WEIGHT
-    return word.weight
+    return 1.0 if word.kind == "content" else FUNCTION_WEIGHT
 
 
 def find_evidence(

@@ -12,7 +12,7 @@ from unicodedata import combining, is_normalized, normalize
 from groundjudge.evidence.joined import NUMBERED
 from groundjudge.evidence.normalized import plain
 from groundjudge.evidence.origins import Origins
-from groundjudge.text.words import MOST_KEPT, stem
+from groundjudge.text.words import MAX_KEPT, stem
 
 # 3, doc 1, web:12, 4:0†source
 _CITATION = r"(?:[^\W\d_]{1,12}[.:\#_]?\s?)?\d{1,3}(?::\d{1,3})?(?:†[^\[\]【】\n]{0,20})?"
@@ -110,7 +110,7 @@ def asides_of(decoded: str) -> list[str]:
     return ["".join(plain(aside).split()) for aside in ASIDE.findall(decoded)]
 
 
-@lru_cache(MOST_KEPT)
+@lru_cache(MAX_KEPT)
 def fold_word(word: str) -> str:
     """A word without its ending, its accents, and the second one of doubled letters."""
     letters = ""

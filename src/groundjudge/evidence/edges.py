@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from groundjudge.evidence.normalized import UNSPACED, WORD, plain
-from groundjudge.text.words import negated_at
+from groundjudge.text.negations import negated_at
 
 # Characters on either side of a place that tell whether it is inside a number that is written in words.
 FAR = 48

@@ -8,6 +8,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Sources
+from groundjudge.text.words import stem
 
 # Words that may be added, left out or exchanged: articles, forms of "to be", "that" and "which".
 MAY_DIFFER = frozenset("a an the is are was were be been being am that which".split())  # noqa: SIM905
@@ -116,9 +117,7 @@ def _are_forms(quote_word: str, source_word: str) -> bool:
     ending = max(len(quote_word), len(source_word)) - n_shared
     if ending > LONGEST_ENDING:
         return False
-    from groundjudge.text.words import words as split_words  # noqa: PLC0415  few quotes are near matches
-
-    return split_words(quote_word)[0].stem == split_words(source_word)[0].stem
+    return stem(quote_word) == stem(source_word)
 
 
 def _widen(quote: Sequence[str], source_words: Sequence[str], first: int, last: int) -> tuple[int, int]:

@@ -1,367 +1,285 @@
-"""What a response claims: its sentences, each as the sources have it, and which of them state nothing."""
+"""What a response claims, sentence by sentence, and which sentences of the sources say so."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rapidfuzz.distance import LCSseq
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.answers import (
-    Answer,
-    Question,
-    describe_leftover,
-    find_as_answer,
-    is_bare_denial,
-    is_leftover,
-    read_answer,
-    read_questions,
-    settle,
-    speaks_of,
+from groundjudge.offline.alignment import MAX_CONJUNCTION, Sources, Wording, keys_of, negations
+from groundjudge.text.sentences import sentences
+from groundjudge.text.words import Language, Word, words
+
+Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
+"""What is known of a sentence; "refuted" is a refusal ("not mentioned") of what the sources do mention."""
+
+# All of these in English and German alone. A sentence that consists of greetings and talk states nothing: it
+# keeps a conversation going, or speaks of the answer and its sources.
+_GREETINGS = (
+    "thank thanks welcome hello hi hey dear good nice great glad happy sorry apologise apologize pleasure "
+    "bye goodbye danke dank bitte willkommen hallo guten gute schön freue freut gern gerne entschuldigung"
 )
-from groundjudge.offline.readings import tokenize_text
-from groundjudge.offline.reasons import in_quotes
-from groundjudge.offline.support import SUPPORTED, PassageIndex, Support, support
-from groundjudge.text.sentences import sentences, without_citations
-from groundjudge.text.words import words
-
-_COURTESIES = """
-absolutely afternoon anything apologize ask assist assistance awesome bye certainly course day definitely
-don't else evening feel get glad good goodbye got great greetings happy hear hello help hey hi hope i'd i'll
-i'm idea know let look forward moment morning need nice oh perfect pleasure question right see something sorry
-sure tell thank think thx today understand understood wait welcome well wonderful wow yep you'll you're
-"""
-# Stems of words of which a sentence can consist without stating anything.
-COURTESIES = frozenset(word.stem for word in words(_COURTESIES))
-# The share of a courtesy's content words that may be others ("happy to help with your order").
-MOST_OTHER_WORDS = 0.4
-# Characters of a sentence; a longer one states something, if only at length.
-LONGEST_NOTHING = 200
-# Content words of a question; a longer one also tells something.
-MOST_QUESTION_WORDS = 6
-
-_ANNOUNCEMENTS = """
-according accordingly answer article available base below brief conclusion context detail document excerpt
-explain explanation find finding follow following follows give given here how information instruction key list
-main mention method note one overview passage point procedure provide provided query question reply response
-result say section several source state step step-by-step summarise summarize summary take takeaway text tip
-way what
-basierend dokument dokumenten folgende folgenden gemäß hier laut quelle quellen schritte zusammenfassung
-document documents étapes résumé selon voici aquí documentos ecco fuentes pasos respuesta resumen según
-"""
-# Stems of words that only say that something follows, or where it comes from.
-ANNOUNCEMENTS = COURTESIES.union(word.stem for word in words(_ANNOUNCEMENTS))
-_ANSWERING = """
-able accurate accurately additional answer base brief contain context determine directly document explicitly
-find give given here impossible information insufficient mention necessary note passage please provide
-provided question relevant response solely source specific specifically state sufficient text unable
-"""
-# Stems of words of which a sentence can consist that speaks of the answer alone: "Unable to answer based on
-# the given passages."
-ANSWERING = frozenset(word.stem for word in words(_ANSWERING))
-# Other content words of a heading or a lead-in; a longer one also tells something.
-LONGEST_HEADING = 3
-
-_QUESTION = re.compile(r"[?？]\W*\Z")
-# Ahead of what follows, a colon; a heading of Markdown; without a full stop, what only announces something.
-_LEAD = re.compile(r"[:：]\W*\Z|\A\s*#")
-_FULL_STOP = re.compile(r"[.!?。！？]\W*\Z")
-_CLAUSE = re.compile(r"[,，;；]")
-# "To clean it, follow these steps:" opens with its purpose, and "Here is how:" is no statement.
-_OPENING = re.compile(r"\W*(?:to|how|here|these|below|for)\b", re.IGNORECASE)
-# "The benefits are:" says nothing of them yet.
-_UNFINISHED = re.compile(
-    r"\b(?:as follows|the following|includes?|is|are|was|were)\W*[:：]\W*\Z", re.IGNORECASE
+_TALK = (
+    "like need please day take care help assist assistance support contact send ask tell know hope feel "
+    "free wait moment question answer request number information detail document documentation context "
+    "source text passage material page provide give find mention state specify contain enough sufficient "
+    "available base following below above sure course certainly absolutely möchte tag tut leid geschehen "
+    "helfen hilfe weiterhelfen melden frage fragen antwort sagen weiß wissen information informationen "
+    "angabe angaben dokument dokumente dokumenten quelle quellen text texten enthalten enthält erwähnt "
+    "erwähnen steht finden folgt folgende"
 )
-_STATING = re.compile(
-    r"\W*(?:the|an?|der|die|das|it|he|she|they|we|you|this|there)\b|.*\b(?:is|are|was|were|has|have|had|can"
-    r"|could|may|might|must|will|would|should|do|does|did|ist|sind|war|hat|kann|wird|wurde|est|sont|es|son|è)\b",
-    re.IGNORECASE | re.DOTALL,
+# Words beside them that state nothing either, but are no talk by themselves: "We are not."
+_PRONOUNS_AND_AUXILIARIES = (
+    "i me my you we your our us could can will would may let want get did was were say include no not any "
+    "if anything something else more further other how what when where which why ich du wir mir mich mein "
+    "dein ihnen uns unser können kann etwas noch weitere anderes wie was welche wenn kein keine nicht "
+    "sich haben"
 )
-_REASONING = re.compile(r"\b(?:that|why|because)\b", re.IGNORECASE)
-_ANNOUNCING_SIGNS = re.compile(
-    "根据|根據|依据|按照|以下|如下|所提供|提供的|文件|文档|资料|資料|步骤|步驟|答案|总结|总之|要点|信息|内容"
+# Beside a negation, these say that something is not in the sources.
+_SAYING = (
+    "mention state say specify find know tell list cover discuss indicate describe information detail "
+    "answer data erwähnt erwähnen angegeben genannt hervor steht finden weiß wissen angabe angaben "
+    "information informationen antwort beantworten"
 )
-_COURTESY_SIGNS = re.compile(
-    "您的提问|您的问题|谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你|是的"
-)
+_YES = "yes yeah yep ja"
+_NO = "no nope nein"
+_AGREEMENT = f"{_YES} sure course certainly absolutely indeed klar natürlich"
+_OPENERS = f"{_AGREEMENT} {_NO} of well ok okay actually unfortunately leider doch also"
+
+MAX_ASKED = 2
+"""Other words than talk in a question back, a heading or a lead-in; with more it also tells something."""
+
+MIN_WORDS = 2
+"""Content words of a statement: one alone ("None.") stands in many a sentence, and says nothing."""
+
+WORST_BACKED = 0.8
+"""The score of a sentence whose words all stand in the source, each in another form; 1.0 if none does."""
+
+_LIST_NUMBER = re.compile(r"\A\s*\(?(?:\d{1,3}|[a-z])[.)]\s+")
+_ASKS_OR_ANNOUNCES = re.compile(r"[?？:：]\W*\Z|\A\s*#+\s")
 
 
-# The scores of what the sources settle, and of what they do not.
-SETTLED_SCORE, OPEN_SCORE = 0.95, 0.02
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence, and what the sources have of it.
 
-
-def claims(
-    text: str, sources: PassageIndex, tools: PassageIndex | None = None, query: str = ""
-) -> list[Support]:
-    """The sentences of a text as the sources have them; what contradicts a tool result is wrong.
-
-    Args:
-        text: the response, or what is compared with one.
-        sources: the texts that have to back it.
-        tools: those of them that outrank the others.
-        query: what the text answers; without it a bare yes or no means nothing.
+    Attributes:
+        sentence: its text.
+        finding: what is known of it.
+        score: how literally the sources say it, .8 to 1; otherwise how much of it they have, 0 to 1.
+        passages: the sentences that say it, one for each of its clauses; or the one that is most like it.
+        missing: the words that the latter lacks.
     """
-    claim_texts = [sentence.text for sentence in sentences(text)]
-    if is_leftover(text):
-        # What a crashed application leaves, unless the sources have it as an answer.
-        note = describe_leftover(text)
-        leftovers: dict[str, Support] = {}
-        for claim_text in claim_texts:
-            if claim_text not in leftovers:
-                claim = support(claim_text, sources)
-                leftovers[claim_text] = _as_denial(claim, query, sources, note)
-        return [leftovers[claim_text] for claim_text in claim_texts]
-    claims_by_text: dict[str, Support] = {}
-    for claim_text in claim_texts:
-        if claim_text in claims_by_text:  # texts can repeat themselves
+
+    sentence: str
+    finding: Finding
+    score: float = 0.0
+    passages: tuple[Passage, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def read_claims(text: str, sources: Sources, query: str = "") -> list[Claim]:
+    """Look the sentences of a text up in the sources; the query is what the text answers."""
+    reader = _Reader(text, sources, query)
+    claims: list[Claim] = []
+    openers: list[Word] = []
+    cut_sentences = sentences(text)
+    for number, sentence in enumerate(cut_sentences):
+        sentence_words = words(_LIST_NUMBER.sub("", sentence.text), sources.language)
+        is_last = number + 1 == len(cut_sentences)
+        if not is_last and sentence_words and reader.count_openers(sentence_words) == len(sentence_words):
+            openers = sentence_words  # "Yes. We are open." claims what "Yes, we are open." does
+            claims.append(Claim(sentence.text, "claims nothing"))
             continue
-        claim = support(claim_text, sources)
-        if tools:
-            by_tools = support(claim_text, tools)
-            if by_tools.contradictions:
-                claim = by_tools
-        claims_by_text[claim_text] = claim
-    questions = _questions(query)
-    if questions:
-        claims_by_text = _with_answers(claims_by_text, questions, sources, tools)
-    return [claims_by_text[claim_text] for claim_text in claim_texts]
+        claim = reader.read(sentence.text, [*openers, *sentence_words])
+        if openers and claim.finding == "claims nothing":
+            claims[-1] = reader.read(claims[-1].sentence, openers)  # "Of course! Which day is it?"
+        claims.append(claim)
+        openers = []
+    return claims
 
 
-def _questions(query: str) -> list[Question]:
-    """What a query asks, but for courtesies such as "May I ask you something?"."""
-    questions: list[Question] = []
-    for question in read_questions(query):
-        if not COURTESIES.issuperset(question.keys):
-            questions.append(question)
-    return questions
+class _Reader:
+    """Reads the sentences of one text."""
 
-
-def _with_answers(
-    claims_by_text: Mapping[str, Support],
-    questions: Sequence[Question],
-    sources: PassageIndex,
-    tools: PassageIndex | None,
-) -> dict[str, Support]:
-    """Sentences by their texts; those that say yes, no or nothing with what that claims.
-
-    Of a sentence that answers several questions the lowest score counts.
-    """
-    all_questions = " ".join(question.text for question in questions)
-    answers: dict[str, Answer] = {}
-    judged_claims = dict(claims_by_text)
-    for claim_text, claim in claims_by_text.items():
-        answer = read_answer(claim_text)
-        if answer is not None:
-            answers[claim_text] = answer
-        if is_bare_denial(claim_text):
-            note = f"as an answer to {in_quotes(all_questions)}"
-            judged_claims[claim_text] = _as_denial(claim, all_questions, sources, note)
-    if not answers:
-        return judged_claims
-    for question in questions:
-        backing = _find_backing(question, sources, tools)
-        # An answer that is spelt out stands or falls with the sentence that does it.
-        is_left_open = backing.is_yes is None and _is_spelt_out(question, claims_by_text, answers)
-        if is_left_open:
-            continue
-        for claim_text, answer in answers.items():
-            judged_claim = _judge_answer(claim_text, answer, backing, claims_by_text)
-            if judged_claim is None:
-                continue
-            previous = judged_claims[claim_text]
-            if not previous.note or judged_claim.score < previous.score:
-                judged_claims[claim_text] = judged_claim
-    return judged_claims
-
-
-def _is_spelt_out(
-    question: Question, claims_by_text: Mapping[str, Support], answers: Mapping[str, Answer]
-) -> bool:
-    """Whether a sentence says in words of its own what a yes or no to the question would claim."""
-    for claim_text, claim in claims_by_text.items():
-        answer = answers.get(claim_text)
-        is_bare = answer is not None and not answer.remainder
-        if is_bare or states_nothing(claim_text):
-            continue
-        if speaks_of(question, (claim_text, claim.quote)):
-            return True
-    return False
-
-
-def _judge_answer(
-    claim_text: str, answer: Answer, backing: Backing, claims_by_text: Mapping[str, Support]
-) -> Support | None:
-    """Judge a sentence as the answer to a question; None where its yes or no claims nothing by that."""
-    question = backing.question
-    if answer.is_courtesy and (question.is_request or not question.is_for_yes_or_no):
-        return None  # it promises to answer
-    is_bare = not answer.remainder or states_nothing(answer.remainder)
-    if not question.is_for_yes_or_no and not is_bare:
-        return None  # "Yeah, he is a painter." to "Where does he live?": it only opens the sentence
-    is_backed = answer.is_yes is backing.is_yes
-    if is_backed and not is_bare:
-        return None  # what follows the answer is a claim of its own
-    follower = _follower(claim_text, claims_by_text, is_bare=is_bare)
-    return _as_answer(claims_by_text[claim_text], backing, follower, is_backed=is_backed)
-
-
-def answers_of(
-    text: str, sources: PassageIndex, tools: PassageIndex | None, query: str
-) -> dict[str, Support]:
-    """The sentences of a text that mean something only by the query or by what left them, by their texts.
-
-    Most texts have none, which is found out without comparing their sentences with the sources.
-    """
-    if not is_leftover(text):
-        if not query.strip():
-            return {}
-        texts = [sentence.text for sentence in sentences(text)]
-        if not any(read_answer(claim_text) or is_bare_denial(claim_text) for claim_text in texts):
-            return {}
-    all_claims = claims(text, sources, tools, query)
-    return {claim.sentence: claim for claim in all_claims if claim.note}
-
-
-class Backing(NamedTuple):
-    """What the sources say about a question for yes or no."""
-
-    question: Question
-    is_yes: bool | None  # None: they do not settle it
-    passage: Passage  # what settles it, or has most of it
-    quote: str
-
-
-def _find_backing(question: Question, sources: PassageIndex, tools: PassageIndex | None) -> Backing:
-    """Find what the sources say about a question; what tools returned outranks the others."""
-    for documents in (tools, sources):
-        if documents is None or not question.is_for_yes_or_no:
-            continue
-        outcome = settle(question, documents)
-        if outcome.passage is not None:
-            quote = documents.text_of(outcome.passage)
-            return Backing(question, outcome.is_yes, outcome.passage, quote)
-    nearest = support(question.text, sources)
-    return Backing(question, None, nearest.passage, nearest.quote)
-
-
-def _follower(claim_text: str, claims_by_text: Mapping[str, Support], *, is_bare: bool) -> Support | None:
-    """The claim that follows an answer, in its sentence or behind it; None if there is none."""
-    if not is_bare:
-        return claims_by_text[claim_text]
-    is_behind = False
-    for text, claim in claims_by_text.items():
-        if is_behind and not states_nothing(text):
-            return claim
-        if text == claim_text:
-            is_behind = True
-    return None
-
-
-def _as_answer(claim: Support, backing: Backing, follower: Support | None, *, is_backed: bool) -> Support:
-    """A sentence that says yes or no, with the score of what that claims.
-
-    An answer that nothing settles fails. The claim that follows it counts too, so that "Yes." ahead of what
-    is backed fails by less than ahead of what is not (on BEGIN, 0.004 of ROC AUC for a claim in its sentence,
-    and 0.003 for one in the next).
-    """
-    note = f"as an answer to {in_quotes(backing.question.text)}"
-    if is_backed:
-        return _with_outcome(claim, backing.passage, backing.quote, note, SETTLED_SCORE)
-    if backing.is_yes is None:
-        note = f"{note}, which no sentence settles by its words"
-        score = OPEN_SCORE
-        if follower is not None:
-            score = math.sqrt(OPEN_SCORE * follower.score)
-        return _with_outcome(claim, backing.passage, backing.quote, note, score)
-    contradicted = _with_outcome(claim, backing.passage, backing.quote, note, OPEN_SCORE)
-    return replace(contradicted, contradictions=(f"{note}, the source says the opposite",))
-
-
-def _with_outcome(claim: Support, passage: Passage, quote: str, note: str, score: float) -> Support:
-    """A sentence with the score that its question gives it."""
-    return replace(
-        claim,
-        score=score,
-        passage=passage,
-        quote=quote,
-        missing=(),
-        contradictions=(),
-        is_whole=score >= SUPPORTED,
-        note=note,
-    )
-
-
-def _as_denial(claim: Support, query: str, sources: PassageIndex, note: str) -> Support:
-    """A sentence such as "None.", which is backed where the sources answer the query so."""
-    passage = find_as_answer(claim.sentence, query, sources)
-    if passage is None:
-        return _with_outcome(
-            claim, Passage(0, 0, 0), "", f"{note}, which no sentence gives as an answer", OPEN_SCORE
+    def __init__(self, text: str, sources: Sources, query: str) -> None:
+        self._sources = sources
+        self._language: Language = sources.language
+        self._is_asked = "?" in query or "？" in query
+        self._greetings = keys_of(_GREETINGS, self._language)
+        self._talk = keys_of(_TALK, self._language)
+        self._stating_nothing = (
+            self._greetings | self._talk | keys_of(_PRONOUNS_AND_AUXILIARIES, self._language)
         )
-    return _with_outcome(claim, passage, sources.text_of(passage), note, SETTLED_SCORE)
+        self._query_keys = self._keys_besides_talk(words(query, self._language))
+        self._asked = self._query_keys & sources.places.keys()
+        self._known = (
+            self._query_keys
+            | frozenset(Wording(words(text, self._language)).keys)
+            | keys_of(_OPENERS, self._language)
+        )
 
+    def read(self, sentence: str, sentence_words: Sequence[Word]) -> Claim:
+        """Find out what the sources say of a sentence.
 
-def makes_no_claim(claim: Support) -> bool:
-    """Whether a sentence makes no claim, also as the answer to the query."""
-    return not claim.note and states_nothing(claim.sentence)
+        Args:
+            sentence: its text.
+            sentence_words: its words, and ahead of them those of a "Yes." that opens it.
+        """
+        if self._asks_or_announces(sentence, sentence_words) or self._is_talk(sentence_words):
+            return Claim(sentence, "claims nothing")
+        n_openers = self.count_openers(sentence_words)
+        openers, rest = sentence_words[:n_openers], sentence_words[n_openers:]
+        claim = Wording(rest)
+        numbers = self._find(claim) or self._find_clauses(rest)
+        if numbers and self._agrees(openers, claim, numbers):
+            passages = dict.fromkeys(self._sources.passages[number] for number in numbers)
+            return Claim(sentence, "backed", self._literalness(rest, numbers), tuple(passages))
+        if self._is_refusal(rest):
+            return self._read_refusal(sentence, claim)
+        nearest = self._sources.nearest(claim)
+        passages_of_nearest = () if nearest.passage is None else (nearest.passage,)
+        return Claim(sentence, "undecided", nearest.rank, passages_of_nearest, nearest.missing)
 
+    def count_openers(self, sentence_words: Sequence[Word]) -> int:
+        """How many words ahead of a statement only open it: "Yes", "Of course", "Leider"."""
+        openers = _OPENERS.split()
+        for number, word in enumerate(sentence_words):
+            if word.text.casefold() not in openers:
+                return number
+        return len(sentence_words)
 
-def states_nothing(sentence: str) -> bool:
-    """Whether a sentence makes no claim: a courtesy, a question, a heading or lead-in, yes or no."""
-    text = _COURTESY_SIGNS.sub(" ", without_citations(sentence).replace("’", "'"))
-    if len(text) > LONGEST_NOTHING:
+    def _find(self, claim: Wording) -> list[int]:
+        if len(claim.keys) < MIN_WORDS:
+            return []
+        number = self._sources.find(claim, self._known, self._asked)
+        return [] if number is None else [number]
+
+    def _find_clauses(self, claim_words: Sequence[Word]) -> list[int]:
+        """Find a sentence for each clause of a compound one; [] unless all are found.
+
+        Ahead of a clause, its sentence must say nothing but what the first clause or the query names:
+        a clause takes its subject from the one before it.
+        """
+        clauses = _clauses_of(claim_words)
+        if len(clauses) == 1:
+            return []
+        known = self._query_keys | frozenset(Wording(clauses[0]).keys)
+        numbers: list[int] = []
+        for clause_number, clause in enumerate(clauses):
+            candidates = [clause]
+            if clause_number and self._may_be_conjunction(clause[0]):
+                candidates.append(clause[1:])
+            for candidate in candidates:
+                wording = Wording(candidate)
+                number = None
+                if len(wording.keys) >= MIN_WORDS:
+                    number = self._sources.find(wording, known, None)
+                if number is not None:
+                    numbers.append(number)
+                    break
+            else:
+                return []
+        return numbers
+
+    def _may_be_conjunction(self, word: Word) -> bool:
+        is_short = len(word.text) <= MAX_CONJUNCTION and word.text.islower()
+        return word.kind == "content" and is_short and word.key not in negations(self._language)
+
+    def _agrees(self, openers: Sequence[Word], claim: Wording, numbers: Sequence[int]) -> bool:
+        """Whether a yes or no ahead of a claim agrees with it.
+
+        It answers the query: then the sentence that bears out the claim must speak of all that is asked, and
+        only "no" goes with a negation.
+        """
+        terms = {word.text.casefold() for word in openers}
+        agrees = not terms.isdisjoint(_AGREEMENT.split())
+        denies = not terms.isdisjoint(_NO.split())
+        if not self._is_asked or not (agrees or denies):
+            return True
+        keys = set[str]().union(*(self._sources.wordings[number].keys for number in numbers))
+        is_negated = not negations(self._language).isdisjoint(claim.keys)
+        return agrees is not denies and is_negated is denies and self._query_keys <= keys
+
+    def _literalness(self, claim_words: Sequence[Word], numbers: Sequence[int]) -> float:
+        """The score of a claim that the sources bear out: how many of its words stand there as they are."""
+        written = [word.text.casefold() for word in claim_words]
+        source_written: list[str] = []
+        for number in numbers:
+            source_written.extend(word.text.casefold() for word in self._sources.wordings[number].words)
+        share = LCSseq.similarity(written, source_written) / len(written)
+        return WORST_BACKED + (1 - WORST_BACKED) * share
+
+    def _asks_or_announces(self, sentence: str, sentence_words: Sequence[Word]) -> bool:
+        """Whether a sentence is a short question, a heading or a lead-in."""
+        is_short = len(sentence_words) > 0 and len(self._keys_besides_talk(sentence_words)) <= MAX_ASKED
+        return is_short and _ASKS_OR_ANNOUNCES.search(sentence) is not None
+
+    def _is_talk(self, sentence_words: Sequence[Word]) -> bool:
+        """Whether a sentence is made of words of conversation alone; a bare yes or no is an answer.
+
+        Beside a greeting one more word is fine if no source has it: "Sorry for the delay!"
+        """
+        terms = {word.text.casefold() for word in sentence_words}
+        answers = f"{_AGREEMENT} {_NO}" if self._is_asked else f"{_YES} {_NO}"
+        if not terms.isdisjoint(answers.split()):
+            return False
+        keys = {word.key for word in sentence_words if word.kind == "content"}
+        greets = not self._greetings.isdisjoint(keys)
+        others = self._keys_besides_talk(sentence_words)
+        if others:
+            return greets and len(others) == 1 and others.isdisjoint(self._sources.places)
+        return greets or not self._talk.isdisjoint(keys)
+
+    def _is_refusal(self, claim_words: Sequence[Word]) -> bool:
+        """Whether a sentence says that the sources do not say something: a word of saying beside a negation.
+
+        Between the two stand only words of conversation, as in "do not contain any information".
+        """
+        saying = keys_of(_SAYING, self._language)
+        last: str | None = None
+        for word in claim_words:
+            if word.kind != "content":
+                continue
+            kind = "other"
+            if word.key in negations(self._language):
+                kind = "negation"
+            elif word.key in saying:
+                kind = "saying"
+            elif word.key in self._stating_nothing:
+                continue
+            if {kind, last} == {"negation", "saying"}:
+                return True
+            last = kind
         return False
-    return _announces(text) or _asks_or_greets(text) or _speaks_of_answering(text)
+
+    def _read_refusal(self, sentence: str, claim: Wording) -> Claim:
+        """A refusal claims nothing where no source has a word of what is said to be missing."""
+        saying = keys_of(_SAYING, self._language)
+        missing = self._keys_besides_talk(claim.words) - saying
+        found = [key for key in claim.keys if key in missing and key in self._sources.places]
+        if not found:
+            return Claim(sentence, "claims nothing")
+        number = self._sources.places[found[0]][0]
+        return Claim(sentence, "refuted", 0.0, (self._sources.passages[number],), tuple(found))
+
+    def _keys_besides_talk(self, some_words: Sequence[Word]) -> frozenset[str]:
+        keys = frozenset(word.key for word in some_words if word.kind == "content")
+        return keys - self._stating_nothing
 
 
-def _speaks_of_answering(text: str) -> bool:
-    """Whether a text only says that a question can or cannot be answered from the documents."""
-    reading = tokenize_text(text)
-    content = {word.stem for word in reading.words if word.weight == 1}
-    has_number = any(token.is_number for token in reading.tokens)
-    return bool(content) and content <= ANSWERING and not has_number
-
-
-def _asks_or_greets(text: str) -> bool:
-    reading = tokenize_text(text)
-    if any(token.is_number for token in reading.tokens):
-        return False
-    content = [word.stem for word in reading.words if word.weight == 1]
-    if _QUESTION.search(text):
-        return len(content) <= MOST_QUESTION_WORDS
-    return sum(stem not in COURTESIES for stem in content) <= MOST_OTHER_WORDS * len(content)
-
-
-def _announces(text: str) -> bool:
-    """Whether a text is a heading or a lead-in that only says what follows, or where it comes from.
-
-    A bold line is not taken for a heading: it can be the whole answer.
-    """
-    is_lead = _LEAD.search(text) is not None
-    if not is_lead and _FULL_STOP.search(text):
-        return False
-    if tokenize_text(text).negated:
-        return False
-    if is_lead:
-        return not any(map(_tells, _CLAUSE.split(text)))
-    return not _tells(text, most=0)
-
-
-def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
-    """Whether a clause states something, by its words that do more than announce: in doubt it does.
-
-    As many as `most` of them only announce: a few in a lead-in, none in a heading without a colon.
-    """
-    reading = tokenize_text(_ANNOUNCING_SIGNS.sub(" ", clause))
-    telling_words = [word for word in reading.words if word.weight == 1 and word.stem not in ANNOUNCEMENTS]
-    has_number = any(token.is_number for token in reading.tokens)
-    if not telling_words:
-        return has_number and (most == 0 or not reading.words)
-    if has_number or _REASONING.search(clause):
-        return True
-    if most and (_OPENING.match(clause) or _UNFINISHED.search(clause)):
-        return False
-    return len(telling_words) > most or _STATING.match(clause) is not None
+def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:
+    """The clauses of a sentence: what commas, semicolons and "and" separate, each with a content word."""
+    clauses: list[list[Word]] = [[]]
+    for word in claim_words:
+        begins = word.begins_clause or word.text.casefold() in {"and", "und"}
+        if begins and any(other.kind == "content" for other in clauses[-1]):
+            clauses.append([])
+        clauses[-1].append(word)
+    if len(clauses) > 1 and not any(word.kind == "content" for word in clauses[-1]):
+        clauses.pop()
+    return clauses

@@ -1,53 +1,63 @@
-"""The lexical baseline as a model: it reads the request's case, and no language model is called."""
+"""The offline judge as a model: it answers a request from the request's case, and calls no language model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import answers_of, claims, makes_no_claim
-from groundjudge.offline.facts import facts_of
-from groundjudge.offline.reasons import reason, reason_beside_quotes, reason_of_sentence
-from groundjudge.offline.sources import SOURCES, query_text, source_texts, tool_texts
-from groundjudge.offline.support import DIGITS, SUPPORTED, PassageIndex, Support, index
+from groundjudge.evidence.sources import Passage
+from groundjudge.offline.alignment import read_sources
+from groundjudge.offline.case_texts import SOURCES, query_text, source_texts
+from groundjudge.offline.claims import Claim, read_claims
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.reply import NOT_DECIDED, Reply
+from groundjudge.replies.shares import write_shares
 from groundjudge.replies.value import label_of
+from groundjudge.replies.weighted import is_weighable
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Request, Rubric
-from groundjudge.text.languages import is_unknown_language
-from groundjudge.verdict import __version__, passes
+from groundjudge.scale import DIGITS
+from groundjudge.verdict import __version__
 
-LIMITS = "words were compared, no language model was called: a paraphrase is out of its reach"
-NOTICE = f"(Offline baseline: {LIMITS}.)"
-LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
+LIMITS = "The offline judge passes only what one sentence of the source says in nearly the same words."
 
-# With less support, and more of the content of each claim missing, a response is about something else.
-UNRELATED, FOREIGN = 0.12, 0.5
-# The score of a response without a claim, where the judge has no value for that.
 STATES_NOTHING = 0.9
-# Below this, a sentence has no more in common with the source than any other sentence has.
-NOTHING_FOUND = 0.05
-# Judges of sentences pass from 6 of 10: one that may as well be backed as not is lifted from 0.5 to 0.6.
-EVEN = math.log(0.6) / math.log(0.5)
+"""The score of a response that claims nothing, where a judge has no value for that: a greeting is fine."""
+
+HIGHEST_UNDECIDED = 0.8
+"""What is not decided scores less than this and less than the threshold: .8 is the least that is backed."""
+
+MAX_QUOTED = 160
+"""Characters of a sentence that a reason shows."""
+
+MAX_NAMED = 3
+"""Sentences, and missing words of each, that a reason names."""
+
+MAX_WORD = 40
+"""Characters of a word that a reason shows."""
+
+DECIMALS = 2
+"""Decimals of a value on a scale of 0 to 1 that is no scale of whole numbers."""
+
+BELOW = 0.9
+"""How near to the threshold a claim comes whose words are all found, but not one after the other."""
 
 
 @dataclass(frozen=True)
 class OfflineModel:
-    """Compares a response with its sources by words, numbers and negations."""
+    """Looks the sentences of a response up in its sources."""
 
     name: str = "offline"
 
     @property
     def limits(self) -> str:
         """What a result of it is to be read with."""
-        return f"offline baseline: {LIMITS}"
+        return LIMITS
 
     @property
     def identity(self) -> str:
@@ -63,173 +73,192 @@ class OfflineModel:
         path = rubric.prompt.path
         if not rubric.is_bundled and rubric.prompt.front_matter.offline is None:
             message = (
-                f"{path}: the offline baseline compares words, and does not know what {rubric.name} judges: "
-                "if that is whether a response is grounded, write `offline: groundedness` into the front "
-                f"matter (or another of {', '.join(names())}); else give it a language model"
+                f"{path}: the offline judge looks sentences up in a source, and does not know what "
+                f"{rubric.name} judges: if that is whether a response is grounded, write `offline: "
+                f"groundedness` into the front matter (or another of {', '.join(names())}); otherwise "
+                "give it a language model"
             )
             raise ModelError("offline_cannot_judge", message, path)
         if SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
             message = (
-                f"{path}: the offline baseline compares a response with a source, and {rubric.name} shows "
-                f"none of {', '.join(sorted(SOURCES))}: give it a language model"
+                f"{path}: the offline judge looks a response up in a source, and {rubric.name} shows none of "
+                f"{', '.join(sorted(SOURCES))}: give it a language model"
             )
             raise ModelError("offline_cannot_judge", message, path)
 
     async def acomplete(self, request: Request) -> Reply:
         """Reply in the judge's format."""
-        rubric = request.rubric
+        rubric, case = request.rubric, request.case
         # In the prompt's order: texts are numbered in the reason, and the same in every process.
-        shown_fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
-        reading = _reading(rubric, request.case, shown_fields)
-        text = rubric.write(reading)
-        # A scorecard has no place for a reason beside a quote: it goes with the reply.
-        limits = reading.reason if rubric.format.parts_are_sentences else NOTICE
-        warnings: tuple[str, ...] = ()
-        sources = source_texts(request.case, shown_fields, needs_context=False)
-        if any(is_unknown_language(source) for source in (request.case.response_text, *sources)):
-            warnings = ("offline_language",)
-        return Reply(text, warnings=warnings, limits=limits)
+        fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
+        texts = source_texts(case, fields, needs_context=_needs_context(rubric))
+        sources = read_sources(texts, case.response_text)
+        claims = read_claims(case.response_text, sources, query_text(case, fields))
+        if rubric.format.part_names:
+            reading = _read_passage(rubric, case, claims, texts)
+            is_decided = (rubric.format.score(reading, rubric.scale) or 0.0) >= rubric.threshold
+        else:
+            reading = _read_response(rubric, case, claims, texts)
+            is_decided = all(claim.finding in {"backed", "claims nothing"} for claim in claims)
+        limits = f"({LIMITS})"
+        if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason beside its quotes
+            limits = f"{reading.reason} {limits}"
+        return Reply(rubric.write(reading), warnings=() if is_decided else (NOT_DECIDED,), limits=limits)
 
 
 @cache
-def _treatment(name: str) -> tuple[bool, bool]:
-    """How a judge of the library is treated: whether it needs a context, and is played in a role."""
-    rubric = load_rubric(name)
-    in_role = any(prompt_input.field == "profile" for prompt_input in rubric.inputs)
-    return not _is_graded(rubric), in_role
+def _is_about_context(name: str) -> bool:
+    """Whether a judge of the library looks for its source in the context alone, even if that is empty."""
+    return not load_rubric(name).not_applicable
 
 
-def _is_graded(rubric: Rubric) -> bool:
-    """Whether a rubric has the levels of groundedness."""
-    return set(LEVELS) <= set(rubric.levels.values())
+def _needs_context(rubric: Rubric) -> bool:
+    return _is_about_context(rubric.prompt.front_matter.offline or rubric.name)
 
 
-def _reading(rubric: Rubric, case: Case, shown_fields: Collection[str]) -> Reading:
-    """What the reply says: the format writes of it what it has a place for."""
-    offline = rubric.prompt.front_matter.offline
-    needs_context, in_role = _treatment(rubric.name if offline is None else offline)
-    sources = index(source_texts(case, shown_fields, needs_context=needs_context))
-    tools = index(tool_texts(case)) if "context" in shown_fields else None
-    query = query_text(case, shown_fields)
-    if rubric.format.part_names:
-        # The headline follows from the parts, and nothing is written of the response as a whole.
-        answers = answers_of(case.response_text, sources, tools, query)
-        named_parts = [_named_part(name, rubric, case, sources, answers) for name in rubric.format.part_names]
-        return Reading(None, parts=tuple(named_parts))
-    all_claims = claims(case.response_text, sources, tools, query)
-    real_claims = [claim for claim in all_claims if not makes_no_claim(claim)]
-    value = _value(rubric, real_claims, in_role=in_role)
+def _read_response(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
+    """What is said of a response: it is worth as much as the sentence with the lowest score."""
+    real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
+    value: float | None = None
+    label = rubric.scale.without_score or ""
+    shares = ""
+    if real_claims:
+        weakest = min(real_claims, key=lambda claim: _score_of(rubric, claim))
+        value, label = _value_of(rubric, weakest)
+        shares = _shares_of(rubric, value, _score_of(rubric, weakest))
+    elif rubric.not_applicable:
+        value = rubric.not_applicable[0]
+    elif rubric.scale.without_score is None:
+        value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
     parts: list[PartReading] = []
     if rubric.format.parts_are_sentences:
-        to_rate = sentences_to_rate([claim.sentence for claim in all_claims], case.response_text)
-        rated_claims = [claim for claim in all_claims if claim.sentence in to_rate] or all_claims
-        low_claims: list[Support] = []
-        for claim in rated_claims:
-            part = _sentence_part(rubric, claim)
-            parts.append(part)
-            if _is_low(rubric, claim, part):
-                low_claims.append(claim)
-        findings = reason_beside_quotes(low_claims)
-    else:
-        findings = reason(real_claims)
+        to_rate = sentences_to_rate([claim.sentence for claim in claims], case.response_text)
+        for claim in claims:
+            if claim.sentence in to_rate:
+                parts.append(_sentence_part(rubric, claim, texts))
     level = label_of(value, rubric.levels) or ""
-    return Reading(value, f"{findings} {NOTICE}".lstrip(), tuple(parts), level, label=_label(rubric, value))
+    return Reading(value, _reason_of(claims, texts), tuple(parts), level, label=label, shares=shares)
 
 
-def _level(real_claims: Sequence[Support]) -> str:
-    """The level of groundedness that claims deserve."""
-    if not real_claims:
-        return "nothing_to_ground"
-    score = _score(real_claims)
-    if score < UNRELATED and all(claim.missing_share > FOREIGN for claim in real_claims):
-        return "ungrounded"
-    if score < SUPPORTED:
-        return "incorrect"
-    return "grounded" if all(claim.is_whole for claim in real_claims) else "incomplete"
+def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartReading:
+    """A sentence with its value, and the sentences of the source that say it or are most like it."""
+    if claim.finding == "claims nothing":
+        return PartReading(
+            claim.sentence, None, _finding_of(claim, texts), (), rubric.scale.without_score or ""
+        )
+    value, label = _value_of(rubric, claim)
+    quotes: tuple[str, ...] = ()
+    if rubric.scale.score(value) > 0:
+        quotes = tuple(_text_of(passage, texts) for passage in claim.passages)
+    return PartReading(claim.sentence, value, _finding_of(claim, texts), quotes, label)
 
 
-def _value(rubric: Rubric, real_claims: Sequence[Support], *, in_role: bool) -> float | None:
-    """The value of the whole response on the judge's scale."""
-    if _is_graded(rubric):
-        level = _level(real_claims)
-        return next(value for value, label in rubric.levels.items() if label == level)
-    if real_claims:
-        # What contradicts a document is not made good by what agrees with it.
-        contradicted_scores = [claim.score for claim in real_claims if claim.contradictions]
-        return _value_of_score(rubric, min(_score(real_claims, in_role=in_role), *contradicted_scores, 1.0))
-    if rubric.not_applicable:
-        return rubric.not_applicable[0]
-    if rubric.scale.without_score is not None:
-        return None
-    return _value_of_score(rubric, STATES_NOTHING)
+def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
+    """How much of the reference stands in the returned passage, and how much of the passage in the reference.
 
-
-def _score(real_claims: Sequence[Support], *, in_role: bool = False) -> float:
-    """Halfway between the weakest claim and the geometric mean of all by their length.
-
-    So many claims that hold cannot outweigh one that does not. In a role it is the quadratic mean: moods and
-    manners need no backing, so what is backed counts most.
+    A sentence that is not found counts as missing, so that both are at least what is said.
     """
-    scores = [claim.score for claim in real_claims]
-    lengths = [claim.length for claim in real_claims]
-    if in_role:
-        return math.sqrt(fmean((score**2 for score in scores), lengths))
-    mean_logarithm = fmean(map(math.log, scores), lengths)
-    return math.exp((mean_logarithm + math.log(min(scores))) / 2)
+    passage = [case.response_text]
+    facts = read_claims(case.reference or "", read_sources(passage, case.reference or ""))
+    parts: list[PartReading] = []
+    for name in rubric.format.part_names:
+        found, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
+        real_claims = [claim for claim in found if claim.finding != "claims nothing"]
+        n_backed = sum(claim.finding == "backed" for claim in real_claims)
+        score = n_backed / len(real_claims) if real_claims else 0.0
+        value = rubric.scale.worst + score * (rubric.scale.best - rubric.scale.worst)
+        parts.append(PartReading(name, round(value, DIGITS), _reason_of(found, where)))
+    return Reading(None, parts=tuple(parts))
 
 
-def _sentence_part(rubric: Rubric, claim: Support) -> PartReading:
-    """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
-    if makes_no_claim(claim):
-        return PartReading(claim.sentence, None, reason([]), (), _label(rubric, None))
-    is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
-    value = _value_of_score(rubric, claim.score**EVEN if is_backed else 0.0)
-    quotes = (claim.quote,) if is_backed else ()
-    return PartReading(claim.sentence, value, reason_of_sentence(claim), quotes, _label(rubric, value))
+def _score_of(rubric: Rubric, claim: Claim) -> float:
+    """The score of a claim: what is not decided stays below the threshold, by how much of it was found."""
+    if claim.finding == "backed":
+        return claim.score
+    return BELOW * claim.score * min(rubric.threshold, HIGHEST_UNDECIDED)
 
 
-def _is_low(rubric: Rubric, claim: Support, part: PartReading) -> bool:
-    """Whether a sentence is below the pass mark, and nothing but a quote stands beside it.
-
-    Where the pass mark is higher than what the baseline ever gives, a sentence without a fault is left out.
-    """
-    if part.value is None or not part.quotes or (claim.is_whole and not claim.missing):
-        return False
-    return not passes(rubric.scale.score(part.value), rubric.threshold)
-
-
-def _named_part(
-    name: str, rubric: Rubric, case: Case, sources: PassageIndex, answers: Mapping[str, Support]
-) -> PartReading:
-    """The part of that name: what the response has of the reference for recall, else the other way round."""
-    if name.casefold() == "recall":
-        where = "the returned passage"
-        facts = facts_of(case.reference or "", index([case.response_text]), is_reference=True)
-    else:
-        where = "the reference"
-        facts = facts_of(case.response_text, sources, answers)
-    score = 0.0
-    if facts:
-        score = sum(fact.length * fact.score for fact in facts) / sum(fact.length for fact in facts)
-    return PartReading(name, _value_of_score(rubric, score), f"{reason(facts, where)} {NOTICE}")
-
-
-def _label(rubric: Rubric, value: float | None) -> str:
-    """The label of a value, on a scale of labels; otherwise ""."""
-    scale = rubric.scale
-    return (scale.without_score or "") if value is None else scale.nearest(value)
-
-
-def _value_of_score(rubric: Rubric, score: float) -> float:
-    """The value on the judge's scale for a score: the nearest that does not mean "nothing to judge"."""
-    scale = rubric.scale
+def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
+    """The value of a claim on the judge's scale and its label, rounded away from the threshold."""
+    is_backed = claim.finding == "backed"
+    scale, score = rubric.scale, _score_of(rubric, claim)
     if scale.choices:
-        return scale.choices[scale.nearest(score)] or 0.0
-    digits = 0
-    if not scale.integer:
-        digits = max(0, DIGITS - math.floor(math.log10(abs(scale.best - scale.worst))))
-    value = round(scale.worst + score * (scale.best - scale.worst), digits)
-    most_steps = len(rubric.not_applicable) + 1
-    nearest_steps = sorted(range(-most_steps, most_steps + 1), key=abs)
-    near_values = (round(value + n_steps * 10.0**-digits, digits) for n_steps in nearest_steps)
-    return next(near for near in near_values if scale.holds(near) and near not in rubric.not_applicable)
+        scores = {label: choice for label, choice in scale.choices.items() if choice is not None}
+        if not is_backed:
+            scores = {
+                label: choice for label, choice in scores.items() if choice < rubric.threshold
+            } or scores
+        label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
+        return scores[label], label
+    size = abs(scale.best - scale.worst)
+    step = 1.0 if scale.integer else 10.0 ** (math.floor(math.log10(size)) - DECIMALS)
+    direction = 1 if is_backed else -1
+    n_steps = math.ceil(round(score * size / step, DIGITS)) if is_backed else math.floor(score * size / step)
+    sign = 1 if scale.best > scale.worst else -1
+    value = round(scale.worst + sign * n_steps * step, DIGITS)
+    while value in rubric.not_applicable:
+        value = round(value + sign * direction * step, DIGITS)
+    return value, ""
+
+
+def _shares_of(rubric: Rubric, value: float, score: float) -> str:
+    """Shares of the value and of an end of the scale whose mean is the score; "" where none are stated."""
+    scale = rubric.scale
+    if rubric.weighted != "stated" or scale.choices or not is_weighable(scale):
+        return ""
+    stated = scale.score(value)
+    other_end = scale.worst if stated > score else scale.best
+    distance = scale.score(other_end) - stated
+    other_share = (score - stated) / distance if distance else 0.0
+    shares = {f"{value:.0f}": 1 - other_share}
+    if other_share:
+        shares[f"{other_end:.0f}"] = other_share
+    return write_shares({name: round(share, DIGITS) for name, share in shares.items()}, scale, rubric.levels)
+
+
+def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
+    """What was found, the sentences that are not decided first."""
+    real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
+    if not real_claims:
+        return "Nothing is stated that could be looked up."
+    undecided = [claim for claim in real_claims if claim.finding != "backed"]
+    shown = undecided or real_claims
+    lines = [_finding_of(claim, texts, named=True) for claim in shown[:MAX_NAMED]]
+    if len(shown) > MAX_NAMED:
+        lines.append(f"{len(shown) - MAX_NAMED} more sentences like these.")
+    return " ".join(lines)
+
+
+def _finding_of(claim: Claim, texts: Sequence[str], *, named: bool = False) -> str:
+    """What was found of a sentence; `named` if it does not stand beside it."""
+    sentence = f" {_in_quotes(claim.sentence)}" if named else ""
+    if claim.finding == "claims nothing":
+        return "Nothing is stated that could be looked up."
+    places = ", ".join(_place_of(passage, texts) for passage in claim.passages)
+    if claim.finding == "backed":
+        return f"In the source:{sentence or ' this'} stands in {places}."
+    missing = ", ".join(word[:MAX_WORD] for word in claim.missing[:MAX_NAMED])
+    if claim.finding == "refuted":
+        return f"The source does speak of {missing}:{sentence} {places}."
+    if not claim.passages:
+        return f"Not in nearly these words: ask a model.{sentence} The source has none of its words."
+    difference = (
+        f"it lacks: {missing}" if missing else "it has the same words in another order, or more between them"
+    )
+    return f"Not in nearly these words: ask a model.{sentence} Nearest: {places}; {difference}."
+
+
+def _place_of(passage: Passage, texts: Sequence[str]) -> str:
+    """A sentence of a text and where it stands, texts being counted from 1 as in the prompts."""
+    document, start, end = passage
+    return f"text {document + 1} ({start} to {end}): {_in_quotes(_text_of(passage, texts))}"
+
+
+def _text_of(passage: Passage, texts: Sequence[str]) -> str:
+    return texts[passage.document][passage.start : passage.end]
+
+
+def _in_quotes(text: str) -> str:
+    """A text on one line in quotation marks, cut if it is long."""
+    text = " ".join(text.split())
+    return f"“{text if len(text) <= MAX_QUOTED else f'{text[: MAX_QUOTED - 1]}…'}”"

@@ -22,6 +22,9 @@ LEAST_PROBABILITY = 1e-4
 # A larger number is no count of tokens: sums of it and readers of JSON would lose digits.
 MOST_TOKENS = 2**53
 
+NOT_DECIDED = "not_decided"
+"""The warning of a model that could not tell: its verdict fails with a confidence of 0."""
+
 
 class Token(NamedTuple):
     """A token of a reply.

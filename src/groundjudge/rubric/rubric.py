@@ -29,7 +29,7 @@ from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import NAME_THE_PATH, Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.reply import NOT_DECIDED, Reply
 from groundjudge.replies.shares import (
     SHARES_UNREADABLE,
     WeighedReading,
@@ -273,8 +273,8 @@ class Rubric:
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
     def write(self, reading: Reading) -> str:
-        """Write a reply that `read` reads as this reading, of a judge that has no doubt about its value."""
-        if self.weighted == "stated":
+        """Write a reply that `read` reads as this reading; without shares of its own it has no doubt."""
+        if self.weighted == "stated" and not reading.shares:
             reading = replace(reading, shares=sure_shares(reading, self.scale, self.levels))
         return self.format.write_reply(reading, self.scale)
 
@@ -323,7 +323,7 @@ class Rubric:
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             expected=expected,
             distribution=distribution,
-            confidence=min(confidences, default=None),
+            confidence=0.0 if NOT_DECIDED in reply.warnings else min(confidences, default=None),
         )
 
     def _weigh(self, reply: Reply, reading: Reading) -> WeighedReading:

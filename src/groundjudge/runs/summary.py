@@ -29,7 +29,7 @@ class Summary(Frozen):
         errors: error code -> number of verdicts, the most frequent first.
         evidence_not_found: verdicts with a score for which a quote that it needs is in no document.
         logprobs_unusable: verdicts whose score was to be weighted, and is the plain one.
-        offline_language: verdicts of the lexical baseline on a text whose words it does not know.
+        not_decided: verdicts of the offline judge on responses that it did not find in the sources.
         shares_unreadable: verdicts whose score was to be the mean by stated shares, and is that of the value.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
             row took one.
@@ -54,7 +54,7 @@ class Summary(Frozen):
     evidence_not_found: int = 0
     logprobs_unusable: int = 0
     shares_unreadable: int = 0
-    offline_language: int = 0
+    not_decided: int = 0
     calls_per_row: float | None = None
     agreement: Score | None = None
     split_rate: Score | None = None
@@ -77,8 +77,8 @@ class Summary(Frozen):
         )
         if self.evidence_not_found:
             sentence += f", {self.evidence_not_found} with evidence_not_found"
-        if self.offline_language:
-            sentence += f", {self.offline_language} with offline_language"
+        if self.not_decided:
+            sentence += f", {self.not_decided} not decided"
         if self.shares_unreadable:
             sentence += f", {self.shares_unreadable} with shares_unreadable"
         return sentence
@@ -151,7 +151,7 @@ class _Counts:
             self.errors[verdict.error.code] += 1
         if any(part.warnings for part in verdict.parts):
             self.n["evidence_not_found"] += 1
-        for warning in ("logprobs_unusable", "offline_language", "shares_unreadable"):
+        for warning in ("logprobs_unusable", "not_decided", "shares_unreadable"):
             if warning in verdict.warnings:
                 self.n[warning] += 1
         self.n["calls"] += verdict.attempts
@@ -189,7 +189,7 @@ class _Counts:
             errors=_by_frequency(self.errors),
             evidence_not_found=n["evidence_not_found"],
             logprobs_unusable=n["logprobs_unusable"],
-            offline_language=n["offline_language"],
+            not_decided=n["not_decided"],
             shares_unreadable=n["shares_unreadable"],
             calls_per_row=_mean(n["calls"], n["rows_with_calls"]),
             agreement=_mean(self.total_agreement, n["rows_with_votes"]),

@@ -150,7 +150,7 @@ def stated_share(text: str, source: str) -> float:
 
 @lru_cache(MOST_KEPT)
 def _content_words(text: str) -> frozenset[str]:
-    return frozenset(word.stem for word in words(text) if word.weight == 1)
+    return frozenset(word.key for word in words(text) if word.kind == "content")
 
 
 def _with_text(

@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from groundjudge.text.numbers import numbers
-from groundjudge.text.words import MONTHS
 
 # From the response, its backing and all text of the case to the edited response.
 Exchange: TypeAlias = Callable[[str, str, str], str | None]
 
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _WEEK = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 WEEKDAYS = tuple(_WEEK.split())
 _NAMES_OF_DATES: Sequence[Sequence[str]] = (

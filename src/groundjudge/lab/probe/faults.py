@@ -14,8 +14,8 @@ from groundjudge.case.case import Case, Document
 from groundjudge.case.shapes import text_of
 from groundjudge.lab.probe import edit, facts
 from groundjudge.lab.probe.edit import Edit, with_response
+from groundjudge.text.negations import negated_at
 from groundjudge.text.sentences import Span, sentences
-from groundjudge.text.words import negated_at
 
 # The share of a sentence's words that must be backed before it is taken for a statement of fact.
 LEAST_STATED = 0.5
