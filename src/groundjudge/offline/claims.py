@@ -24,7 +24,7 @@ _GREETINGS = (
     "bye goodbye danke dank bitte willkommen hallo guten gute schön freue freut gern gerne entschuldigung"
 )
 _TALK = (
-    "like need please day take care help assist assistance support contact send ask tell know hope feel "
+    "like need please day take care help assist assistance support contact send ask tell hear know hope feel "
     "free wait moment question answer request number information detail document documentation context "
     "source text passage material page provide give find mention state specify contain enough sufficient "
     "available base following below above sure course certainly absolutely möchte tag tut leid geschehen "

@@ -22,7 +22,7 @@ from groundjudge.replies.weighted import is_weighable
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import __version__
+from groundjudge.verdict import __version__, passes
 
 LIMITS = "The offline judge passes only what one sentence of the source says in nearly the same words."
 
@@ -96,7 +96,7 @@ class OfflineModel:
         claims = read_claims(case.response_text, sources, query_text(case, fields))
         if rubric.format.part_names:
             reading = _read_passage(rubric, case, claims, texts)
-            is_decided = (rubric.format.score(reading, rubric.scale) or 0.0) >= rubric.threshold
+            is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
         else:
             reading = _read_response(rubric, case, claims, texts)
             is_decided = all(claim.finding in {"backed", "claims nothing"} for claim in claims)
@@ -164,8 +164,9 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
     for name in rubric.format.part_names:
         found, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
         real_claims = [claim for claim in found if claim.finding != "claims nothing"]
-        n_backed = sum(claim.finding == "backed" for claim in real_claims)
-        score = n_backed / len(real_claims) if real_claims else 0.0
+        length = sum(len(claim.sentence) for claim in real_claims)
+        length_backed = sum(len(claim.sentence) for claim in real_claims if claim.finding == "backed")
+        score = length_backed / length if length else 0.0
         value = rubric.scale.worst + score * (rubric.scale.best - rubric.scale.worst)
         parts.append(PartReading(name, round(value, DIGITS), _reason_of(found, where)))
     return Reading(None, parts=tuple(parts))
