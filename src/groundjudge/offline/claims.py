@@ -20,30 +20,36 @@ Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
 # All of these in English and German alone. A sentence that consists of greetings and talk states nothing: it
 # keeps a conversation going, or speaks of the answer and its sources.
 _GREETINGS = (
-    "thank thanks welcome hello hi hey dear good nice great glad happy sorry apologise apologize pleasure "
-    "bye goodbye danke dank bitte willkommen hallo guten gute schön freue freut gern gerne entschuldigung"
+    "thank thanks welcome hello hi hey dear good nice great lovely glad happy sorry apologise apologize "
+    "pleasure bye goodbye danke dank bitte willkommen hallo wiedersehen guten gute schön freue freut gern "
+    "gerne entschuldigung"
 )
 _TALK = (
-    "like need please day take care help assist assistance support contact send ask tell hear know hope feel "
-    "free wait moment question answer request number information detail document documentation context "
-    "source text passage material page provide give find mention state specify contain enough sufficient "
-    "available base following below above sure course certainly absolutely möchte tag tut leid geschehen "
-    "helfen hilfe weiterhelfen melden frage fragen antwort sagen weiß wissen information informationen "
-    "angabe angaben dokument dokumente dokumenten quelle quellen text texten enthalten enthält erwähnt "
-    "erwähnen steht finden folgt folgende"
+    "like need please day take care help assist assistance support contact send ask tell hear know hope "
+    "feel free wait moment problem keep go ahead mind rephrase see reach out question answer request "
+    "number information detail document documentation context source text passage material page provide "
+    "give find mention state specify contain enough sufficient available base following below above sure "
+    "course certainly absolutely möchte tag tut leid geschehen helfen hilfe weiterhelfen melden frage "
+    "fragen antwort sagen weiß wissen information informationen angabe angaben dokument dokumente "
+    "dokumenten quelle quellen text texten enthalten enthält erwähnt erwähnen steht finden folgt folgende"
 )
 # Words beside them that state nothing either, but are no talk by themselves: "We are not."
 _PRONOUNS_AND_AUXILIARIES = (
     "i me my you we your our us could can will would may let want get did was were say include no not any "
-    "if anything something else more further other how what when where which why ich du wir mir mich mein "
-    "dein ihnen uns unser können kann etwas noch weitere anderes wie was welche wenn kein keine nicht "
-    "sich haben"
+    "if all anything something else more further other how what when where which why ich du wir mir mich "
+    "mein dein ihnen uns unser können kann könnte könnten konnte konnten etwas noch weitere anderes wie "
+    "was welche wenn kein keine nicht sich haben habe"
 )
 # Beside a negation, these say that something is not in the sources.
 _SAYING = (
-    "mention state say specify find know tell list cover discuss indicate describe information detail "
-    "answer data erwähnt erwähnen angegeben genannt hervor steht finden weiß wissen angabe angaben "
-    "information informationen antwort beantworten"
+    "mention state say said contain given specify find know tell list cover discuss indicate describe "
+    "information detail answer data erwähnt erwähnen angegeben genannt hervor steht finden weiß wissen "
+    "angabe angaben information informationen antwort beantworten"
+)
+# So does a negation in a sentence that speaks of the sources.
+_SOURCES = (
+    "document documentation context text source passage page excerpt material article file "
+    "dokument dokumente dokumenten kontext text texten quelle quellen abschnitt unterlagen auszug"
 )
 _YES = "yes yeah yep ja"
 _NO = "no nope nein"
@@ -162,13 +168,13 @@ class _Reader:
     def _find_clauses(self, claim_words: Sequence[Word]) -> list[int]:
         """Find a sentence for each clause of a compound one; [] unless all are found.
 
-        Ahead of a clause, its sentence must say nothing but what the first clause or the query names:
+        Ahead of a clause, its sentence must say nothing but what the first clause names:
         a clause takes its subject from the one before it.
         """
         clauses = _clauses_of(claim_words)
         if len(clauses) == 1:
             return []
-        known = self._query_keys | frozenset(Wording(clauses[0]).keys)
+        known = frozenset(Wording(clauses[0]).keys)
         numbers: list[int] = []
         for clause_number, clause in enumerate(clauses):
             candidates = [clause]
@@ -222,25 +228,35 @@ class _Reader:
     def _is_talk(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a sentence is made of words of conversation alone; a bare yes or no is an answer.
 
-        Beside a greeting one more word is fine if no source has it: "Sorry for the delay!"
+        Beside a greeting a few others are fine if no source has them and nothing is denied: "Sorry for the
+        delay!"
         """
-        terms = {word.text.casefold() for word in sentence_words}
-        answers = f"{_AGREEMENT} {_NO}" if self._is_asked else f"{_YES} {_NO}"
-        if not terms.isdisjoint(answers.split()):
-            return False
         keys = {word.key for word in sentence_words if word.kind == "content"}
         greets = not self._greetings.isdisjoint(keys)
+        terms = {word.text.casefold() for word in sentence_words}
+        # "Of course, I'd be happy to help" agrees to help, unless the query asks about the sources.
+        may_agree = self._is_asked and (bool(self._asked) or not greets)
+        answers = f"{_AGREEMENT} {_NO}" if may_agree else f"{_YES} {_NO}"
+        if not terms.isdisjoint(answers.split()):
+            return False
         others = self._keys_besides_talk(sentence_words)
         if others:
-            return greets and len(others) == 1 and others.isdisjoint(self._sources.places)
+            denies = not negations(self._language).isdisjoint(keys)
+            is_foreign = others.isdisjoint(self._sources.places) and not denies
+            return greets and len(others) <= MAX_ASKED and is_foreign
         return greets or not self._talk.isdisjoint(keys)
 
     def _is_refusal(self, claim_words: Sequence[Word]) -> bool:
-        """Whether a sentence says that the sources do not say something: a word of saying beside a negation.
+        """Whether a sentence says that the sources do not say something.
 
-        Between the two stand only words of conversation, as in "do not contain any information".
+        It denies something of the sources, or has a word of saying beside a negation, with nothing between
+        them but words of conversation: "I do not have any information".
         """
         saying = keys_of(_SAYING, self._language)
+        keys = {word.key for word in claim_words}
+        denies = not keys.isdisjoint(negations(self._language))
+        if denies and not keys.isdisjoint(keys_of(_SOURCES, self._language)):
+            return True
         last: str | None = None
         for word in claim_words:
             if word.kind != "content":
@@ -260,7 +276,7 @@ class _Reader:
     def _read_refusal(self, sentence: str, claim: Wording) -> Claim:
         """A refusal claims nothing where no source has a word of what is said to be missing."""
         saying = keys_of(_SAYING, self._language)
-        missing = self._keys_besides_talk(claim.words) - saying
+        missing = self._keys_besides_talk(claim.words) - saying - keys_of(_SOURCES, self._language)
         found = [key for key in claim.keys if key in missing and key in self._sources.places]
         if not found:
             return Claim(sentence, "claims nothing")

@@ -23,16 +23,16 @@ Kind: TypeAlias = Literal["content", "link", "filler"]
 """What a word is there for: it says something, it links words that do, or the grammar asks for it."""
 
 _FILLERS = {
-    "english": "a an the this that these those it its they their them is are am be been being "
-    "has have do does which who there here and of then also so",
+    "english": "a an the this these those it its they their them is are am be been being has have do does "
+    "which who there here and then also so",
     "german": "der die das den dem des ein eine einen einem einer eines dieser diese dieses es ihr ihre "
     "ihren ist sind hat haben wird werden und auch da dann so",
 }
 _LINKS = {
-    "english": "in on at to for with by from as into through during about over under he she his "
-    "her him i my me",
-    "german": "in im an am auf aus bei beim durch für mit nach um unter vom von über zu zum zur als er sie "
-    "sein seine",
+    "english": "of in on at to for with by from as into through during about over under he she his her him i "
+    "my me",
+    "german": "in im an am auf aus bei beim durch für mit nach um unter vom von vor über zu zum zur als er "
+    "sie sein seine",
 }
 
 _INSIDE_WORDS = ".,:/'_@!#-"  # 9:00, and/or, don't, snake_case, !ready, C#
@@ -90,7 +90,11 @@ def words(text: str, language: Language = "english") -> list[Word]:
     for piece in text.translate(_signs()).split():
         piece_words, ends_clause = _words_of_piece(piece[:MAX_COMPARED], language)
         for word in piece_words:
-            found_words.append(word._replace(begins_clause=True) if begins_clause else word)
+            if begins_clause:
+                word = word._replace(begins_clause=True)  # noqa: PLW2901
+            elif word.text == "A":
+                word = word._replace(kind="content")  # noqa: PLW2901  Gallery A
+            found_words.append(word)
             begins_clause = False
         begins_clause = begins_clause or ends_clause
     return found_words
@@ -207,6 +211,8 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _key_of(word: str, language: Language) -> str:
+    if len(word) == 1:
+        return word  # vitamin C, the option -R
     small = word.casefold()
     if small.lstrip("-")[:1].isdigit():
         if _THOUSANDS.fullmatch(small):
