@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -40,7 +41,7 @@ LAYERS = (
     "cli",
     "__main__",
 )
-"""Files and folders in the order of CONTRIBUTING.md: each imports itself and those before it."""
+"""Files and folders: each imports itself and those before it."""
 
 
 def name_of(file: Path) -> str:
@@ -92,6 +93,14 @@ GRAPH = {name: set(imports_of(file)) - {name} for name, file in FILES.items()}
 
 def test_every_file_belongs_to_a_layer() -> None:
     assert {layer_of(name) for name in FILES} == set(LAYERS)
+
+
+def test_contributing_lists_the_layers_in_their_order() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    _, _, rest = text.partition("\n## The layers\n")
+    section, _, _ = rest.partition("\n## ")
+    listed = re.findall(r"^    (\w+)", section, re.MULTILINE)
+    assert listed == [layer or "__init__" for layer in LAYERS]
 
 
 def test_imports_have_no_circle() -> None:

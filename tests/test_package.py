@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_only_the_commands_draw() -> None:
 def test_prompts_and_replies_do_not_know_each_other() -> None:
     for layer, other in (("prompt", "replies"), ("replies", "prompt"), ("replies", "judging")):
         for file in (CORE / layer).glob("*.py"):
-            assert not [name for name in _modules(file) if name.startswith(f"groundjudge.{other}.")], file
+            assert not [name for name in _modules_of(file) if name.startswith(f"groundjudge.{other}.")], file
 
 
 DISTRIBUTIONS = {
@@ -95,6 +95,54 @@ EXTRAS = {
 }
 """What files need that others import once the extra is there; other files name their extra in `requires`."""
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def undeclared(path: str, code: str) -> list[str]:
+    """What pyproject.toml lacks for the imports of a file: a sentence for each, with what to add."""
+    tree = tree_of(code)
+    groups: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
+    extras = _last_arguments(tree, "requires")
+    if path in EXTRAS:
+        extras.add(EXTRAS[path])
+    unknown_extras = sorted(extras - groups.keys())
+    if unknown_extras:
+        return [
+            f"{path} needs the extra {extra!r}: add it to [project.optional-dependencies] in pyproject.toml, "
+            "and to the extra 'all' there"
+            for extra in unknown_extras
+        ]
+    declared = _distributions(PROJECT["dependencies"])
+    for extra in extras:
+        declared |= _distributions(groups[extra])
+    modules = set(_modules(tree)) | _last_arguments(tree, "import_module")
+    packages = {module.partition(".")[0] for module in modules} - {"groundjudge", *sys.stdlib_module_names}
+    missing: list[str] = []
+    for package in sorted(packages):
+        distribution = DISTRIBUTIONS.get(package, package.replace("_", "-"))
+        if distribution not in declared:
+            missing.append(
+                f"{path} imports {package}: declare {distribution} in the extra that the file names by "
+                "requires(..., EXTRA) around the import, or in the dependencies, in pyproject.toml; "
+                "a distribution of another name belongs in DISTRIBUTIONS in tests/test_package.py"
+            )
+    return missing
+
+
+def _distributions(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements}
+
+
+def _last_arguments(tree: ast.Module, function: str) -> set[str]:
+    """The last argument of each call: the module of `import_module`, the extra of `requires`."""
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
+            texts.update(
+                str(argument.value) for argument in node.args[-1:] if isinstance(argument, ast.Constant)
+            )
+    return texts
+
 
 @pytest.mark.parametrize(
     "file",
@@ -102,23 +150,46 @@ EXTRAS = {
     ids=lambda file: file.relative_to(ROOT).as_posix(),
 )
 def test_what_a_file_imports_is_declared_with_it_or_in_its_extra(file: Path) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    calls = {name: set(_last_texts(file, name)) for name in ("import_module", "requires")}
-    extras = [*calls["requires"], *filter(None, [EXTRAS.get(file.relative_to(ROOT).as_posix())])]
-    groups = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
-    declared = {re.split(r"[^\w.-]", requirement)[0].lower() for group in groups for requirement in group}
-    modules = _imports(file) | {name.split(".")[0] for name in calls["import_module"]}
-    foreign_modules = modules - sys.stdlib_module_names - {"groundjudge"}
-    assert {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in foreign_modules} <= declared
+    path = file.relative_to(ROOT).as_posix()
+    missing = undeclared(path, file.read_text(encoding="utf-8"))
+    assert not missing, "\n".join(missing)
 
 
-def _last_texts(file: Path, function: str) -> Iterator[str]:
-    """The last argument of each call: the module of `import_module`, the extra of `requires`."""
-    for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
-            yield from (
-                str(argument.value) for argument in node.args[-1:] if isinstance(argument, ast.Constant)
-            )
+NEW_FILES = [
+    pytest.param(
+        'with requires("groundjudge.adapters.new needs New", "new"):\n    import new_framework',
+        "adapters/new.py needs the extra 'new': add it to [project.optional-dependencies]",
+        id="extra that pyproject.toml does not have",
+    ),
+    pytest.param(
+        'with requires("groundjudge.adapters.new needs New", "langfuse"):\n    import new_framework',
+        "adapters/new.py imports new_framework: declare new-framework in the extra",
+        id="framework that is not in the file's extra",
+    ),
+    pytest.param(
+        "import langfuse",
+        "adapters/new.py imports langfuse: declare langfuse in the extra",
+        id="framework whose extra the file does not name",
+    ),
+    pytest.param(
+        'import_module("new_framework.parts")',
+        "adapters/new.py imports new_framework: declare new-framework in the extra",
+        id="framework imported by its name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "message"), NEW_FILES)
+def test_message_about_a_new_file_says_what_to_declare(code: str, message: str) -> None:
+    (missing,) = undeclared("adapters/new.py", code)
+    assert missing.startswith(message)
+
+
+def test_extra_all_has_every_other_extra() -> None:
+    groups: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
+    in_all = re.findall(r"[\w-]+", " ".join(groups["all"]))
+    missing = sorted(groups.keys() - {"all", *in_all})
+    assert not missing, f"pyproject.toml: add {', '.join(missing)} to the extra 'all'"
 
 
 def test_public_names_are_sorted_and_there() -> None:
@@ -129,21 +200,22 @@ def test_public_names_are_sorted_and_there() -> None:
     assert all(hasattr(groundjudge, name) for name in groundjudge.__all__)
 
 
+def _modules(tree: ast.Module) -> list[str]:
+    """The modules that a file imports, anywhere in it."""
+    modules: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules.extend(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            modules.append(node.module or "")
+    return modules
+
+
 @cache
-def _modules(file: Path) -> list[str]:
-    tree = tree_of(file.read_text(encoding="utf-8"))
-    return [
-        name
-        for node in ast.walk(tree)
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    ]
+def _modules_of(file: Path) -> list[str]:
+    return _modules(tree_of(file.read_text(encoding="utf-8")))
 
 
 def _imports(file: Path) -> set[str]:
-    return {name.split(".")[0] for name in _modules(file)}
+    """The packages that a file imports."""
+    return {module.partition(".")[0] for module in _modules_of(file)}
