@@ -10,7 +10,7 @@ VERDICTS := build/demo.jsonl
 
 export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
-.PHONY: demo test test-browser test-spark test-lowest lint types docs pages offline-figures bench soak format clean
+.PHONY: demo test test-browser test-spark test-lowest lint types docs pages offline-figures bench soak format dist clean
 
 demo: $(VENV)/demo.installed ## every judge at work on the examples, without a key
 	@mkdir -p build
@@ -29,9 +29,11 @@ test-spark: $(VENV)/test.installed ## the adapter to Spark in a local Spark: nee
 test-lowest: $(LOWEST)/test.installed ## the same, with the oldest frameworks and libraries that are allowed
 	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal
 
-lint: $(VENV)/lint.installed
+lint: $(VENV)/lint.installed ## Python, and the workflows in .github
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tools/workflows.py
+	$(BIN)/jactionlint --shellcheck=
 
 format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix
@@ -67,6 +69,11 @@ bench: $(VENV)/test.installed ## speed against a bare client, and growth by doub
 soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
 	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto --dist worksteal -m soak
 	GROUNDJUDGE_EXAMPLES=3000 $(BIN)/python -m pytest -n auto --dist worksteal -k no_other_number tests/replies
+
+dist: $(BIN)/python ## sdist and wheel, in dist
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build
 
 clean:
 	rm -rf .venv build dist

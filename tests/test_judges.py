@@ -16,7 +16,7 @@ from groundjudge.types import Rubric
 
 ROOT = Path(__file__).parents[1]
 
-TABLES = ("README.md", "docs/index.md", "docs/quickstart.md")
+TABLES = ("README.md", "docs/quickstart.md")
 """The pages with a table of all judges."""
 
 

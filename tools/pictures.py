@@ -1,4 +1,4 @@
-"""Writes the pictures in docs/assets: the report and the labelling page, in headless Chromium.
+"""Writes the pictures in docs/assets: a verdict in the report, and the labelling page, in headless Chromium.
 
 .venv/python3/bin/python tools/pictures.py     # after make test-browser, which installs selenium
 """
@@ -23,19 +23,31 @@ from groundjudge.report.labelling import labelling_page
 from groundjudge.report.page import report
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import run
+from groundjudge.types import Request
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "docs/assets"
-SIZE = {"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": False}
+SIZE = {"width": 1000, "height": 780, "deviceScaleFactor": 1, "mobile": False}
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-background-networking", "--hide-scrollbars")
-JUDGES = ("groundedness", "statement_groundedness")
 ROWS_TO_LABEL = 20
 """How many rows the labelling page has."""
 ROW = "rag-number-changed"
-"""The case that the second picture shows."""
-OPEN = """
-    const ofCase = row => [...arguments].every(text => row.textContent.includes(text));
-    [...document.querySelectorAll("#verdicts tr")].find(ofCase).querySelector("button, a").click();
+"""The case whose verdict is shown."""
+REPLY = """Statement Sentence: At night, from 10 p.m. to 6 a.m., a kilowatt hour costs 21.9 cents.
+Supporting Evidence: At night, from 10 p.m. to 6 a.m., it costs 24.9 cents.
+Score: 2
+
+Statement Sentence: The contract runs for twelve months, after which you can leave at any time \
+with one month's notice.
+Supporting Evidence: The contract runs for twelve months and can then be ended at any time \
+with one month's notice.
+Score: 10
+"""
+"""What a language model might say of it: no model can be called where the pictures are taken."""
+OPEN = 'document.querySelector("#verdicts tbody tr :is(button, a)").click();'
+DIALOG = """
+    const place = document.querySelector("dialog[open]").getBoundingClientRect();
+    return {x: place.x, y: place.y, width: place.width, height: place.height, scale: 1};
 """
 
 
@@ -43,13 +55,11 @@ def main() -> None:
     """Make the pages of the examples and take their pictures."""
     rows = [row for row in read_rows(ROOT / "examples/cases.jsonl") if not isinstance(row, CaseError)]
     cases = [Case.from_mapping(row) for row in rows]
-    judges = [load(name, model="offline") for name in JUDGES]
-    verdicts = list(run(judges, rows))
-    sample = draw(verdicts, ROWS_TO_LABEL, judge=JUDGES[0])
-    pages = {
-        "report": report(verdicts, title="verdicts.jsonl", cases=cases),
-        "label": labelling_page(sample, cases, load_rubric(JUDGES[0])),
-    }
+    shown_case = next(case for case in cases if case.id == ROW)
+    verdict = load("statement_groundedness", model=_language_model).judge(shown_case)
+    sample = draw(list(run(load("groundedness", model="offline"), rows)), ROWS_TO_LABEL, judge="groundedness")
+    report_page = report([verdict], cases=[shown_case])
+    label_page = labelling_page(sample, cases, load_rubric("groundedness"))
     options = Options()
     options.binary_location = str(shutil.which("chromium"))
     for flag in FLAGS:
@@ -57,18 +67,24 @@ def main() -> None:
     service = Service(str(shutil.which("chromedriver")))
     with TemporaryDirectory() as folder, webdriver.Chrome(options=options, service=service) as chrome:
         chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SIZE)
-        for name, text in pages.items():
-            page = Path(folder) / f"{name}.html"
-            page.write_text(text, encoding="utf-8")
-            chrome.get(page.as_uri())
-            _take_picture(chrome, ASSETS / f"{name}.webp")
-            if name == "report":
-                chrome.execute_script(OPEN, ROW, JUDGES[-1])
-                _take_picture(chrome, ASSETS / "report-row.webp")
+        page = Path(folder) / "page.html"
+        page.write_text(report_page, encoding="utf-8")
+        chrome.get(page.as_uri())
+        chrome.execute_script(OPEN)
+        _take_picture(chrome, ASSETS / "report-row.webp", chrome.execute_script(DIALOG))
+        page.write_text(label_page, encoding="utf-8")
+        chrome.get(page.as_uri())
+        _take_picture(chrome, ASSETS / "label.webp", {"x": 0, "y": 0, **SIZE, "scale": 1})
 
 
-def _take_picture(chrome: webdriver.Chrome, path: Path) -> None:
-    picture: Any = chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 75})
+def _language_model(_: Request) -> str:
+    return REPLY
+
+
+def _take_picture(chrome: webdriver.Chrome, path: Path, clip: dict[str, Any]) -> None:
+    picture: Any = chrome.execute_cdp_cmd(
+        "Page.captureScreenshot", {"format": "webp", "quality": 75, "clip": clip}
+    )
     path.write_bytes(b64decode(picture["data"]))
 
 
