@@ -14,7 +14,6 @@ import pytest
 from groundjudge import Case, CaseError, PromptError, load_rubric, names
 from groundjudge.case.case import Document
 from groundjudge.case.data import is_list
-from groundjudge.decisions.sentences import cut_text
 from groundjudge.types import Rubric
 
 FIELDS: Mapping[str, Any] = {
@@ -60,7 +59,7 @@ def test_documents_are_numbered_sentences_with_title_and_kind() -> None:
     ]
     assert state_of("groundedness", context=documents)["context"] == [
         {"title": "Hours", "kind": "knowledge", "sentences": {"1": "Opens at nine.", "2": "Closes at five."}},
-        {"title": "Tool Result: door", "kind": "tool result", "sentences": {"3": '"status": "open"'}},
+        {"title": "Tool Result: door", "kind": "tool result", "sentences": {"3": '{"status": "open"}'}},
     ]
 
 
@@ -165,124 +164,6 @@ def test_arguments_that_are_nested_deeply_become_text() -> None:
         value = value[0] if is_list(value) else last_value(value)
         depth += 1
     assert depth < 32
-
-
-CUTS: Mapping[str, tuple[str, bool, list[str]]] = {
-    "prose": ("One. Two?\nThree", False, ["One.", "Two?", "Three"]),
-    "a block of code": (
-        "Run this:\n```sh\nmake\n\n  make test\n```\nDone. Good.",
-        False,
-        ["Run this:", "make", "make test", "Done.", "Good."],
-    ),
-    "a block that is not closed": ("Run:\n~~~\nmake\ntest", False, ["Run:", "make", "test"]),
-    "code on a line of its own": (
-        "Run:\n```make all```\nIt is free. Done.",
-        False,
-        ["Run:", "```make all```", "It is free.", "Done."],
-    ),
-    "a sentence behind backticks": (
-        "``` It is free.\nIt is open. Done.",
-        False,
-        ["``` It is free.", "It is open.", "Done."],
-    ),
-    "a sentence between tildes": ("~~~ It is free. ~~~\nDone.", False, ["~~~ It is free.", "Done."]),
-    "a fence with blanks": (
-        "```  sh \nmake\n```  \nDone. Good.",
-        False,
-        ["make", "Done.", "Good."],
-    ),
-    "a fence with attributes": (
-        '```py title="a.py" {3}\nx = y\n```\nDone. Good.',
-        False,
-        ["x = y", "Done.", "Good."],
-    ),
-    "a fence with two words": (
-        "```jsx live\nx = y\n```\nDone. Good.",
-        False,
-        ["jsx live", "x = y", "Done.", "Good."],
-    ),
-    "a fence with classes": (
-        "```{.py .numbers}\nx = y\n```\nDone. Good.",
-        False,
-        ["x = y", "Done.", "Good."],
-    ),
-    "a fence with a sentence": (
-        "``` No dogs are allowed.\nmake\n```\nDone. Good.",
-        False,
-        ["No dogs are allowed.", "make", "Done.", "Good."],
-    ),
-    "code in a quotation": ("> ```\n> make\n> ```\nDone. Good.", False, ["> make", "Done.", "Good."]),
-    "code with a line like that which begins it": (
-        "```md\n```sh\nmake\n```\nDone. Good.",
-        False,
-        ["```sh", "make", "Done.", "Good."],
-    ),
-    "a sign that says something beside code": (
-        "It costs 5\n€\n```\nmake\n```\n\n---\n\n```\ntest\n```\n≥ 3",
-        False,
-        ["It costs 5", "€", "make", "test", "≥ 3"],
-    ),
-    "code without words": ("```\n{\n}\n```", False, ["```\n{\n}\n```"]),
-    "a tool's mapping": ('{"a": 1, "b": [1, 2]}', True, ['"a": 1', '"b": [1, 2]']),
-    "a tool's list": ('[{"id": 1, "x": "y. z"}, {"id": 2}]', True, ['{"id": 1, "x": "y. z"}', '{"id": 2}']),
-    "rows inside a mapping": (
-        '{"rows": [{"id": 1}, {"id": 2}], "n": 2}',
-        True,
-        ['"rows": [{"id": 1}', '{"id": 2}', '"n": 2'],
-    ),
-    "rows of two kinds": (
-        '{"cancelled": [{"no": 1}], "on_time": [{"no": 2}, {"no": 3}]}',
-        True,
-        ['"cancelled": [{"no": 1}', '"on_time": [{"no": 2}', '{"no": 3}'],
-    ),
-    "rows under several keys": (
-        '{"data": {"flights": [{"no": 1}, {"no": 2}], "note": "%s"}}' % ("x" * 300),
-        True,
-        ['"data": {"flights": [{"no": 1}', '{"no": 2}', '"note": "%s"' % ("x" * 300)],
-    ),
-    "a long row": (
-        '[{"id": 1, "text": "%s"}]' % ("x" * 400),
-        True,
-        ['{"id": 1', '"text": "%s"' % ("x" * 400)],
-    ),
-    "JSON with blanks": ('\n { "a" : 1 ,\n "b" : "c" } ', True, ['"a" : 1', '"b" : "c"']),
-    "an empty list": ("[]", True, ["[]"]),
-    "JSON of a document": ('{"a": 1}', False, ['{"a": 1}']),
-    "a tool's prose": ("It is open. Come in.", True, ["It is open.", "Come in."]),
-    "JSON that is cut off": ('{"a": 1, "b"', True, ['{"a": 1, "b"']),
-    "deep JSON": ("[" * 5000 + "]" * 5000, True, ["[" * 5000 + "]" * 5000]),
-}
-
-
-@pytest.mark.parametrize("name", CUTS)
-def test_texts_are_cut_into_sentences_lines_and_entries(name: str) -> None:
-    text, is_tool_result, pieces = CUTS[name]
-    spans = cut_text(text, is_tool_result=is_tool_result)
-    assert [span.text for span in spans] == pieces
-    assert all(text[span.start : span.end] == span.text for span in spans)
-
-
-def random_json(dice: random.Random, depth: int = 0) -> Any:
-    """Lists, mappings, texts and numbers inside one another; each text and number is another one."""
-    kind = dice.choice(["text", "number", "list", "mapping"]) if depth else dice.choice(["list", "mapping"])
-    if depth == 8 or kind == "text":
-        return f"word{dice.randrange(10**6)}" * dice.choice([1, 1, 40])
-    if kind == "number":
-        return dice.randrange(10**6)
-    values = [random_json(dice, depth + 1) for _ in range(dice.randint(1, 3))]
-    if kind == "list":
-        return values
-    return {f"key{dice.randrange(10**6)}": value for value in values}
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_every_key_and_value_of_a_tools_json_is_in_one_of_its_entries_in_order(seed: int) -> None:
-    dice = random.Random(seed)  # noqa: S311  no secret
-    text = json.dumps(random_json(dice), indent=dice.choice([None, 2]))
-    spans = cut_text(text, is_tool_result=True)
-    assert all(text[span.start : span.end] == span.text for span in spans)
-    shown = "".join(filter(str.isalnum, " ".join(span.text for span in spans)))
-    assert shown == "".join(filter(str.isalnum, text))
 
 
 HOSTILE = (

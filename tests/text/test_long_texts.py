@@ -18,6 +18,11 @@ PIECES = {
     "ellipses": "...",
     "ends of a quotation": '!"',
     "line breaks": "\n",
+    "initials": "A. B. ",
+    "markers that never close": ". [a",
+    "code that never closes": "`a. ",
+    "fences": "```\n",
+    "JSON that never closes": '{"a": ',
 }
 LONG = 100_000
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.data import as_json, is_list, is_mapping
 from groundjudge.case.shapes import is_blank, text_of
-from groundjudge.decisions.sentences import cut_text
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
+from groundjudge.text.sentences import sentences
 
 RULES = "rules"
 """The name of the rules in the state."""
@@ -96,7 +96,7 @@ def make_state(
         elif prompt_input.is_custom and prompt_input.type == "documents":
             state[name] = _documents(value, [])
         elif name == "response" and has_sentences:
-            spans = cut_text(case.response_text)
+            spans = sentences(case.response_text)
             response = [span.text for span in spans]
             shown_response = without_control_tokens(case.response_text)
             state[name] = _number([shown_response[span.start : span.end] for span in spans], 1)
@@ -112,7 +112,7 @@ def _documents(documents: Sequence[Document], source: list[SourceSentence]) -> l
         if is_blank(document):
             continue
         is_tool_result = document.kind == "tool"
-        spans = cut_text(document.content, is_tool_result=is_tool_result)
+        spans = sentences(document.content)
         # No sign is added or removed: places are the same.
         content = without_control_tokens(document.content)
         texts = [content[span.start : span.end] for span in spans]

@@ -1,0 +1,76 @@
+"""Where the entries of JSON begin: the rows that a tool returned, and the members of a mapping."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+MAX_ENTRY = 300
+"""Characters of an entry that is not cut any further, unless it is a list of lists or mappings."""
+
+MAX_DEPTH = 5
+"""How deeply entries are cut; each step reads the text once more."""
+
+DECODER = json.JSONDecoder()
+BLANKS = re.compile(r"\s*+")
+
+
+def entry_starts(text: str) -> list[int]:
+    """Return where the entries of a JSON list or mapping begin, each with its key; [] for any other text."""
+    start = _skip_blanks(text, 0)
+    if not text.startswith(("[", "{"), start):
+        return []
+    # Deeply nested JSON, or numbers of thousands of digits, have no entries that anybody could name.
+    with suppress(ValueError, RecursionError):
+        json.loads(text)
+        return list(_starts_in(text, start, 1))
+    return []
+
+
+def _starts_in(text: str, start: int, depth: int, first_start: int | None = None) -> Iterator[int]:
+    """Find the entries of the list or mapping that begins at an index; the text is valid JSON.
+
+    Args:
+        text: the JSON.
+        start: where the list or mapping begins.
+        depth: how many lists and mappings it is in, itself included.
+        first_start: where its first entry begins: if it is an entry itself, where that does. So its key is
+            shown, which says what the entries are: the rows under "cancelled" are other ones than those under
+            "on_time".
+    """
+    is_mapping = text[start] == "{"
+    position = _skip_blanks(text, start + 1)
+    while text[position] not in "]}":
+        entry_start = position
+        if is_mapping:
+            _, position = DECODER.raw_decode(text, position)
+            position = _skip_blanks(text, _skip_blanks(text, position) + 1)
+        value, end = DECODER.raw_decode(text, position)
+        length = end - entry_start
+        if first_start is not None:
+            entry_start = first_start
+            first_start = None
+        if depth < MAX_DEPTH and _is_cut(value, length):
+            yield from _starts_in(text, position, depth + 1, entry_start)
+        else:
+            yield entry_start
+        position = _skip_blanks(text, end)
+        if text[position] == ",":
+            position = _skip_blanks(text, position + 1)
+
+
+def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  whatever JSON can hold
+    """Whether the entries of a value count, and not the value as a whole."""
+    if not value or not isinstance(value, list | dict):
+        return False
+    if isinstance(value, list) and isinstance(value[0], list | dict):
+        return True
+    return length > MAX_ENTRY
+
+
+def _skip_blanks(text: str, position: int) -> int:
+    blanks = BLANKS.match(text, position)
+    return blanks.end() if blanks else position
