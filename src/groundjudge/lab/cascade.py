@@ -21,7 +21,7 @@ from typing import NamedTuple
 from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.probability import passing_probability
 from groundjudge.lab.calibration import ONE_SIDED, lower_bound
-from groundjudge.lab.labels import LabelError, Labels, find_grounded, learn_vocabulary
+from groundjudge.lab.labels import LabelError, Labels, find_grounded
 from groundjudge.lab.libraries import np
 from groundjudge.lab.proportions import Rate, wilson_interval
 from groundjudge.rubric.rubric import Rubric
@@ -233,9 +233,8 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     cheap_verdicts = _single_judge(cheap, "the cheap judge")
     strong_verdicts = _single_judge(strong, "the strong judge")
     (judge,) = cheap_verdicts.judges
-    vocabulary = labels.vocabulary or learn_vocabulary(cheap_verdicts, strong_verdicts)
     grounded: dict[str, bool] = {}
-    for case_id, is_grounded in find_grounded(judge, labels, vocabulary, label_threshold).items():
+    for case_id, is_grounded in find_grounded(judge, labels, label_threshold).items():
         if is_grounded is not None:
             grounded[case_id] = is_grounded
     # Of a file of millions of verdicts only those with a label are kept.
