@@ -349,7 +349,7 @@ def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Ma
     People who could not tell vote for that; rows without a label that nobody's name is on are none.
     """
     majority_labels = StoredMapping()
-    if labels_by_annotator.keys() == {""}:  # a single label for each case, of a million cases perhaps
+    if set(labels_by_annotator) == {""}:  # a single label for each case, of a million cases perhaps
         for case_id, label in labels_by_annotator[""].items():
             if label is not None:
                 majority_labels[case_id] = label

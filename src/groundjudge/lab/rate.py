@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
+from sys import maxsize
 from typing import NamedTuple, TypeAlias
 
 from groundjudge.lab.labels import (
@@ -30,9 +31,6 @@ from groundjudge.lab.proportions import Rate, Z, wilson, wilson_interval
 from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight_labels
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
-
-# Labels that nobody gives: where the search for how many are worth as much ends.
-MOST_LABELS = 10_000_000
 
 # Half the width of the interval that `TrueRate.needed` is about.
 HALF_WIDTH = 0.03
@@ -388,7 +386,7 @@ def _n_worth(value: float, width: float, population: int | None) -> int:
         return -((rate_of_n.high or 0.0) - (rate_of_n.low or 0.0))
 
     # Intervals become narrower with more rows: the negative widths rise, as bisection needs it.
-    numbers = range(1, population or MOST_LABELS)
+    numbers = range(1, maxsize if population is None else population)
     return 1 + bisect_left(numbers, -width, key=negative_width)
 
 
