@@ -166,14 +166,19 @@ def test_which_row_of_a_group_counts_does_not_depend_on_verdict_or_label(right_w
 
 
 def test_strata_of_a_drawn_sample_count_in_proportion_to_their_size() -> None:
-    names = ids(40)
+    names = ids(400)
     cheap = [verdict(name, 1.0) for name in names]
-    rows = {name: DrawnRow("all", 1.0) for name in names}
-    labels = Labels(dict.fromkeys(names, 1), drawn_rows=rows)
-    assert calibrate_cascade(cheap, cheap, labels, accuracy=0.9).n_standing == 40
-    uneven = {name: DrawnRow("all", 1.0 if place else 100.0) for place, name in enumerate(names)}
-    with pytest.raises(LabelError, match=r"no threshold reaches 0\.90 with [12] labels"):
-        calibrate_cascade(cheap, cheap, Labels(dict.fromkeys(names, 1), drawn_rows=uneven), accuracy=0.9)
+    even = Labels(dict.fromkeys(names, 1), drawn_rows=dict.fromkeys(names, DrawnRow("all", 3.0)))
+    assert calibrate_cascade(cheap, cheap, even, accuracy=0.9).n_standing == 400
+    rows = dict.fromkeys(names[:200], DrawnRow("large", 4.0)) | dict.fromkeys(
+        names[200:], DrawnRow("small", 1.0)
+    )
+    # The small stratum was drawn four times as often as the large one; and the cheap judge fails on it.
+    labels = Labels(dict.fromkeys(names[:200], 1) | dict.fromkeys(names[200:], 0), drawn_rows=rows)
+    found = calibrate_cascade(cheap, cheap, labels, accuracy=0.7)
+    assert found.n_right == 200
+    assert 35 < found.n - found.n_right < 65
+    assert found.counts["n_left_out"] == 400 - found.n
 
 
 def test_errors_and_missing_verdicts_ask_the_strong_judge_or_are_counted() -> None:

@@ -200,49 +200,11 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     # Of "not applicable" alone there are no bounds.
     if all(row.number is None for row in standing):
         raise LabelError("no_threshold", _why_none(rows, accuracy, judge), judge)
-    until, not_applicable_stands = _bounds_of(standing, by)
-    standing_ids = {row.cheap.case_id for row in standing}
-    matched: list[CascadeRow] = []
-    priced: list[CascadeRow] = []
-    for row in rows:
-        if row.strong is not None and row.strong.status != "error":
-            matched.append(row)
-            if row.cheap.usage and row.strong.usage:
-                priced.append(row)
-
-    def is_strong_right(row: CascadeRow) -> bool:
-        return row.strong is not None and row.strong.passed is row.is_grounded
-
-    def is_cascade_right(row: CascadeRow) -> bool:
-        return row.is_right if row.cheap.case_id in standing_ids else is_strong_right(row)
-
-    return CascadeCalibration(
-        judge=judge,
-        models=(_models(row.cheap for row in rows), _models(row.strong for row in matched)),
-        accuracy=accuracy,
-        by=by,
-        until=until,
-        not_applicable_stands=not_applicable_stands,
-        n=len(rows),
-        n_standing=len(standing),
-        n_right=sum(row.is_right for row in standing),
-        saved=wilson(len(standing) / len(rows), len(rows)),
-        standing_right=rate_of([row.is_right for row in standing]),
-        cheap_right=rate_of([row.is_right for row in matched]),
-        strong_right=rate_of([is_strong_right(row) for row in matched]),
-        cascade_right=rate_of([is_cascade_right(row) for row in matched]),
-        n_priced=len(priced),
-        cheap_usage=_sum_usage(row.cheap for row in priced),
-        strong_usage=_sum_usage(row.strong for row in priced),
-        handed_on_usage=_sum_usage(row.strong for row in priced if row.cheap.case_id not in standing_ids),
-        counts={
-            "n_error": sum(row.cheap.status == "error" for row in rows),
-            "n_not_applicable": sum(not row.is_applicable for row in rows),
-            "n_unjudged": len(grounded) - len(all_labelled),
-            "n_unmatched": len(rows) - len(matched),
-            "n_left_out": len(all_labelled) - len(labelled),
-        },
-    )
+    left_out = {
+        "n_unjudged": len(grounded) - len(all_labelled),
+        "n_left_out": len(all_labelled) - len(labelled),
+    }
+    return _measure(rows, standing, accuracy, by, left_out)
 
 
 def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
@@ -259,12 +221,17 @@ def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
         return frozenset(id_by_group.values())
     weights = {case_id: labels.drawn_rows[case_id].weight for case_id in id_by_group.values()}
     most = max(weights.values(), default=1.0)
-    return frozenset(case_id for case_id, weight in weights.items() if _fraction(case_id) <= weight / most)
+    return frozenset(
+        case_id
+        for case_id, weight in weights.items()
+        # Of ids this would be smaller the more rows a group has.
+        if _fraction(labels.group_of(case_id)) <= weight / most
+    )
 
 
-def _fraction(case_id: str) -> float:
-    """A number from 0 to 1, made of the id alone: it says nothing about the case."""
-    return int.from_bytes(sha256(case_id.encode("utf-8", "surrogatepass")).digest()[:8]) / 2**64
+def _fraction(name: str) -> float:
+    """A number from 0 to 1, made of a name alone: it says nothing about the case."""
+    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]) / 2**64
 
 
 def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[CascadeRow]:
@@ -505,6 +472,58 @@ def _rows_needed(share: float, accuracy: float) -> float | None:
     deviate = NormalDist().inv_cdf(1 - ONE_SIDED)
     n_rows = deviate**2 * accuracy * (1 - accuracy) / (share - accuracy) ** 2
     return max(n_rows, fewest_rows(accuracy))
+
+
+def _measure(
+    rows: Sequence[CascadeRow],
+    standing: Sequence[CascadeRow],
+    accuracy: float,
+    by: By,
+    left_out: Mapping[str, int],
+) -> CascadeCalibration:
+    """Measure what the rows that stand save, and how right the cascade is."""
+    until, not_applicable_stands = _bounds_of(standing, by)
+    standing_ids = {row.cheap.case_id for row in standing}
+    matched: list[CascadeRow] = []
+    priced: list[CascadeRow] = []
+    for row in rows:
+        if row.strong is not None and row.strong.status != "error":
+            matched.append(row)
+            if row.cheap.usage and row.strong.usage:
+                priced.append(row)
+
+    def is_strong_right(row: CascadeRow) -> bool:
+        return row.strong is not None and row.strong.passed is row.is_grounded
+
+    def is_cascade_right(row: CascadeRow) -> bool:
+        return row.is_right if row.cheap.case_id in standing_ids else is_strong_right(row)
+
+    return CascadeCalibration(
+        judge=rows[0].cheap.judge,
+        models=(_models(row.cheap for row in rows), _models(row.strong for row in matched)),
+        accuracy=accuracy,
+        by=by,
+        until=until,
+        not_applicable_stands=not_applicable_stands,
+        n=len(rows),
+        n_standing=len(standing),
+        n_right=sum(row.is_right for row in standing),
+        saved=wilson(len(standing) / len(rows), len(rows)),
+        standing_right=rate_of([row.is_right for row in standing]),
+        cheap_right=rate_of([row.is_right for row in matched]),
+        strong_right=rate_of([is_strong_right(row) for row in matched]),
+        cascade_right=rate_of([is_cascade_right(row) for row in matched]),
+        n_priced=len(priced),
+        cheap_usage=_sum_usage(row.cheap for row in priced),
+        strong_usage=_sum_usage(row.strong for row in priced),
+        handed_on_usage=_sum_usage(row.strong for row in priced if row.cheap.case_id not in standing_ids),
+        counts={
+            "n_error": sum(row.cheap.status == "error" for row in rows),
+            "n_not_applicable": sum(not row.is_applicable for row in rows),
+            "n_unmatched": len(rows) - len(matched),
+            **left_out,
+        },
+    )
 
 
 def _models(verdicts: Iterable[Verdict | None]) -> str:

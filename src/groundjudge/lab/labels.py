@@ -692,14 +692,6 @@ class _Joined:
         )
 
 
-def group_by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Verdicts by the name of their judge, in the order in which judges first appear."""
-    verdicts_by_judge: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        verdicts_by_judge.setdefault(verdict.judge, []).append(verdict)
-    return verdicts_by_judge
-
-
 def join_judge(judge: str, verdicts: Iterable[BriefVerdict], labels: Labels) -> JudgedRows:
     """Join verdicts of one judge, one on each case and each with a label, with the labels.
 
