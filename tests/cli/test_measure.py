@@ -150,7 +150,8 @@ def test_agree_prints_lines_where_the_table_is_too_wide_and_reports_unreadable_o
 def test_agree_prints_the_matrix_weighted_kappa_and_the_majority(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_labelled())
     write_rows("l.jsonl", some_words())
-    result = command(*AGREE.split(), "--worst", "1")
+    Path("one.prompty").write_text(PROMPT_FILE)
+    result = command(*AGREE.split(), "--judge-file", "one.prompty", "--worst", "1")
     assert result.exit_code == 0
     lines = words(result.stdout)
     start = lines.index(["one,", "label", "by", "label", "(rows:", "people,", "columns:", "the", "judge)"])
@@ -177,21 +178,23 @@ user:
 """
 
 
-def test_a_label_that_no_verdict_has_needs_the_prompt_file(command: Invoke) -> None:
+def test_labels_in_words_need_the_prompt_file_that_declares_them(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_labelled())
     write_rows("l.jsonl", [*some_words(39), {"id": 39, "label": "Contradicted"}])
     Path("one.prompty").write_text(PROMPT_FILE)
     result = command(*AGREE.split())
     assert result.exit_code == 2
-    assert "39: 'Contradicted' is not among the known labels of one: 'not supported'" in result.stderr
-    assert "if it has more, name its prompt file with --judge-file\n" in result.stderr
+    assert (
+        "'Contradicted' (1 row): not a number, yes or no, true or false, or pass or fail; " in result.stderr
+    )
+    assert "or name the prompt file that has it with --judge-file\n" in result.stderr
     for arguments in ("agree v.jsonl", "calibrate v.jsonl", COMPARE, "report v.jsonl"):
         result = command(*arguments.split(), "--labels", "l.jsonl", "--judge-file", "one.prompty")
         assert result.exit_code == 0, result.stderr
         assert ("contradicted (0)" in result.stdout) is arguments.startswith("agree")
         assert "two values" not in result.stdout
-    result = command(*AGREE.split(), "--judge-file", "groundedness")
-    assert "--judge-file groundedness: its judge answers with numbers on 1..5" in result.stderr
+    result = command(*AGREE.split(), "--judge-file", "confidence_grounding")
+    assert "--judge-file confidence_grounding: its judge answers with numbers on 0..1" in result.stderr
 
 
 def test_agree_shows_a_panel_that_is_worse_than_its_best_member(command: Invoke) -> None:
@@ -459,17 +462,13 @@ def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command
 
 
 def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(sys.modules):
-        if name.startswith("groundjudge.lab."):
-            monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn.model_selection", None)
     result = command("calibrate", "v.jsonl", "--labels", "l.jsonl")
     assert result.exit_code == 2
     assert 'pip install "groundjudge[analysis]"' in result.stderr
     monkeypatch.setitem(sys.modules, "numpy", None)
-    for name in list(sys.modules):
-        if name.startswith("groundjudge.lab."):
-            monkeypatch.delitem(sys.modules, name)
+    for name in ("agreement", "figures", "libraries"):
+        monkeypatch.delitem(sys.modules, f"groundjudge.lab.{name}")
     result = command("agree", "v.jsonl", "--labels", "l.jsonl")
     assert result.exit_code == 2
     assert 'pip install "groundjudge[analysis]"' in result.stderr

@@ -27,7 +27,7 @@ def test_a_label_of_the_cases_that_says_something_else_is_left_out(command: Invo
     write_rows("cases.jsonl", [{"id": 0, "response": "r", "label": "from the wiki"}])
     result = command("report", "v.jsonl", "--cases", "cases.jsonl")
     assert result.exit_code == 0
-    assert "labels are left out: 0: the label 'from the wiki' is neither" in result.stdout
+    assert "labels are left out: 'from the wiki' (1 row): not a number" in result.stdout
 
 
 def test_cases_that_are_not_those_judged_are_refused(command: Invoke) -> None:

@@ -20,7 +20,7 @@ from groundjudge.lab.agreement import (
     measure_agreement,
 )
 from groundjudge.lab.figures import Figure
-from groundjudge.lab.labels import JudgedRows, Labels, Unscored, join
+from groundjudge.lab.labels import JudgedRows, Labels, LabelVocabulary, Unscored, join
 from groundjudge.lab.libraries import import_library
 from groundjudge.verdict import Part, Verdict
 
@@ -181,6 +181,7 @@ def test_curves_hold_reliability_bins_and_roc_points() -> None:
 
 
 SCORES = {"bad": 0.0, "fair": 0.5, "good": 1.0, "cannot tell": None}
+VOCABULARY = LabelVocabulary(SCORES, 0.5)
 PAIRS = [
     ("good", "good"), ("good", "good"), ("good", "good"), ("good", "bad"), ("fair", "good"), ("fair", "fair"),
     ("bad", "bad"), ("bad", "bad"), ("bad", "fair"), ("cannot tell", "cannot tell"), ("cannot tell", "bad"),
@@ -199,7 +200,7 @@ def measure_pairs(
         verdicts.append(labelled(str(place), judge_label, SCORES[judge_label]))
         human_labels[str(place)] = human_label.upper()
     groups = dict.fromkeys(human_labels, group) if group else {}
-    (agreement,) = agree(verdicts, Labels(human_labels, groups))
+    (agreement,) = agree(verdicts, Labels(human_labels, groups, VOCABULARY))
     assert agreement.labels
     return agreement, agreement.labels
 
@@ -249,7 +250,8 @@ def test_a_panel_without_a_common_label_has_a_column_of_its_own() -> None:
         panel_verdict("b", good, good, label="good"),
         panel_verdict("c", bad, bad, label="bad"),
     ]
-    (agreement,) = agree(verdicts, Labels({"a": "fair", "b": "good", "c": "good"}))
+    labels = Labels({"a": "fair", "b": "good", "c": "good"}, vocabulary=VOCABULARY)
+    (agreement,) = agree(verdicts, labels)
     assert agreement.labels
     assert agreement.labels.columns == ("bad", "fair", "good", NO_COMMON_LABEL)
     assert agreement.labels.counts == ((0, 0, 0, 0), (0, 0, 0, 1), (1, 0, 1, 0))

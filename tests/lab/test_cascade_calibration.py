@@ -145,24 +145,40 @@ def test_ties_of_both_ends_stay_together() -> None:
     assert "no threshold" in message_of(scores, grounded)
 
 
-def test_rows_of_one_group_count_as_the_independent_rows_that_they_are_worth() -> None:
+def test_of_the_rows_of_a_group_one_counts() -> None:
     scores, grounded = [1.0] * 60, [True] * 60
     groups = [f"claim {number // 3}" for number in range(60)]
     assert calibrated(scores, grounded).n_standing == 60
-    assert "no threshold reaches 0.90 with 60 labels" in message_of(scores, grounded, groups=groups)
+    assert "no threshold reaches 0.90 with 20 labels" in message_of(scores, grounded, groups=groups)
     more = [f"claim {number // 2}" for number in range(60)]
-    assert calibrated(scores, grounded, groups=more).n_standing == 60
+    found = calibrated(scores, grounded, groups=more)
+    assert (found.n, found.n_standing, found.saved.n, found.counts["n_left_out"]) == (30, 30, 30, 30)
 
 
-def test_weights_of_a_drawn_sample_count_as_the_rows_that_they_are_worth() -> None:
-    names = ids(40)
+@pytest.mark.parametrize("right_within", [0, 1, 2])
+def test_which_row_of_a_group_counts_does_not_depend_on_verdict_or_label(right_within: int) -> None:
+    """One row of three is right in each group: whichever it is, about a third of the rows that count are."""
+    is_right = [number % 3 == right_within for number in range(900)]
+    groups = [f"claim {number // 3}" for number in range(900)]
+    found = calibrated([1.0] * 900, is_right, groups=groups, accuracy=0.2)
+    assert found.n == 300
+    assert 75 < found.n_right < 125
+
+
+def test_strata_of_a_drawn_sample_count_in_proportion_to_their_size() -> None:
+    names = ids(400)
     cheap = [verdict(name, 1.0) for name in names]
-    rows = {name: DrawnRow("all", 1.0) for name in names}
-    labels = Labels(dict.fromkeys(names, 1), drawn_rows=rows)
-    assert calibrate_cascade(cheap, cheap, labels, accuracy=0.9).n_standing == 40
-    uneven = {name: DrawnRow("all", 1.0 if place else 100.0) for place, name in enumerate(names)}
-    with pytest.raises(LabelError, match="no threshold reaches"):
-        calibrate_cascade(cheap, cheap, Labels(dict.fromkeys(names, 1), drawn_rows=uneven), accuracy=0.9)
+    even = Labels(dict.fromkeys(names, 1), drawn_rows=dict.fromkeys(names, DrawnRow("all", 3.0)))
+    assert calibrate_cascade(cheap, cheap, even, accuracy=0.9).n_standing == 400
+    rows = dict.fromkeys(names[:200], DrawnRow("large", 4.0)) | dict.fromkeys(
+        names[200:], DrawnRow("small", 1.0)
+    )
+    # The small stratum was drawn four times as often as the large one; and the cheap judge fails on it.
+    labels = Labels(dict.fromkeys(names[:200], 1) | dict.fromkeys(names[200:], 0), drawn_rows=rows)
+    found = calibrate_cascade(cheap, cheap, labels, accuracy=0.7)
+    assert found.n_right == 200
+    assert 35 < found.n - found.n_right < 65
+    assert found.counts["n_left_out"] == 400 - found.n
 
 
 def test_errors_and_missing_verdicts_ask_the_strong_judge_or_are_counted() -> None:
@@ -174,7 +190,7 @@ def test_errors_and_missing_verdicts_ask_the_strong_judge_or_are_counted() -> No
     assert (found.n, found.n_standing, found.counts) == (
         110,
         108,
-        {"n_error": 2, "n_not_applicable": 0, "n_unjudged": 10, "n_unmatched": 4},
+        {"n_error": 2, "n_not_applicable": 0, "n_unjudged": 10, "n_unmatched": 4, "n_left_out": 0},
     )
     assert found.saved.n == 110
     assert found.saved.value == pytest.approx(108 / 110)
@@ -247,12 +263,6 @@ def test_cost_is_that_of_rows_with_the_tokens_of_both_judges() -> None:
     assert found.cheap_right.value == 0.75
 
 
-def test_savings_are_those_of_rows_that_took_no_part() -> None:
-    """Of rows of which no fold alone can prove anything, nothing is saved, whatever all together prove."""
-    found = calibrated([1.0] * 35, [True] * 35)
-    assert (found.n_standing, found.saved.value) == (35, 0.0)
-
-
 WRONG: Mapping[str, tuple[Callable[[], object], str]] = {
     "an accuracy of 1": (
         lambda: calibrated([1.0] * 40, [True] * 40, accuracy=1.0),
@@ -293,10 +303,6 @@ WRONG: Mapping[str, tuple[Callable[[], object], str]] = {
             [0.45], [True], cheap=[verdict("case 0000", 0.45, passed=True)], by="probability", rubric=RUBRIC
         ),
         "another threshold than its file, 0.5: 0.45 passed",
-    ),
-    "fewer rows than folds": (
-        lambda: calibrated([1.0] * 40, [True] * 40, folds=41),
-        "41 folds need 41 independent rows or more, not 40",
     ),
 }
 
@@ -387,7 +393,7 @@ def test_bounds_are_found_by_mistake_in_one_search_of_twenty(rule: Rule, decimal
     for _ in range(N_JUDGES):
         scores, grounded = simulated(rule, 400, generator, decimals)
         try:
-            found = calibrated(scores.tolist(), grounded.tolist(), folds=2)
+            found = calibrated(scores.tolist(), grounded.tolist())
         except LabelError:
             shares.append(0.0)
             continue
@@ -414,7 +420,7 @@ def test_rows_of_groups_are_no_more_proof_than_their_groups() -> None:
         grounded: Bools = is_right == (scores == 1)
         groups = [f"claim {number // 4}" for number in range(400)]
         try:
-            calibrated(scores.tolist(), grounded.tolist(), groups=groups, folds=2)
+            calibrated(scores.tolist(), grounded.tolist(), groups=groups)
         except LabelError:
             continue
         n_mistaken += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from make_verdicts import labelled as in_words
@@ -11,7 +13,7 @@ from groundjudge import Verdict
 from groundjudge.lab.agreement import agree
 from groundjudge.lab.calibration import calibrate
 from groundjudge.lab.comparison import compare
-from groundjudge.lab.labels import LabelError, Labels, join
+from groundjudge.lab.labels import LabelError, Labels, LabelVocabulary, join
 from groundjudge.lab.sample import LabelSample, draw, weight_labels
 
 NAMES = ("accuracy", "recall", "recall_not_grounded", "kappa", "roc_auc")
@@ -31,7 +33,7 @@ def population(n: int, seed: int = 0) -> tuple[list[Verdict], Labels]:
 def weighted_labels(labels: Labels, sample: LabelSample) -> Labels:
     """The labels of the drawn rows, weighted."""
     labels_of_drawn = {case_id: labels.by_case[case_id] for case_id in sample.ids}
-    return weight_labels(Labels(labels_of_drawn), sample)
+    return weight_labels(replace(labels, by_case=labels_of_drawn), sample)
 
 
 def test_a_sample_of_all_rows_gives_the_figures_of_all_rows() -> None:
@@ -84,7 +86,8 @@ def test_labels_in_words_are_weighted_too() -> None:
     verdicts = [in_words(f"c{place}", word, float(word == "good")) for place, word in enumerate(words)]
     human_labels = {f"c{place}": "bad" if place % 8 == 0 else word for place, word in enumerate(words)}
     sample = draw(verdicts, 60)
-    (agreement,) = agree(verdicts, weighted_labels(Labels(human_labels), sample))
+    labels = Labels(human_labels, vocabulary=LabelVocabulary({"bad": 0.0, "good": 1.0}, 0.5))
+    (agreement,) = agree(verdicts, weighted_labels(labels, sample))
     assert agreement.labels is not None
     weight_of_same = 0.0
     total = 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make_verdicts import error, labelled, panel_verdict, verdict, vote
+from make_verdicts import error, labelled, verdict
 
 from groundjudge import Choices, Scale, Verdict, load_rubric
 from groundjudge.errors import CaseError
@@ -21,7 +22,6 @@ from groundjudge.lab.labels import (
     join,
     label_of,
     labels_for,
-    learn_vocabulary,
     number_of,
     read_labels,
     rubric_vocabulary,
@@ -41,10 +41,14 @@ from groundjudge.runs.verdict_file import read_verdicts
         pytest.param(0, 0.0, id="0"),
         pytest.param(" False ", 0.0, id="text of false with blanks"),
         pytest.param("no", 0.0, id="no"),
+        pytest.param("PASS", 1.0, id="pass"),
+        pytest.param("fail", 0.0, id="fail"),
         pytest.param(3, 3.0, id="a grade"),
         pytest.param("2.5", 2.5, id="text of a decimal"),
         pytest.param(None, None, id="no label"),
         pytest.param("  ", None, id="blank text"),
+        pytest.param(float("nan"), None, id="NaN"),
+        pytest.param("NaN", None, id="text of NaN"),
     ],
 )
 def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
@@ -55,7 +59,6 @@ def test_boolean_number_or_their_text_is_a_label(value: object, number: float | 
     "value",
     [
         pytest.param("maybe", id="a word"),
-        pytest.param("nan", id="text of NaN"),
         pytest.param(float("inf"), id="infinity"),
         pytest.param([1], id="a list"),
     ],
@@ -211,11 +214,47 @@ def test_one_message_names_all_faults_of_a_file_of_labels(
 
 def test_one_message_names_all_labels_that_cannot_be_read() -> None:
     with pytest.raises(LabelError) as raised:
-        labels_for("one", Labels({"a": "maybe", "b": 1, "c": "nan"}), LabelVocabulary())
+        labels_for("one", Labels({"a": float("inf"), "b": 1, "c": [1]}))
     assert raised.value.message == (
-        "2 faults: a: the label 'maybe' is neither a boolean nor a number on the scale; "
-        "c: the label 'nan' is neither a boolean nor a number on the scale"
+        "2 faults: a: the label inf is neither a boolean nor a number on the scale; "
+        "c: the label [1] is neither a boolean nor a number on the scale"
     )
+
+
+@pytest.mark.parametrize(
+    ("judge", "vocabulary", "message"),
+    [
+        pytest.param(
+            "one",
+            None,
+            "'supported' (3 rows), 'maybe' (1 row): not a number, yes or no, true or false, or pass or fail",
+            id="a judge whose labels nobody declared",
+        ),
+        pytest.param(
+            "one",
+            LabelVocabulary({"no": 0.0, "supported": 1.0}, 0.5),
+            "'maybe' (1 row): not a label of one, which are 'no', 'supported'",
+            id="a judge with declared labels",
+        ),
+        pytest.param(
+            "groundedness",
+            None,
+            "'supported' (3 rows), 'maybe' (1 row): not a label of groundedness, which are 'ungrounded', "
+            "'incorrect', 'incomplete', 'grounded', 'nothing_to_ground'",
+            id="a built-in judge",
+        ),
+    ],
+)
+def test_one_message_counts_the_words_that_nobody_declared(
+    judge: str, vocabulary: LabelVocabulary | None, message: str
+) -> None:
+    labels = Labels(
+        dict(zip("abcdef", ["supported", "maybe", "supported", "no", "supported", None], strict=True))
+    )
+    with pytest.raises(LabelError) as raised:
+        labels_for(judge, replace(labels, vocabulary=vocabulary))
+    remedy = "; correct the label, or name the prompt file that has it with --judge-file"
+    assert (raised.value.code, raised.value.message) == ("unreadable_label", message + remedy)
 
 
 def test_verdicts_without_score_or_label_and_earlier_ones_are_counted_by_reason() -> None:
@@ -317,72 +356,13 @@ YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell"
 SUPPORT = LabelVocabulary(
     {"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5
 )
+ANSWERS = LabelVocabulary({"no": 0.0, "partly": 0.5, "yes": 1.0, "cannot tell": None}, 0.5)
 REVERSED = LabelVocabulary({"Yes": 0.0, "No": 1.0}, 0.5)
 
 
 def labelled_verdicts(*pairs: tuple[str, float | None]) -> list[Verdict]:
     """Verdicts with a label and its score each."""
     return [labelled(str(place), *pair) for place, pair in enumerate(pairs)]
-
-
-SHARES, FINE = {"yes": 0.9, "no": 0.1}, {"bad": 0.0, "fine": 1.0}
-MEANINGS = [
-    pytest.param(
-        labelled_verdicts(NA, YES, NO, YES, PARTLY),
-        {"no": 0.0, "partly": 0.5, "yes": 1.0, "cannot tell": None},
-        id="labels with scores",
-    ),
-    pytest.param(
-        labelled_verdicts(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}, id="bands with several scores"
-    ),
-    pytest.param(
-        [verdict("a", 0.0, label="bad", value=1.0), verdict("b", 1.0, label="fine", value=0.0)],
-        FINE,
-        id="score and not value",
-    ),
-    pytest.param(
-        [verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)],
-        {"yes": 1.0},
-        id="value where the score is weighted",
-    ),
-    pytest.param(
-        [panel_verdict("a", *(vote("a", score, label="yes", value=1.0) for score in (0.9, 0.8)))],
-        {"yes": 1.0},
-        id="votes of a panel",
-    ),
-    pytest.param(
-        [verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")],
-        {"yes": 1.0},
-        id="blank response and error",
-    ),
-]
-
-
-@pytest.mark.parametrize(("verdicts", "scores"), MEANINGS)
-def test_labels_are_learnt_from_verdicts_by_rising_score(
-    verdicts: Sequence[Verdict], scores: Mapping[str, float | None]
-) -> None:
-    assert [*learn_vocabulary(verdicts).scores.items()] == [*scores.items()]
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "threshold"),
-    [
-        pytest.param([(1.0, True), (0.0, False)], None, id="a label lies between"),  # does 0.5 pass?
-        pytest.param([(0.6, True), (0.5, False)], 0.6, id="no label lies between"),
-        pytest.param([(0.5, True), (0.5, False)], None, id="one score passed and failed"),  # two thresholds
-    ],
-)
-def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
-    outcomes: Sequence[tuple[float, bool]], threshold: float | None
-) -> None:
-    verdicts = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
-    assert learn_vocabulary(verdicts, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
-
-
-def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
-    of_another_judge = [labelled("b", "Yes", 0.0), labelled("c", *NO)]
-    assert learn_vocabulary([labelled("a", *YES)], of_another_judge).scores == {"no": 0.0, "yes": 1.0}
 
 
 def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
@@ -409,7 +389,8 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
 def test_people_use_the_judges_labels_booleans_or_numbers(
     text: object, number: float | None, word: str | None
 ) -> None:
-    assert labels_for("one", Labels({"a": text}), SUPPORT) == {"a": HumanLabel(number, word)}
+    labels = Labels({"a": text}, vocabulary=SUPPORT)
+    assert labels_for("one", labels) == {"a": HumanLabel(number, word)}
 
 
 @pytest.mark.parametrize(
@@ -428,7 +409,7 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
 def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
     vocabulary: LabelVocabulary, texts: Sequence[object], numbers: Sequence[float]
 ) -> None:
-    human_labels = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), vocabulary)
+    human_labels = labels_for("one", Labels(dict(zip("ab", texts, strict=True)), vocabulary=vocabulary))
     assert [human_labels[case_id].number for case_id in "ab"] == numbers
 
 
@@ -438,11 +419,11 @@ def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
         pytest.param(
             ["supported", "yes"],
             SUPPORT,
-            "b: 'yes' is not among the known labels of one",
+            "'yes' \\(1 row\\): not a label of one",
             id="yes is not 1 among labels",
         ),
         pytest.param(
-            ["No", "Yes"], LabelVocabulary({"No": 1.0}), "b: 'Yes'", id="yes is unknown where no is a label"
+            ["No", "Yes"], LabelVocabulary({"No": 1.0}), "'Yes'", id="yes is unknown where no is a label"
         ),  # the judge may mean 0 by it
         pytest.param(
             ["unsupported"],
@@ -450,19 +431,13 @@ def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
             "'not supported', 'partly supported', 'supported', 'cannot tell'",
             id="unknown word",
         ),
-        pytest.param(
-            ["supported"],
-            LabelVocabulary(),
-            "a: the label 'supported' is neither a boolean nor a number",
-            id="word without known labels",
-        ),
     ],
 )
 def test_an_unknown_word_is_an_error_that_lists_the_labels(
     texts: Sequence[str], vocabulary: LabelVocabulary, unknown: str
 ) -> None:
     with pytest.raises(LabelError, match=f"unreadable_label: .*{unknown}"):
-        labels_for("one", Labels(dict(zip("ab", texts, strict=False))), vocabulary)
+        labels_for("one", Labels(dict(zip("ab", texts, strict=False)), vocabulary=vocabulary))
 
 
 def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
@@ -470,7 +445,8 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     verdicts = [labelled(case_id, label, score) for case_id, (label, score) in judge_labels.items()]
     verdicts.append(error("error", "timeout"))
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
-    (judged_rows,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
+    people |= {"error": "yes", "unjudged": "cannot tell"}
+    (judged_rows,) = join(verdicts, Labels(people, vocabulary=ANSWERS))
     rows = [(row.case_id, row.human_label.number, row.human_label.word) for row in judged_rows.labelled_rows]
     assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
     assert judged_rows.counts == {
@@ -504,7 +480,8 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
         *labelled_verdicts(YES, PARTLY, NO),
         *(verdict(case_id, 0.8, judge="two") for case_id in "012"),
     ]
-    in_words, in_numbers = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
+    labels = Labels({"0": "yes", "1": "partly", "2": "no"}, vocabulary=ANSWERS)
+    in_words, in_numbers = join(verdicts, labels)
     for judged_rows in (in_words, in_numbers):
         assert [row.human_label.number for row in judged_rows.labelled_rows] == [1.0, 0.5, 0.0]
     assert (len(in_words.worded_rows), in_numbers.worded_rows) == (3, ())

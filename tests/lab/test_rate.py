@@ -13,7 +13,7 @@ from make_verdicts import error, verdict
 from make_verdicts import labelled as in_words
 
 from groundjudge import Verdict
-from groundjudge.lab.labels import LabelError, Labels, read_labels
+from groundjudge.lab.labels import LabelError, Labels, LabelVocabulary, read_labels
 from groundjudge.lab.libraries import import_library
 from groundjudge.lab.proportions import Z
 from groundjudge.lab.rate import StratumCounts, rate, stratified_rate
@@ -332,5 +332,7 @@ def test_a_label_that_means_not_applicable_counts_as_grounded() -> None:
         verdicts.append(in_words(f"c{place}", label, score))
         words[f"c{place}"] = label
     sample = draw(verdicts, 60)
-    true_rate = rate(verdicts, Labels(words, samples=dict.fromkeys(words, sample.id)), sample)
+    vocabulary = LabelVocabulary({"bad": 0.0, "good": 1.0, "greeting": None}, 0.5)
+    labels = Labels(words, vocabulary=vocabulary, samples=dict.fromkeys(words, sample.id))
+    true_rate = rate(verdicts, labels, sample)
     assert true_rate.rate.value == pytest.approx(2 / 3)

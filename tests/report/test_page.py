@@ -16,7 +16,7 @@ from make_verdicts import error, labelled, panel_verdict, verdict, vote
 from groundjudge import Case
 from groundjudge.errors import WARNINGS, explain_code
 from groundjudge.lab.agreement import agree
-from groundjudge.lab.labels import Labels
+from groundjudge.lab.labels import Labels, LabelVocabulary
 from groundjudge.report.page import report
 from groundjudge.report.template import FOLDER
 from groundjudge.types import Evidence, Part
@@ -94,7 +94,8 @@ def test_peoples_words_are_shown_as_the_judge_writes_them() -> None:
         labelled("b", "not supported", 0.0),
         labelled("c", "n/a", None),
     ]
-    labels = Labels({"a": "Not_Supported.", "b": "not supported", "c": "N/A"})
+    vocabulary = LabelVocabulary({"not supported": 0.0, "supported": 1.0, "n/a": None}, 0.5)
+    labels = Labels({"a": "Not_Supported.", "b": "not supported", "c": "N/A"}, vocabulary=vocabulary)
     data = data_of(report(verdicts, labels=labels, agreements=agree(verdicts, labels, worst=9)))
     assert [(row["human"], row["label"], row.get("disagrees", False)) for row in data["verdicts"]] == [
         ("not supported", "supported", True),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +15,7 @@ from groundjudge.cli.figures import (
     interval_note,
     judge_notices,
     rows_in_sections,
+    shorten_reason,
 )
 from groundjudge.cli.inputs import (
     exit_after,
@@ -64,9 +64,6 @@ SELECTED = (
     "* asked only where earlier votes left the verdict open, which are the harder rows: "
     "for a comparison run with --stop never"
 )
-
-MAX_REASON = 300
-"""Characters of a reason that are shown."""
 
 WorstDisagreements = Annotated[
     int,
@@ -223,8 +220,7 @@ def _disagreement_lines(disagreement: Disagreement) -> list[str]:
     passed = "passed" if disagreement.passed else "not passed"
     label = disagreement.word or f"{disagreement.label:.3g}"
     lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]
-    # A reason may be as long as a reply, and there is one for each disagreement.
-    reason = shorten(disagreement.reason or "", MAX_REASON, placeholder=" ...")
+    reason = shorten_reason(disagreement.reason)
     if reason:
         lines.append(f"    {reason}")
     return lines

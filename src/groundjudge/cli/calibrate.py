@@ -51,7 +51,7 @@ Folds = Annotated[
         "--folds",
         metavar="N",
         min=2,
-        help="Cross-validate in N folds. Default: fit on one half, test on the other; of a cascade, 5 folds.",
+        help="Cross-validate in N folds. Default: fit on one half, test on the other.",
     ),
 ]
 CheapVerdicts = Annotated[
@@ -125,16 +125,17 @@ def calibrate(
     They are tested on rows that they were not fitted on.
 
     With --cascade, find where the verdicts of a cheap judge may stand: the bounds with which they are right
-    as often as --accuracy says, with 95 % confidence. What that saves is measured on rows that took no part.
+    as often as --accuracy says, with 95 % confidence.
 
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
     label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
     cascade_options = CascadeOptions(accuracy, until_by, price_in, price_out)
     if cascade is not None:
-        refuse_options({"--by": by, "--at-least": at_least, "--out": out}, "is not for --cascade")
+        not_for_cascade = {"--by": by, "--at-least": at_least, "--folds": folds, "--out": out}
+        refuse_options(not_for_cascade, "is not for --cascade")
         files = CascadeFiles(cascade, verdicts, labels, encoding)
-        calibrate_cascade_files(files, label_options, cascade_options, judges=judge, folds=folds, seed=seed)
+        calibrate_cascade_files(files, label_options, cascade_options, judges=judge)
     refuse_options(cascade_options.flags, "is about a cascade: add --cascade CHEAP")
     with report_errors(), ExitStack() as until_written:
         from groundjudge.lab import calibration  # noqa: PLC0415

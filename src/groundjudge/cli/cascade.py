@@ -17,6 +17,7 @@ from groundjudge.cli.inputs import (
 from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import Screen, fail, report_errors, with_interval
 from groundjudge.judging.cascade import By
+from groundjudge.lab.labels import rubric_vocabulary
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
@@ -24,9 +25,6 @@ from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.cascade import CascadeCalibration
-
-FOLDS = 5
-"""How many folds there are if nothing is said."""
 
 PER_ROWS = 1000
 """Costs are those of so many rows."""
@@ -100,8 +98,6 @@ def calibrate_cascade_files(
     cascade_options: CascadeOptions,
     *,
     judges: Sequence[str] | None,
-    folds: int | None,
-    seed: int,
 ) -> NoReturn:
     """Find the bounds of a cascade, print what they save, and exit.
 
@@ -110,8 +106,6 @@ def calibrate_cascade_files(
         label_options: where in a row the labels are.
         cascade_options: what is wanted.
         judges: whose verdicts count: one name for both files, or one for each.
-        folds: in how many folds savings are measured; None: five.
-        seed: of the folds.
     """
     with report_errors():
         from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
@@ -132,7 +126,7 @@ def calibrate_cascade_files(
         if by == "probability":
             rubric = _rubric_of(cheap.verdicts.judges[0], label_options.judge_file)
             # The file is named for its probabilities: of numbers there are no labels in words.
-            if not rubric.scale.choices:
+            if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
         labels = load_labels(files.labels, label_options, files.encoding)
         calibration = calibrate_cascade(
@@ -142,9 +136,7 @@ def calibrate_cascade_files(
             accuracy=accuracy,
             by=by,
             rubric=rubric,
-            folds=FOLDS if folds is None else folds,
             label_threshold=label_options.label_threshold,
-            seed=seed,
         )
     screen = Screen()
     _show(screen, calibration, prices)
@@ -192,7 +184,7 @@ def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices,
         ["right, strong judge alone", with_interval(calibration.strong_right)],
         ["right, cheap judge alone", with_interval(calibration.cheap_right)],
     ]
-    screen.table([f"rows that took no part, {calibration.folds} folds", "share"], rows)
+    screen.table(["on these rows", "share"], rows)
     screen.text(*_cost_lines(calibration, prices))
     low, high = (_bound_text(bound) for bound in calibration.until)
     settings = f"until=({_as_code(low)}, {_as_code(high)})"
@@ -264,6 +256,11 @@ def _count_notes(calibration: CascadeCalibration) -> list[str]:
         if calibration.not_applicable_stands:
             fate = "may stand"
         notes.append(f'{counts["n_not_applicable"]} rows that are "not applicable" {fate}')
+    if counts["n_left_out"]:
+        notes.append(
+            f"{counts['n_left_out']} labelled rows are left out: one row of each group counts, and in a "
+            "drawn sample each stratum counts in proportion to its size"
+        )
     if counts["n_unjudged"]:
         notes.append(f"{counts['n_unjudged']} labelled rows have no verdict of the cheap judge")
     if counts["n_unmatched"]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.figures import bounds_text, interval_note, judge_notices, rows_in_sections
+from groundjudge.cli.figures import (
+    bounds_text,
+    interval_note,
+    judge_notices,
+    rows_in_sections,
+    shorten_reason,
+)
 from groundjudge.cli.inputs import (
     exit_after,
     judge_pairs,
@@ -43,9 +48,6 @@ RANGES = "worst..best: the difference if the cases without a score are the worst
 
 COUNTED_AS: Mapping[Unscored, str] = {"wrong": "as wrong", "right": "as right", "as-run": "as in the run"}
 """How cases without a score count, in words."""
-
-MAX_REASON = 300
-"""Characters of a reason that are shown."""
 
 MAX_JUDGES = 2
 """How often --judge can be given: once for each file."""
@@ -266,10 +268,10 @@ def _flip_cells(flip: Flip) -> list[str]:
 
 
 def _reason_lines(flip: Flip) -> list[str]:
-    """Write both reasons, one below the other; a reason may be as long as a reply."""
+    """Write both reasons, one below the other."""
     lines: list[str] = []
     for name, reason in (("first", flip.first_reason), ("second", flip.second_reason)):
-        lines.append(f"    {name}: {shorten(reason, MAX_REASON, placeholder=' ...')}")
+        lines.append(f"    {name}: {shorten_reason(reason)}")
     return lines
 
 

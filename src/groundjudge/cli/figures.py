@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from groundjudge.cli.screen import as_text
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.lab.agreement import Bounds
+
+MAX_REASON = 300
+"""Characters of a reason that are shown: it may be as long as a reply, and each case listed has one."""
 
 CORRELATIONS = frozenset({"pearson", "spearman", "kendall"})
 """The figures of graded labels, which are left out where no judge has any."""
@@ -36,6 +40,11 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The sections of a table, the class whose failures matter first, each with its figures and their names."""
+
+
+def shorten_reason(reason: str) -> str:
+    """Put a reason on one line, without what is too long for a list of cases."""
+    return shorten(reason, MAX_REASON, placeholder=" ...")
 
 
 def short_name(figure: str) -> str:

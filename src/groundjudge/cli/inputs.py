@@ -20,7 +20,6 @@ from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
-from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.load import load_rubric
@@ -113,7 +112,7 @@ def _copy_pipe(path: str) -> _StoredVerdicts:
 def load_labels(
     path: str, options: LabelOptions, encoding: str | None = None, *, rows: Iterable[FileRow] | None = None
 ) -> Labels:
-    """Read people's labels, in the words of the judge's prompt file if there is one.
+    """Read people's labels, in the words of the prompt file that the options name.
 
     Args:
         path: the file.
@@ -132,10 +131,11 @@ def load_labels(
     if options.judge_file is None:
         return labels
     rubric = load_rubric(options.judge_file)
-    if not rubric.scale.choices:
+    vocabulary = rubric_vocabulary(rubric)
+    if not vocabulary.scores:
         numbers = f"its judge answers with numbers on {rubric.scale}, not with labels: leave it out"
         fail(f"--judge-file {options.judge_file}: {numbers}")
-    return replace(labels, vocabulary=rubric_vocabulary(rubric))
+    return replace(labels, vocabulary=vocabulary)
 
 
 def load_labelled(
@@ -177,16 +177,14 @@ def join_labels(
     for judge in joined:
         if judge.labelled_rows or judge.worded_rows:
             return joined
-    unscored: list[BriefVerdict] = []
-    for judge in joined:
-        unscored += [row.verdict for row in judge.unscored_rows]
-    if unscored and not counts_unscored:
+    has_unscored = any(judge.unscored_rows for judge in joined)
+    if has_unscored and not counts_unscored:
         fail(
-            f"{file.path}: no labelled case has a score: {_why_unscored(unscored)}; "
+            f"{file.path}: no labelled case has a score: {_why_unscored(joined)}; "
             "`groundjudge agree --count-unscored wrong` counts such cases"
         )
     # Other ids are what is wrong most often: the first ones show it.
-    if not unscored:
+    if not has_unscored:
         judged_id = _first_id(file.verdicts)
         labelled_id = next(iter(labels.by_case), None)
         remedy = ""
@@ -206,11 +204,11 @@ def _first_id(verdicts: Iterable[Verdict]) -> str | None:
     return None
 
 
-def _why_unscored(verdicts: Iterable[BriefVerdict]) -> str:
-    """Say why verdicts have no score, and how many of each kind."""
+def _why_unscored(joined: Iterable[JudgedRows]) -> str:
+    """Say why labelled verdicts have no score, and how many of each kind."""
     counts: Counter[str] = Counter()
-    for verdict in verdicts:
-        counts[verdict.error_code or "not applicable"] += 1
+    for judge in joined:
+        counts.update(row.verdict.error_code or "not applicable" for row in judge.unscored_rows)
     return ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
 
 
@@ -233,7 +231,7 @@ def without_id(labels: Labels) -> list[str]:
 def _without_group(group: str | None, labels: Labels) -> list[str]:
     if not group:
         return []
-    n_lacking = len(labels.by_case.keys() - labels.groups.keys())
+    n_lacking = sum(case_id not in labels.groups for case_id in labels.by_case)
     if not n_lacking:
         return []
     rows = f"{n_lacking} of {len(labels.by_case)} labelled rows have no {group!r} (--group)"

@@ -459,7 +459,7 @@ JudgeFile = Annotated[
     typer.Option(
         "--judge-file",
         metavar="FILE",
-        help="The judge's prompt file, where people use labels that no verdict has.",
+        help="The prompt file that says what labels in words mean, for a judge of your own.",
     ),
 ]
 SampleFile = Annotated[
@@ -482,7 +482,7 @@ class LabelOptions:
         label: the key of the label in a row.
         group: the key shared by rows that are not independent; None: all are.
         label_threshold: the lowest grade that means grounded; None: labels are no grades.
-        judge_file: the prompt file with all labels of the judge; None: the verdicts have them.
+        judge_file: the prompt file that declares labels in words; None: that of the built-in judge.
         sample: the file of the drawn sample; None: all rows count alike.
         keep_words: whether words such as "None" are text in a table.
     """

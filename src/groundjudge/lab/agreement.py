@@ -7,9 +7,13 @@ for agreement in agree(verdicts, labels):
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import chain
+from math import nan
+from sys import intern
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
@@ -24,11 +28,20 @@ from groundjudge.lab.figures import (
     SamplingDesign,
     passes_at,
 )
-from groundjudge.lab.labels import JudgedRows, LabelledVerdict, Labels, Unscored, find_grounded, join
+from groundjudge.lab.labels import (
+    JudgedRows,
+    LabelledVerdict,
+    Labels,
+    Unscored,
+    find_grounded,
+    join,
+    vocabulary_of,
+)
 from groundjudge.lab.libraries import np
 from groundjudge.lab.people import People, measure_people
+from groundjudge.lab.stored import name_ranks
 from groundjudge.lab.votes import VoteAgreement, measure_votes
-from groundjudge.verdict import Finite, Frozen, Score, Verdict
+from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
 
 # The column of panels whose votes have no common label.
 NO_COMMON_LABEL = "(no label)"
@@ -266,7 +279,6 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
             points = curves(sample.positive, sample.scores, sample.weights)
     # Rows that count as wrong are no sign of labels the other way round.
     figures_of_doubt = {} if count_unscored else sample_figures
-    disagreements = _disagreements(judged_rows.labelled_rows, scored_rows)
     return Agreement(
         judge=judged_rows.judge,
         threshold=judge_threshold,
@@ -282,7 +294,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         count_unscored=count_unscored,
         bounds=_bounds(all_rows) if judged_rows.unscored_rows else {},
         notices=notices_on(sample, figures_of_doubt, judged_rows.labels),
-        worst=tuple(disagreements[:worst]),
+        worst=_disagreements(judged_rows.labelled_rows, scored_rows, worst),
         curves=points,
         labels=measure_labels(judged_rows, bootstrap),
         people=_people(judged_rows, sample, judge_threshold, label_threshold),
@@ -298,32 +310,44 @@ def sample_of(
     Rows without a score come last. If all labels are 0 or 1, they are not grades, and 1 is positive unless a
     label threshold is given.
     """
-    rows = (*judged_rows.labelled_rows, *judged_rows.unscored_rows)
-    verdicts = [row.verdict for row in rows]
-    groups = [row.group for row in rows]
-    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
+
+    def read_rows() -> Iterator[LabelledVerdict]:
+        """The rows come from the disk each time, because a million of them would fill the memory."""
+        return chain(judged_rows.labelled_rows, judged_rows.unscored_rows)
+
+    scores = array("d")
+    passed = array("b")
+    numbers = array("d")
+    for row in read_rows():
+        score = deciding_score(row.verdict)
+        scores.append(nan if score is None else score)
+        passed.append(passes_at(threshold, row.verdict))
+        numbers.append(row.human_label.number or 0.0)
+    labels: Floats = np.array(numbers, dtype=np.float64)
     is_graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
         label_threshold = judged_rows.default_label_threshold
     if label_threshold is None and not is_graded:
         label_threshold = 1.0
-    return replace(
-        figures.unlabelled_sample(verdicts, groups, threshold),
+    return Sample(
+        scores=np.array(scores, dtype=np.float64),
+        passed=np.array(passed, dtype=np.bool_),
+        groups=np.array(name_ranks(row.group for row in read_rows())),
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
         graded=labels if is_graded else None,
-        design=SamplingDesign.of_rows(rows),
+        design=SamplingDesign.of_rows(read_rows()) if judged_rows.labels.drawn_rows else None,
     )
 
 
 def _people(
     judged_rows: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
 ) -> People | None:
-    """How far people agree; None for grades that no label threshold divides."""
-    if sample.positive is None:
+    """How far people agree; None if nobody says who gave which label, and for grades without a threshold."""
+    if sample.positive is None or not judged_rows.labels.annotators:
         return None
 
     def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
-        return find_grounded(judged_rows.judge, labels, judged_rows.vocabulary, label_threshold)
+        return find_grounded(judged_rows.judge, labels, label_threshold)
 
     passed = {row.case_id: passes_at(threshold, row.verdict) for row in judged_rows.labelled_rows}
     return measure_people(judged_rows.labels, find_grounded_cases, passed)
@@ -357,9 +381,12 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
     rows = judged_rows.worded_rows
     if not rows:
         return None
-    scores = judged_rows.vocabulary.scores
-    people_labels = [row.human_label.word or "" for row in rows]
-    judge_labels = [row.judge_label or NO_COMMON_LABEL for row in rows]
+    scores = vocabulary_of(judged_rows.judge, judged_rows.labels).scores
+    people_labels: list[str] = []
+    judge_labels: list[str] = []
+    for row in rows:  # rows come from the disk, each with words of its own
+        people_labels.append(intern(row.human_label.word or ""))
+        judge_labels.append(intern(row.judge_label or NO_COMMON_LABEL))
     counts = Counter(zip(people_labels, judge_labels, strict=True))
     counts_of_people = Counter(people_labels)
     used_labels = {*people_labels, *judge_labels}
@@ -388,7 +415,7 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
         )
         return {"same": same, "weighted_kappa": kappa}
 
-    groups = np.array([row.group for row in rows])
+    groups = np.array(name_ranks(row.group for row in rows))
     prior = np.full(len(PSEUDO_LABELS), figures.group_weight(groups))
     draws = bootstrap.draws(statistics, groups, prior, SamplingDesign.of_rows(rows))
     label_figures = figures.figures_of(draws, groups)
@@ -493,24 +520,28 @@ def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
     )
 
 
-def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disagreement]:
+def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -> tuple[Disagreement, ...]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
-    gaps, disagree = _gaps(sample)
-    places = np.flatnonzero(disagree).tolist()
-    places.sort(key=lambda place: (-gaps[place], rows[place].case_id))
+
+    def find_disagreements() -> Iterator[tuple[float, str, int]]:
+        for place, (row, gap, disagrees) in enumerate(zip(rows, *_gaps(sample), strict=True)):
+            if disagrees:
+                yield -gap, row.case_id, place
+
     disagreements: list[Disagreement] = []
-    for place in places:
-        human_label = rows[place].human_label
+    for _, case_id, place in nsmallest(most, find_disagreements()):
+        row = rows[place]
+        human_label = row.human_label
         disagreement = Disagreement(
-            case_id=rows[place].case_id,
+            case_id=case_id,
             score=float(sample.scores[place]),
             passed=bool(sample.passed[place]),
             label=human_label.number or 0.0,
             word=human_label.word,
-            reason=rows[place].verdict.explanation,
+            reason=row.verdict.explanation,
         )
         disagreements.append(disagreement)
-    return disagreements
+    return tuple(disagreements)
 
 
 def _gaps(sample: Sample) -> tuple[Floats, Bools]:

@@ -4,6 +4,8 @@ Rows are sorted by how sure the cheap judge is, at both ends together. Sets that
 are tested one after the other: is the share of right verdicts in the set the wanted one or more? The first
 set that fails ends the search, so that at most 5 % of the searches find one that should have failed: a fixed
 sequence of tests (Maurer, Hothorn and Lehmacher, 1995), which depends on scores only and never on labels.
+Each test is an exact bound (Clopper and Pearson, 1934). It needs independent rows, so that only one row of
+each group counts.
 
 A small part of the 5 % is spent on all rows at once: chance ends a search through many sets now and then even
 if a judge is right everywhere, and the more often the less its scores tell right from wrong.
@@ -12,8 +14,9 @@ if a judge is right everywhere, and the more often the less its scores tell righ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from math import ceil, floor, log, log10
 from statistics import NormalDist
 from typing import NamedTuple
@@ -21,9 +24,8 @@ from typing import NamedTuple
 from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.probability import passing_probability
 from groundjudge.lab.calibration import ONE_SIDED, lower_bound
-from groundjudge.lab.labels import LabelError, Labels, find_grounded, learn_vocabulary
-from groundjudge.lab.libraries import np
-from groundjudge.lab.proportions import Rate, wilson_interval
+from groundjudge.lab.labels import LabelError, Labels, find_grounded
+from groundjudge.lab.proportions import Rate, rate_of, wilson
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.verdict import Frozen, Score, Usage, Verdict, deciding_score, passes, round_score
@@ -45,9 +47,6 @@ judge that is right on 95 % of the rows, and a little more often where it is sur
 FEWEST_TO_EXTRAPOLATE = 10
 """A smaller set says too little to estimate from it how many labels are needed."""
 
-MOST_LABELS = 1_000_000
-"""Nobody labels more rows: a proof that needs more is out of reach."""
-
 NOT_APPLICABLE = -1.0
 """How sure a judge is of "not applicable" where it has no number for that: less than of any score."""
 
@@ -60,8 +59,6 @@ class CascadeRow:
         cheap: the verdict of the cheap judge.
         strong: that of the strong one; None if there is none.
         is_grounded: whether people call the response grounded.
-        group: rows of one group are not independent.
-        weight: how much the row counts; 1 except in a drawn sample.
         number: what bounds are compared with, on their side the nearest number with four decimals; None if
             there is none.
         certainty: how sure the cheap judge is; None: it ended in an error, or has no number.
@@ -70,8 +67,6 @@ class CascadeRow:
     cheap: Verdict
     strong: Verdict | None
     is_grounded: bool
-    group: str
-    weight: float = 1.0
     number: float | None = None
     certainty: float | None = None
 
@@ -87,10 +82,9 @@ class CascadeRow:
 
 
 class CascadeCalibration(Frozen):
-    """Where the verdict of a cheap judge may stand, and what that saves.
+    """Where the verdict of a cheap judge may stand, and what that saves on the labelled rows.
 
-    The bounds are proven on all labelled rows, and so is their `accuracy`. What is measured beside that is
-    cross-fitted: the rows of each fold are decided with the bounds that the other folds prove.
+    The `accuracy` is proven for further rows. The shares are those of the rows that the bounds were found on.
 
     Attributes:
         judge: the name of the cheap judge.
@@ -100,12 +94,11 @@ class CascadeCalibration(Frozen):
         by: what bounds are compared with.
         until: the bounds, low and high, as `cascade` takes them.
         not_applicable_stands: whether "not applicable" of the cheap judge may stand.
-        n: the labelled rows with a verdict of the cheap judge, errors included.
+        n: the labelled rows that count and have a verdict of the cheap judge, errors included.
         n_standing: those of them whose verdict stands with these bounds.
         n_right: those of these whose verdict is right.
-        folds: the number of folds.
-        saved: the share of the rows about which the strong judge is not asked, on rows that took no part.
-        standing_right: the share of right verdicts among those that stand, on the same rows.
+        saved: the share of the rows about which the strong judge is not asked.
+        standing_right: the share of right verdicts among those that stand.
         cheap_right: the share of right verdicts if the cheap judge decides every row, on the rows with a
             verdict of both judges.
         strong_right: if the strong judge does.
@@ -115,8 +108,9 @@ class CascadeCalibration(Frozen):
         strong_usage: those of the strong judge if it is asked about all of them.
         handed_on_usage: those of the strong judge in the cascade.
         counts: by name: `n_error`, the cheap judge's errors, and `n_not_applicable`, both of which are in
-            `n`; `n_unjudged`, labelled rows without a verdict of the cheap judge, and `n_unmatched`, rows
-            without one of the strong judge that is no error.
+            `n`; `n_unjudged`, labelled rows without a verdict of the cheap judge, `n_unmatched`, rows without
+            one of the strong judge that is no error, and `n_left_out`, rows that do not count: all but one of
+            each group, and in a drawn sample some of the strata that were drawn more often than others.
     """
 
     judge: str
@@ -128,7 +122,6 @@ class CascadeCalibration(Frozen):
     n: int
     n_standing: int
     n_right: int
-    folds: int
     saved: Rate
     standing_right: Rate
     cheap_right: Rate
@@ -141,62 +134,6 @@ class CascadeCalibration(Frozen):
     counts: Mapping[str, int]
 
 
-@dataclass
-class _Tally:
-    """How many rows are right, counted as the independent rows that they are worth (Kish, 1965)."""
-
-    total: float = 0.0
-    right: float = 0.0
-    squares: float = 0.0
-    weights: dict[str, float] = field(default_factory=dict[str, float])
-
-    def add(self, row: CascadeRow, *, is_right: bool) -> None:
-        before = self.weights.get(row.group, 0.0)
-        after = before + row.weight
-        self.weights[row.group] = after
-        self.squares += after**2 - before**2
-        self.total += row.weight
-        if is_right:
-            self.right += row.weight
-
-    @property
-    def n(self) -> float:
-        """The number of independent rows that have as much to say."""
-        return self.total**2 / self.squares if self.squares else 0.0
-
-    @property
-    def share(self) -> float:
-        """The share of right rows."""
-        return self.right / self.total
-
-
-@dataclass(frozen=True)
-class _Search:
-    """What is searched for, and how it is measured; see `calibrate_cascade`."""
-
-    accuracy: float
-    by: By
-    folds: int
-    seed: int
-
-    def bounds_of(self, standing: Iterable[CascadeRow]) -> tuple[Bounds, bool]:
-        """Return the bounds of a set of rows, and whether "not applicable" may stand."""
-        low: float | None = None
-        high: float | None = None
-        # In a probability, "not applicable" is counted as passing.
-        not_applicable_stands = self.by == "probability"
-        for row in standing:
-            if not row.is_applicable:
-                not_applicable_stands = True
-            if row.number is None:
-                continue
-            if row.cheap.passed:
-                high = row.number if high is None else min(high, row.number)
-            else:
-                low = row.number if low is None else max(low, row.number)
-        return (low, high), not_applicable_stands
-
-
 def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the figures
     cheap: Iterable[Verdict],
     strong: Iterable[Verdict],
@@ -205,41 +142,38 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     accuracy: float,
     by: By = "score",
     rubric: Rubric | None = None,
-    folds: int = 5,
     label_threshold: float | None = None,
-    seed: int = 0,
 ) -> CascadeCalibration:
     """Find the bounds with which a cheap judge's verdicts stand, and are right as often as is wanted.
 
     Args:
         cheap: the verdicts of the cheap judge; of each case the last one counts.
         strong: those of the strong judge on the same cases. They change no bound, only what is measured.
-        labels: people's labels; rows of one group count as the independent rows that they are worth.
+        labels: people's labels, which neither judge was built with. Of the rows of a group one counts.
         accuracy: the share of right verdicts among those that stand, above 0 and below 1.
         by: what bounds are compared with, see `Cascade`.
         rubric: the cheap judge's, for probabilities.
-        folds: in how many folds what is measured is cross-fitted, 2 or more.
         label_threshold: the lowest label that means grounded, needed for graded labels.
-        seed: of the folds.
 
     Raises:
         LabelError: `no_threshold`: no bounds are proven, and the message says how many labels would be
             needed; `bad_option`: for the verdicts of several judges or of votes, graded labels without a
             label threshold, an accuracy of 0 or 1, and probabilities without their rubric;
-            `too_few_labels`: there are fewer groups than folds; `unreadable_label`.
+            `too_few_labels`: no verdict of the cheap judge has a label; `unreadable_label`.
     """
     if not 0 < accuracy < 1:
         raise LabelError("bad_option", f"`accuracy` must lie between 0 and 1, not {accuracy:g}", "accuracy")
     cheap_verdicts = _single_judge(cheap, "the cheap judge")
     strong_verdicts = _single_judge(strong, "the strong judge")
     (judge,) = cheap_verdicts.judges
-    vocabulary = labels.vocabulary or learn_vocabulary(cheap_verdicts, strong_verdicts)
     grounded: dict[str, bool] = {}
-    for case_id, is_grounded in find_grounded(judge, labels, vocabulary, label_threshold).items():
+    for case_id, is_grounded in find_grounded(judge, labels, label_threshold).items():
         if is_grounded is not None:
             grounded[case_id] = is_grounded
     # Of a file of millions of verdicts only those with a label are kept.
-    labelled = [verdict for verdict in cheap_verdicts if verdict.case_id in grounded]
+    all_labelled = [verdict for verdict in cheap_verdicts if verdict.case_id in grounded]
+    independent_ids = _independent_ids([verdict.case_id or "" for verdict in all_labelled], labels)
+    labelled = [verdict for verdict in all_labelled if verdict.case_id in independent_ids]
     if not labelled:
         raise LabelError("too_few_labels", f"{judge}: no verdict of the cheap judge has a label", judge)
     if any(verdict.votes for verdict in labelled):
@@ -254,13 +188,10 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     for verdict in labelled:
         case_id = verdict.case_id or ""
         number, certainty = number_of(verdict)
-        drawn_row = labels.drawn_rows.get(case_id)
         row = CascadeRow(
             cheap=verdict,
             strong=strong_by_case.get(case_id),
             is_grounded=grounded[case_id],
-            group=labels.group_of(case_id),
-            weight=1.0 if drawn_row is None else drawn_row.weight,
             number=number,
             certainty=certainty,
         )
@@ -269,7 +200,38 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     # Of "not applicable" alone there are no bounds.
     if all(row.number is None for row in standing):
         raise LabelError("no_threshold", _why_none(rows, accuracy, judge), judge)
-    return _measure(rows, standing, _Search(accuracy, by, folds, seed), len(grounded))
+    left_out = {
+        "n_unjudged": len(grounded) - len(all_labelled),
+        "n_left_out": len(all_labelled) - len(labelled),
+    }
+    return _measure(rows, standing, accuracy, by, left_out)
+
+
+def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
+    """The cases that count: one of each group, and in a drawn sample as many of each stratum as it has rows.
+
+    The choice depends on a hash of their ids and on nothing else: no verdict or label can influence it. A
+    drawn sample holds some strata more often than the rows that it was drawn from. Its rows are thinned to
+    the lowest of all sampling rates, which makes them a random sample.
+    """
+    id_by_group: dict[str, str] = {}
+    for case_id in sorted(case_ids, key=_fraction):
+        id_by_group.setdefault(labels.group_of(case_id), case_id)
+    if not labels.drawn_rows:
+        return frozenset(id_by_group.values())
+    weights = {case_id: labels.drawn_rows[case_id].weight for case_id in id_by_group.values()}
+    most = max(weights.values(), default=1.0)
+    return frozenset(
+        case_id
+        for case_id, weight in weights.items()
+        # Of ids this would be smaller the more rows a group has.
+        if _fraction(labels.group_of(case_id)) <= weight / most
+    )
+
+
+def _fraction(name: str) -> float:
+    """A number from 0 to 1, made of a name alone: it says nothing about the case."""
+    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]) / 2**64
 
 
 def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[CascadeRow]:
@@ -285,7 +247,7 @@ def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[Casca
     growing: list[_Set] = []
     next_size = step
     for rows_set in sets:
-        is_due = rows_set.n >= n_at_start and rows_set.size >= next_size
+        is_due = rows_set.size >= n_at_start and rows_set.size >= next_size
         if is_due or (growing and rows_set.is_whole):
             growing.append(rows_set)
             next_size = rows_set.size + step
@@ -312,27 +274,25 @@ class _Set(NamedTuple):
 
     Attributes:
         size: how many rows.
-        n: how many independent rows these are worth.
-        share: the share of right verdicts.
+        n_right: how many of their verdicts are right.
         is_whole: whether it is all that is sure of a score, or all.
     """
 
     size: int
-    n: float
-    share: float
+    n_right: int
     is_whole: bool
 
 
 def _nested_sets(ranked: Sequence[CascadeRow]) -> Sequence[_Set]:
     """Return the sets of the surest rows that do not divide rows of one certainty, the smallest first."""
     sets: list[_Set] = []
-    tally = _Tally()
+    n_right = 0
     for size, row in enumerate(ranked, 1):
-        tally.add(row, is_right=row.is_right)
+        n_right += row.is_right
         next_certainty = None if size == len(ranked) else ranked[size].certainty
         if next_certainty != row.certainty:
             is_whole = next_certainty is None or next_certainty == NOT_APPLICABLE
-            sets.append(_Set(size, tally.n, tally.share, is_whole))
+            sets.append(_Set(size, n_right, is_whole))
     return sets
 
 
@@ -341,26 +301,30 @@ def _last_proven(sets: Iterable[_Set], accuracy: float, error: float) -> int:
     n_fewest = fewest_rows(accuracy, error=error)
     size = 0
     for rows_set in sets:
-        if rows_set.n < n_fewest:
+        if rows_set.size < n_fewest:
             continue  # it could prove nothing, and so is no test
-        if lower_bound(rows_set.share * rows_set.n, rows_set.n, error) < accuracy:
+        if lower_bound(rows_set.n_right, rows_set.size, error) < accuracy:
             break
         size = rows_set.size
     return size
 
 
-def stands(row: CascadeRow, until: Bounds, *, not_applicable_stands: bool) -> bool:
-    """Whether the verdict of a row stands in a cascade with these bounds."""
-    low, high = until
-    if not row.is_applicable and not not_applicable_stands:
-        return False
-    if row.certainty == NOT_APPLICABLE:
-        return True
-    if row.number is None:
-        return False
-    if row.cheap.passed:
-        return high is not None and row.number >= high
-    return low is not None and row.number <= low
+def _bounds_of(standing: Iterable[CascadeRow], by: By) -> tuple[Bounds, bool]:
+    """Return the bounds of a set of rows, and whether "not applicable" may stand."""
+    low: float | None = None
+    high: float | None = None
+    # In a probability, "not applicable" is counted as passing.
+    not_applicable_stands = by == "probability"
+    for row in standing:
+        if not row.is_applicable:
+            not_applicable_stands = True
+        if row.number is None:
+            continue
+        if row.cheap.passed:
+            high = row.number if high is None else min(high, row.number)
+        else:
+            low = row.number if low is None else max(low, row.number)
+    return (low, high), not_applicable_stands
 
 
 def _single_judge(verdicts: Iterable[Verdict], who: str) -> LatestVerdicts:
@@ -477,9 +441,9 @@ def _why_none(rows: Sequence[CascadeRow], accuracy: float, judge: str) -> str:
     sets = _nested_sets(_rank(rows))
     if not sets:
         return f"{fault}: no verdict of the cheap judge says how sure it is"
-    surest = next((rows_set for rows_set in sets if rows_set.n >= FEWEST_TO_EXTRAPOLATE), sets[-1])
-    share = f"it is right on {surest.share:.0%} of the {surest.size} rows of which it is most sure"
-    return f"{fault}, and more labels would hardly help: {share}"
+    surest = next((rows_set for rows_set in sets if rows_set.size >= FEWEST_TO_EXTRAPOLATE), sets[-1])
+    share = f"{surest.n_right / surest.size:.0%} of the {surest.size} rows of which it is most sure"
+    return f"{fault}, and more labels would hardly help: it is right on {share}"
 
 
 def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
@@ -487,15 +451,15 @@ def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
     fewest: float | None = None
     sets = _nested_sets(_rank(rows))
     for rows_set in sets:
-        if rows_set.n < FEWEST_TO_EXTRAPOLATE and rows_set != sets[-1]:
+        if rows_set.size < FEWEST_TO_EXTRAPOLATE and rows_set != sets[-1]:
             continue
         # Half a mistake more than there is: on further rows a set without any will have some.
-        share = (rows_set.share * rows_set.n + 0.5) / (rows_set.n + 1)
+        share = (rows_set.n_right + 0.5) / (rows_set.size + 1)
         n_rows = _rows_needed(share, accuracy)
         if n_rows is not None:
             n_labels = n_rows / rows_set.size * len(rows)
             fewest = n_labels if fewest is None else min(fewest, n_labels)
-    if fewest is None or fewest > MOST_LABELS:
+    if fewest is None:
         return None
     unit: int = 10 ** max(0, floor(log10(fewest)) - 1)
     return ceil(fewest / unit) * unit
@@ -511,11 +475,15 @@ def _rows_needed(share: float, accuracy: float) -> float | None:
 
 
 def _measure(
-    rows: Sequence[CascadeRow], standing: Sequence[CascadeRow], search: _Search, n_labelled: int
+    rows: Sequence[CascadeRow],
+    standing: Sequence[CascadeRow],
+    accuracy: float,
+    by: By,
+    left_out: Mapping[str, int],
 ) -> CascadeCalibration:
-    """Measure, on rows that took no part, what bounds found in this way save and how right they are."""
-    until, not_applicable_stands = search.bounds_of(standing)
-    decided = _stand_in_folds(rows, search)
+    """Measure what the rows that stand save, and how right the cascade is."""
+    until, not_applicable_stands = _bounds_of(standing, by)
+    standing_ids = {row.cheap.case_id for row in standing}
     matched: list[CascadeRow] = []
     priced: list[CascadeRow] = []
     for row in rows:
@@ -528,71 +496,34 @@ def _measure(
         return row.strong is not None and row.strong.passed is row.is_grounded
 
     def is_cascade_right(row: CascadeRow) -> bool:
-        return row.is_right if id(row) in decided else is_strong_right(row)
+        return row.is_right if row.cheap.case_id in standing_ids else is_strong_right(row)
 
-    handed_on = [row for row in priced if id(row) not in decided]
     return CascadeCalibration(
         judge=rows[0].cheap.judge,
         models=(_models(row.cheap for row in rows), _models(row.strong for row in matched)),
-        accuracy=search.accuracy,
-        by=search.by,
+        accuracy=accuracy,
+        by=by,
         until=until,
         not_applicable_stands=not_applicable_stands,
         n=len(rows),
         n_standing=len(standing),
         n_right=sum(row.is_right for row in standing),
-        folds=search.folds,
-        saved=_rate(rows, lambda row: id(row) in decided),
-        standing_right=_rate([row for row in rows if id(row) in decided], lambda row: row.is_right),
-        cheap_right=_rate(matched, lambda row: row.is_right),
-        strong_right=_rate(matched, is_strong_right),
-        cascade_right=_rate(matched, is_cascade_right),
+        saved=wilson(len(standing) / len(rows), len(rows)),
+        standing_right=rate_of([row.is_right for row in standing]),
+        cheap_right=rate_of([row.is_right for row in matched]),
+        strong_right=rate_of([is_strong_right(row) for row in matched]),
+        cascade_right=rate_of([is_cascade_right(row) for row in matched]),
         n_priced=len(priced),
         cheap_usage=_sum_usage(row.cheap for row in priced),
         strong_usage=_sum_usage(row.strong for row in priced),
-        handed_on_usage=_sum_usage(row.strong for row in handed_on),
+        handed_on_usage=_sum_usage(row.strong for row in priced if row.cheap.case_id not in standing_ids),
         counts={
             "n_error": sum(row.cheap.status == "error" for row in rows),
             "n_not_applicable": sum(not row.is_applicable for row in rows),
-            "n_unjudged": n_labelled - len(rows),
             "n_unmatched": len(rows) - len(matched),
+            **left_out,
         },
     )
-
-
-def _stand_in_folds(rows: Sequence[CascadeRow], search: _Search) -> frozenset[int]:
-    """Which rows are decided by the cheap judge, by their `id`, with the bounds that the other folds prove.
-
-    Raises:
-        LabelError: `too_few_labels`: there are fewer groups than folds.
-    """
-    groups = sorted({row.group for row in rows})
-    folds = search.folds
-    if len(groups) < folds:
-        message = f"{folds} folds need {folds} independent rows or more, not {len(groups)}"
-        raise LabelError("too_few_labels", message, "folds")
-    order: list[int] = np.random.default_rng(search.seed).permutation(len(groups)).tolist()
-    fold_of_group = {groups[place]: index % folds for index, place in enumerate(order)}
-    decided: set[int] = set()
-    for fold in range(folds):
-        other_rows = [row for row in rows if fold_of_group[row.group] != fold]
-        until, not_applicable_stands = search.bounds_of(find_standing(other_rows, search.accuracy))
-        for row in rows:
-            is_in_fold = fold_of_group[row.group] == fold
-            if is_in_fold and stands(row, until, not_applicable_stands=not_applicable_stands):
-                decided.add(id(row))
-    return frozenset(decided)
-
-
-def _rate(rows: Sequence[CascadeRow], is_event: Callable[[CascadeRow], bool]) -> Rate:
-    """A share of rows, with Wilson's interval for the independent rows that they are worth."""
-    if not rows:
-        return Rate(n=0)
-    tally = _Tally()
-    for row in rows:
-        tally.add(row, is_right=is_event(row))
-    low, high = wilson_interval(tally.share, tally.n)
-    return Rate(n=len(rows), value=tally.share, low=low, high=high)
 
 
 def _models(verdicts: Iterable[Verdict | None]) -> str:

@@ -26,7 +26,6 @@ from groundjudge.lab.labels import (
     LabelError,
     LabelledVerdict,
     Labels,
-    LabelVocabulary,
     Unscored,
     join_judge,
 )
@@ -146,8 +145,6 @@ def compare_matched(  # noqa: PLR0913  each option changes the figures
     bootstrap: Bootstrap,
 ) -> Comparison:
     """Compare two judges whose verdicts were matched; for the arguments see `compare`."""
-    if labels.vocabulary is None:
-        labels = replace(labels, vocabulary=matched.vocabulary)
     labelled_cases = label_cases(matched, labels, thresholds, label_threshold)
     all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
     cases = _SamplePair.of(*all_cases, count_unscored).without_labels()
@@ -344,7 +341,7 @@ def label_cases(
     joined: list[JudgedRows] = []
     for judge, side in zip(matched.judges, matched.sides, strict=True):
         with_label = [verdict for verdict in side if verdict.case_id in labels.by_case]
-        joined.append(join_judge(judge, with_label, labels, labels.vocabulary or LabelVocabulary()))
+        joined.append(join_judge(judge, with_label, labels))
     first_joined, second_joined = joined
     first_rows = _rows_by_case(first_joined)
     second_rows = _rows_by_case(second_joined)

@@ -1,6 +1,6 @@
 """Human labels: read from a file, in the terms of a judge, and joined with its verdicts.
 
-What labels in words mean is learnt from the judge's verdicts, or read from its prompt file.
+A label is a number, a boolean or a word for one, or one of the labels in the judge's own prompt file.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeAlias
 
-from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.data import is_absent, is_list, is_mapping
 from groundjudge.case.fields import field_of, id_in
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
+from groundjudge.lab.stored import StoredList, StoredMapping
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
@@ -24,19 +25,20 @@ from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
 from groundjudge.scale import fold_label
-from groundjudge.verdict import Verdict, Vote, deciding_score
-
-# What verdicts on a missing or blank response have in place of a label.
-NOT_LABELS = frozenset({"no_response", "empty_response"})
-
-# What bears a label: the verdict of a single judge, or a vote.
-VerdictOrVote: TypeAlias = Verdict | Vote
+from groundjudge.verdict import Verdict
 
 # How many faults of a file of labels a message names.
 MOST_FAULTS = 10
 
-# Words that CSV files use for 1 and 0, in lower case.
-BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+# The words for 1 and 0, in lower case.
+BOOLEAN_WORDS: Mapping[str, float] = {
+    "true": 1.0,
+    "yes": 1.0,
+    "pass": 1.0,
+    "false": 0.0,
+    "no": 0.0,
+    "fail": 0.0,
+}
 
 # How a labelled row without a score counts, an error or "not applicable": as a mistake of the judge, as none,
 # or as it passed in its run, where "not applicable" passes and an error does not.
@@ -65,18 +67,19 @@ class LabelError(GroundjudgeError):
         "label. Label more, or use fewer `--folds`.",
         "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
         "unreadable_sample": "`groundjudge label` did not write it. Give its file `.sample.json`.",
-        "unreadable_label": "A label is not a boolean, a number on the scale or one of the judge's labels. "
-        "Correct it; if people use a label that no verdict has, name the prompt file with `--judge-file`.",
+        "unreadable_label": "A label is neither a number on the scale, nor yes or no, true or false, pass or "
+        "fail, nor a label in the judge's prompt file. Correct it, or name the prompt file that has it with "
+        "`--judge-file`.",
     }
 
 
 @dataclass(frozen=True)
 class LabelVocabulary:
-    """The labels that a judge is known to answer with.
+    """The labels that a judge's prompt file declares.
 
     Attributes:
         scores: each label's score, 0..1, by rising score; last those that mean "not applicable", with None.
-        threshold: the lowest score of a label that counts as grounded, 0..1; None if it is not known.
+        threshold: the lowest score of a label that counts as grounded, 0..1; None without any labels.
     """
 
     scores: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
@@ -84,8 +87,15 @@ class LabelVocabulary:
 
     def find_label(self, text: str) -> str | None:
         """The label that a text is, compared as a judge's replies are; None if it is not one."""
-        labels = {fold_label(label): label for label in self.scores}
-        return labels.get(fold_label(text))
+        if not text:
+            return None
+        return _labels_by_folded(tuple(self.scores)).get(fold_label(text))
+
+
+@cache
+def _labels_by_folded(labels: tuple[str, ...]) -> Mapping[str, str]:
+    """Labels by what they are compared as. A million rows ask for the same few."""
+    return {fold_label(label): label for label in labels}
 
 
 class DrawnRow(NamedTuple):
@@ -105,13 +115,14 @@ class Labels:
     """Human labels and groups, by case id.
 
     Attributes:
-        by_case: the label as it stands in the file. 1, true or yes: grounded; 0, false or no: not
-            grounded; any other finite number: a grade, higher is better; one of the judge's own
-            labels (see `labels_for`); None or "": no label; a mapping: one label per judge name, for
+        by_case: the label as it stands in the file. 1, true, yes or pass: grounded; 0, false, no or fail:
+            not grounded; any other finite number: a grade, higher is better; one of the judge's own
+            labels (see `labels_for`); None, "" or NaN: no label; a mapping: one label per judge name, for
             built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is a group of its own.
-        vocabulary: what labels in words mean; None: as the verdicts show (see `learn_vocabulary`).
+        vocabulary: what labels in words mean; None: what they mean in the prompt file of the built-in judge
+            that they are compared with (see `rubric_vocabulary`).
         n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
         n_without_id: the labelled rows without an id, which count for the case at the same place of its file.
         samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
@@ -210,17 +221,15 @@ class JudgedRows:
             on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
         worded_rows: the rows where people and judge gave a label in words, "not applicable" included; () if
             people's labels are numbers or booleans.
-        vocabulary: what these labels mean.
         labels: what was joined.
     """
 
     judge: str
-    labelled_rows: tuple[LabelledVerdict, ...]
+    labelled_rows: Sequence[LabelledVerdict]
     counts: Mapping[str, int]
     default_label_threshold: float | None
-    unscored_rows: tuple[LabelledVerdict, ...] = ()
-    worded_rows: tuple[LabelledVerdict, ...] = ()
-    vocabulary: LabelVocabulary = field(default_factory=LabelVocabulary)
+    unscored_rows: Sequence[LabelledVerdict] = ()
+    worded_rows: Sequence[LabelledVerdict] = ()
     labels: Labels = field(default_factory=lambda: Labels({}))
 
 
@@ -247,9 +256,9 @@ def read_labels(
             `label_conflict` if one person, or nobody in particular, gave a case two labels;
             `unreadable_label` for an unreadable row. The message names all such rows, up to ten.
     """
-    labels_by_annotator: dict[str, dict[str, Any]] = {}
+    labels_by_annotator: dict[str, StoredMapping] = {}
     samples: dict[str, str] = {}
-    groups: dict[str, str] = {}
+    groups = StoredMapping()
     context_counts: Counter[int] = Counter()
     n_without_id = 0
     faults: list[LabelError] = []
@@ -261,10 +270,12 @@ def read_labels(
         case_id = id_of(row, number)
         annotator = str(row.get("annotator") or "")
         label = value_in(row, key)
-        if isinstance(label, str) and not label.strip():
+        if _is_no_label(label):
             label = None
         # A case may stand in several rows, if all of them have one label.
-        first_label = labels_by_annotator.setdefault(annotator, {}).setdefault(case_id, label)
+        if annotator not in labels_by_annotator:
+            labels_by_annotator[annotator] = StoredMapping()
+        first_label = labels_by_annotator[annotator].setdefault(case_id, label)
         if _comparable(first_label) != _comparable(label):
             message = f"row {number}: {case_id!r} has two labels, {first_label!r} and {label!r}"
             faults.append(LabelError("label_conflict", message, case_id))
@@ -332,17 +343,22 @@ def _context_hashes(row: Mapping[str, Any]) -> list[int]:
     return hashes
 
 
-def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     """The label that most people gave to each case, without cases where two are as frequent.
 
     People who could not tell vote for that; rows without a label that nobody's name is on are none.
     """
+    majority_labels = StoredMapping()
+    if set(labels_by_annotator) == {""}:  # a single label for each case, of a million cases perhaps
+        for case_id, label in labels_by_annotator[""].items():
+            if label is not None:
+                majority_labels[case_id] = label
+        return majority_labels
     labels_by_case: dict[str, list[Any]] = {}
     for annotator, labels_of_person in labels_by_annotator.items():
         for case_id, label in labels_of_person.items():
             if annotator or label is not None:
                 labels_by_case.setdefault(case_id, []).append(label)
-    majority_labels: dict[str, Any] = {}
     for case_id, labels in labels_by_case.items():
         counts = Counter(_comparable(label) for label in labels)
         most_common = counts.most_common(2)
@@ -369,124 +385,6 @@ def _comparable(label: object) -> object:
     return repr(label)
 
 
-@dataclass
-class LabelMeanings:
-    """What verdicts show of the labels that they bear, counted one verdict at a time.
-
-    A panel's labels are those of its votes.
-
-    Attributes:
-        scores: each label's score, None if it means "not applicable".
-        values: each label's value, likewise.
-        have_single_scores: whether each label has had one score so far, from 0 to 1.
-        have_single_values: whether each has had one value, from 0 to 1.
-        has_weighted: whether a score is weighted by the probabilities of the labels, and so that of none.
-        lowest_passing: the lowest score that passed; None if none did.
-        highest_failing: the highest score that did not.
-    """
-
-    scores: dict[str, float | None] = field(default_factory=dict[str, float | None])
-    values: dict[str, float | None] = field(default_factory=dict[str, float | None])
-    have_single_scores: bool = True
-    have_single_values: bool = True
-    has_weighted: bool = False
-    lowest_passing: float | None = None
-    highest_failing: float | None = None
-
-    def add(self, verdict: Verdict) -> None:
-        """Count one more verdict; errors bear no label."""
-        outcomes: tuple[VerdictOrVote, ...] = verdict.votes or (verdict,)
-        for outcome in outcomes:
-            if outcome.status == "error" or outcome.label in NOT_LABELS:
-                continue
-            self._add_score(deciding_score(outcome), passed=bool(outcome.passed))
-            if _is_weighted(outcome):
-                self.has_weighted = True
-            if not outcome.label:
-                continue
-            score, value = outcome.score, outcome.value
-            if outcome.status == "not_applicable":
-                score, value = None, None
-            if not _is_single_number(score, self.scores.setdefault(outcome.label, score)):
-                self.have_single_scores = False
-            if not _is_single_number(value, self.values.setdefault(outcome.label, value)):
-                self.have_single_values = False
-
-    def _add_score(self, score: float | None, *, passed: bool) -> None:
-        if score is None:
-            return
-        if passed:
-            if self.lowest_passing is None or score < self.lowest_passing:
-                self.lowest_passing = score
-        elif self.highest_failing is None or score > self.highest_failing:
-            self.highest_failing = score
-
-    def merge(self, other: LabelMeanings) -> None:
-        """Count what other verdicts show as well."""
-        for label, score in other.scores.items():
-            if not _is_single_number(score, self.scores.setdefault(label, score)):
-                self.have_single_scores = False
-        for label, value in other.values.items():
-            if not _is_single_number(value, self.values.setdefault(label, value)):
-                self.have_single_values = False
-        self.have_single_scores = self.have_single_scores and other.have_single_scores
-        self.have_single_values = self.have_single_values and other.have_single_values
-        self.has_weighted = self.has_weighted or other.has_weighted
-        self._add_score(other.lowest_passing, passed=True)
-        self._add_score(other.highest_failing, passed=False)
-
-    @property
-    def label_scores(self) -> Mapping[str, float | None]:
-        """The score of each label; {} if labels have several, as the names of bands do."""
-        if self.have_single_scores and not self.has_weighted:
-            return self.scores
-        return self.values if self.have_single_values else {}
-
-    def threshold(self, scores: Iterable[float | None]) -> float | None:
-        """The lowest score that passed, if no label's score lies between it and the highest failing one."""
-        if self.lowest_passing is None:
-            return None
-        highest_failing = -1.0 if self.highest_failing is None else self.highest_failing
-        if highest_failing >= self.lowest_passing:
-            return None
-        for label_score in scores:
-            if label_score is not None and highest_failing < label_score < self.lowest_passing:
-                return None  # nobody knows on which side that label is
-        return self.lowest_passing
-
-
-def learn_vocabulary(
-    verdicts: Iterable[Verdict], further_verdicts: Iterable[Verdict] = ()
-) -> LabelVocabulary:
-    """Learn what labels mean from verdicts that bear them.
-
-    A label's score is that of the verdicts with it; where scores are weighted by probabilities, it is their
-    value. Labels that have several scores, as the names of bands do, are no labels in this sense.
-
-    Args:
-        verdicts: of one judge, or of judges with the same labels.
-        further_verdicts: for labels that the first ones do not have.
-    """
-    meanings = LabelMeanings()
-    for verdict in verdicts:
-        meanings.add(verdict)
-    further_meanings = LabelMeanings()
-    for verdict in further_verdicts:
-        further_meanings.add(verdict)
-    return vocabulary_of(meanings, further_meanings)
-
-
-def vocabulary_of(meanings: LabelMeanings, further_meanings: LabelMeanings) -> LabelVocabulary:
-    """The vocabulary of a judge, from what its own verdicts and those of further judges show of labels."""
-    names_and_scores: dict[str, tuple[str, float | None]] = {}
-    # What the judge itself means by a label comes last, and counts.
-    for some_meanings in (further_meanings, meanings):
-        for name, score in some_meanings.label_scores.items():
-            names_and_scores[fold_label(name)] = (name, score)
-    scores = dict(sorted(names_and_scores.values(), key=_rising_score))
-    return LabelVocabulary(scores, meanings.threshold(scores.values()))
-
-
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
     """The labels that a rubric knows: those of its scale, or the names of its levels; none without any."""
     scores: dict[str, float | None] = dict(rubric.scale.choices)
@@ -496,42 +394,126 @@ def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
     return LabelVocabulary(dict(sorted(scores.items(), key=_rising_score)), rubric.threshold)
 
 
-def labels_for(judge: str, labels: Labels, vocabulary: LabelVocabulary) -> dict[str, HumanLabel]:
+def vocabulary_of(judge: str, labels: Labels) -> LabelVocabulary:
+    """What labels in words mean for a judge: as the caller says, or as the file of a built-in judge does."""
+    if labels.vocabulary is not None:
+        return labels.vocabulary
+    rubric = _built_in_rubric(judge)
+    if rubric is None:
+        return LabelVocabulary()
+    return rubric_vocabulary(rubric)
+
+
+@dataclass(frozen=True)
+class LabelReader:
+    """Reads people's labels in the terms of one judge.
+
+    Attributes:
+        judge: the judge's name.
+        vocabulary: what labels in words mean.
+        are_words: whether any label is one of the judge's in words. Then all text is read so: "Yes" may be
+            the judge's label for what is not grounded, and so may 1 or true.
+        n_labels: how many cases have a label for this judge.
+        threshold: the lowest label, 0..1, that counts as grounded where labels are in words or on the scale
+            of a built-in judge; otherwise None.
+    """
+
+    judge: str
+    vocabulary: LabelVocabulary
+    are_words: bool
+    n_labels: int = 0
+    threshold: float | None = None
+
+    @classmethod
+    def of(cls, judge: str, labels: Labels) -> LabelReader:
+        """Make the reader of the labels for one judge, once it is certain that it can read all of them.
+
+        Raises:
+            LabelError: `unreadable_label`, also for words that are neither a boolean nor a label of the
+                judge. The message says how often each of them occurs.
+        """
+        vocabulary = vocabulary_of(judge, labels)
+        are_words = any(
+            vocabulary.find_label(_label_text(value, judge, vocabulary)) for value in labels.by_case.values()
+        )
+        reader = cls(judge, vocabulary, are_words)
+        n_labels = 0
+        is_on_scale = False
+        unknown_words: Counter[str] = Counter()
+        faults: list[LabelError] = []
+        for case_id, value in labels.by_case.items():
+            is_on_scale = is_on_scale or is_mapping(value)
+            unknown_word = reader._find_unknown_word(value)
+            if unknown_word is not None:
+                unknown_words[unknown_word] += 1
+                continue
+            try:
+                label = reader.read(value, case_id)
+            except LabelError as error:
+                faults.append(error)
+                continue
+            if label != NO_LABEL:
+                n_labels += 1
+        if unknown_words:
+            _refuse_words(unknown_words, judge, vocabulary)
+        _raise_faults(faults)
+        threshold: float | None = None
+        rubric = _built_in_rubric(judge)
+        if are_words:
+            threshold = vocabulary.threshold
+        elif is_on_scale and rubric is not None:
+            threshold = rubric.threshold
+        return replace(reader, n_labels=n_labels, threshold=threshold)
+
+    def read(self, value: object, case_id: str) -> HumanLabel:
+        """Read an entry of `Labels.by_case`; see `label_of` for one that is not in words.
+
+        Raises:
+            LabelError: `unreadable_label`.
+        """
+        label = self.vocabulary.find_label(_label_text(value, self.judge, self.vocabulary))
+        if label is not None:
+            return HumanLabel(self.vocabulary.scores[label], label)
+        return HumanLabel(label_of(value, self.judge, case_id))
+
+    def _find_unknown_word(self, value: object) -> str | None:
+        """The text of a label that means nothing for this judge; None if it means something."""
+        text = _label_text(value, self.judge, self.vocabulary)
+        if not text or self.vocabulary.find_label(text):
+            return None
+        if self.are_words or _finite_number(text) is None:
+            return text
+        return None
+
+
+def labels_for(judge: str, labels: Labels) -> dict[str, HumanLabel]:
     """The labels for one judge by case id.
 
-    If any label is one of the judge's in words, all text is read so: "Yes" may be the judge's label for
-    what is not grounded, and so may 1 or true. Otherwise see `label_of`.
-
     Raises:
-        LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
+        LabelError: `unreadable_label` (see `LabelReader`).
     """
-    texts = {case_id: _label_text(value, judge, vocabulary) for case_id, value in labels.by_case.items()}
-    are_words = _are_words([text for text in texts.values() if text], vocabulary)
-    human_labels: dict[str, HumanLabel] = {}
-    faults: list[LabelError] = []
-    for case_id, value in labels.by_case.items():
-        text = texts[case_id]
-        try:
-            if are_words and text:
-                human_labels[case_id] = _word_label(text, judge, case_id, vocabulary)
-            else:
-                human_labels[case_id] = HumanLabel(label_of(value, judge, case_id))
-        except LabelError as error:
-            faults.append(error)
-    _raise_faults(faults)
-    return human_labels
+    reader = LabelReader.of(judge, labels)
+    return {case_id: reader.read(value, case_id) for case_id, value in labels.by_case.items()}
 
 
-def _are_words(texts: Iterable[str], vocabulary: LabelVocabulary) -> bool:
-    """Whether texts are the judge's labels: one of them is, or cannot be anything else."""
-    if not vocabulary.scores:
-        return False
-    return any(vocabulary.find_label(text) or _finite_number(text) is None for text in texts)
+def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary) -> NoReturn:
+    """Raise an error that names each word that is not a label, and how often it occurs."""
+    words: list[str] = []
+    for word, count in counts.most_common(MOST_FAULTS):
+        words.append(f"{word!r} ({count} {'row' if count == 1 else 'rows'})")
+    if len(counts) > MOST_FAULTS:
+        words.append(f"and {len(counts) - MOST_FAULTS} more")
+    labels = "a number, yes or no, true or false, or pass or fail"
+    if vocabulary.scores:
+        known_labels = ", ".join(repr(name) for name in vocabulary.scores)
+        labels = f"a label of {judge}, which are {known_labels}"
+    message = (
+        f"{', '.join(words)}: not {labels}; correct the label, or name the prompt file that has it with "
+    )
+    raise LabelError("unreadable_label", message + "--judge-file", next(iter(counts)))
 
 
-def find_grounded(
-    judge: str, labels: Labels, vocabulary: LabelVocabulary, threshold: float | None = None
-) -> dict[str, bool | None]:
+def find_grounded(judge: str, labels: Labels, threshold: float | None = None) -> dict[str, bool | None]:
     """Whether people call each case grounded, by id; None for a case without a label.
 
     A label that means "not applicable" counts as grounded, as such verdicts pass.
@@ -539,15 +521,15 @@ def find_grounded(
     Args:
         judge: whose terms labels may be in.
         labels: people's.
-        vocabulary: what labels in words mean.
         threshold: the lowest label that means grounded; None: as for `agree`.
 
     Raises:
         LabelError: `unreadable_label`; `bad_option`: labels are grades, and there is no threshold.
     """
-    human_labels = labels_for(judge, labels, vocabulary)
+    reader = LabelReader.of(judge, labels)
+    human_labels = {case_id: reader.read(value, case_id) for case_id, value in labels.by_case.items()}
     if threshold is None:
-        threshold = _default_label_threshold(judge, labels, human_labels, vocabulary)
+        threshold = reader.threshold
     if threshold is None:
         numbers = {label.number for label in human_labels.values()}
         if numbers - {0.0, 1.0, None}:
@@ -566,16 +548,16 @@ def find_grounded(
 
 
 def number_of(value: object, source: str) -> float | None:
-    """Convert a label to a number: true and yes to 1, false and no to 0; None if it is empty.
+    """Convert a label to a number: true, yes and pass to 1, false, no and fail to 0; None if it is empty.
 
     Args:
-        value: a boolean, a finite number, a string that holds one, or None.
+        value: a boolean, a finite number, a string that holds one, NaN or None.
         source: what the error message names, such as the case's id.
 
     Raises:
         LabelError: `unreadable_label`.
     """
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if _is_no_label(value):
         return None
     number = _finite_number(value)
     if number is None:
@@ -613,7 +595,7 @@ def join(
     only their number is kept.
 
     Args:
-        verdicts: of any judges. Labels that some judges did not give are learnt from the others.
+        verdicts: of any judges.
         labels: people's labels.
         judges: whose verdicts to join; None: those of all.
 
@@ -624,124 +606,102 @@ def join(
     if labels.samples and not labels.drawn_rows:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
     latest = latest_verdicts(verdicts)
-    joined = {judge: _Joined(labels) for judge in latest.judges if judges is None or judge in judges}
-    all_meanings = LabelMeanings()
+    joined = {
+        judge: _Joined.of(judge, labels) for judge in latest.judges if judges is None or judge in judges
+    }
     for verdict in latest:
-        if not verdict.judge:
+        if verdict.judge not in joined:
             continue
-        all_meanings.add(verdict)
-        if verdict.judge in joined:
-            joined[verdict.judge].add(verdict)
+        if (verdict.case_id or "") in labels.by_case:
+            joined[verdict.judge].add(brief_verdict(verdict, with_explanation=True))
+        else:
+            joined[verdict.judge].counts[_reason_to_exclude(verdict, NO_LABEL) or ""] += 1
     judged_rows: list[JudgedRows] = []
-    for judge, verdicts_of_judge in joined.items():
-        vocabulary = labels.vocabulary
-        if vocabulary is None:
-            vocabulary = vocabulary_of(verdicts_of_judge.meanings, all_meanings)
-        rows = join_judge(judge, verdicts_of_judge.labelled, labels, vocabulary)
-        counts = Counter(rows.counts)
-        counts.update(verdicts_of_judge.counts)
-        counts["n_repeated"] = latest.n_repeated.get(judge, 0)
-        judged_rows.append(replace(rows, counts=counts))
+    for judge, rows in joined.items():
+        rows.counts["n_repeated"] = latest.n_repeated.get(judge, 0)
+        judged_rows.append(rows.judged_rows())
     return judged_rows
 
 
 @dataclass
 class _Joined:
-    """The verdicts of one judge on their way to the labels.
+    """The verdicts of one judge while they are joined with the labels.
 
     Attributes:
         labels: people's.
-        labelled: the verdicts whose case has a label.
-        counts: how many others there are, by the reason why they are not compared.
-        meanings: what all of them show of labels.
+        reader: what reads them.
+        counts: how many verdicts are not compared, by the reason.
+        labelled_rows: see `JudgedRows`, as the other lists.
+        n_judged: how many labelled cases have a verdict.
+        judge_has_labels: whether any of the worded rows has a label of the judge.
     """
 
     labels: Labels
-    labelled: list[BriefVerdict] = field(default_factory=list[BriefVerdict])
-    counts: Counter[str] = field(default_factory=Counter[str])
-    meanings: LabelMeanings = field(default_factory=LabelMeanings)
+    reader: LabelReader
+    counts: dict[str, int]
+    labelled_rows: StoredList[LabelledVerdict] = field(default_factory=StoredList[LabelledVerdict])
+    unscored_rows: StoredList[LabelledVerdict] = field(default_factory=StoredList[LabelledVerdict])
+    worded_rows: StoredList[LabelledVerdict] = field(default_factory=StoredList[LabelledVerdict])
+    n_judged: int = 0
+    judge_has_labels: bool = False
 
-    def add(self, verdict: Verdict) -> None:
-        self.meanings.add(verdict)
-        if (verdict.case_id or "") in self.labels.by_case:
-            self.labelled.append(brief_verdict(verdict, with_explanation=True))
-        else:
-            self.counts[_reason_to_exclude(verdict, NO_LABEL) or ""] += 1
+    @classmethod
+    def of(cls, judge: str, labels: Labels) -> _Joined:
+        """Begin to join the verdicts of a judge.
 
+        Raises:
+            LabelError: `unreadable_label` (see `LabelReader`).
+        """
+        return cls(labels, LabelReader.of(judge, labels), dict.fromkeys(REASONS, 0))
 
-def group_by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Verdicts by the name of their judge, in the order in which judges first appear."""
-    verdicts_by_judge: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        verdicts_by_judge.setdefault(verdict.judge, []).append(verdict)
-    return verdicts_by_judge
-
-
-def join_judge(
-    judge: str, verdicts: Iterable[BriefVerdict], labels: Labels, vocabulary: LabelVocabulary
-) -> JudgedRows:
-    """Join verdicts of one judge, one on each case, with the labels.
-
-    Raises:
-        LabelError: `unreadable_label` (see `labels_for`).
-    """
-    human_labels = labels_for(judge, labels, vocabulary)
-    labelled_rows: list[LabelledVerdict] = []
-    unscored_rows: list[LabelledVerdict] = []
-    worded_rows: list[LabelledVerdict] = []
-    judged_ids: set[str] = set()
-    counts: dict[str, int] = dict.fromkeys(REASONS, 0)
-    for verdict in verdicts:
+    def add(self, verdict: BriefVerdict) -> None:
+        """Join one more verdict with the label of its case."""
         case_id = verdict.case_id or ""
-        judged_ids.add(case_id)
         row = LabelledVerdict(
             verdict=verdict,
-            human_label=human_labels.get(case_id, NO_LABEL),
-            judge_label=vocabulary.find_label(verdict.label or ""),
-            group=labels.group_of(verdict.case_id),
-            drawn_row=labels.drawn_rows.get(case_id),
+            human_label=self.reader.read(self.labels.by_case[case_id], case_id),
+            judge_label=self.reader.vocabulary.find_label(verdict.label or ""),
+            group=self.labels.group_of(verdict.case_id),
+            drawn_row=self.labels.drawn_rows.get(case_id),
         )
+        if row.human_label != NO_LABEL:
+            self.n_judged += 1
         reason = _reason_to_exclude(verdict, row.human_label)
         if reason is None:
-            labelled_rows.append(row)
+            self.labelled_rows.append(row)
         else:
-            counts[reason] += 1
+            self.counts[reason] += 1
         if verdict.score is None and row.human_label.number is not None:
-            unscored_rows.append(row)
+            self.unscored_rows.append(row)
         if row.is_in_words:
-            worded_rows.append(row)
-    # Words are only compared with words: a judge that answers with numbers has none.
-    if not any(row.judge_label for row in worded_rows):
-        worded_rows = []
-    counts["n_unjudged"] = 0
-    for case_id, label in human_labels.items():
-        if label != NO_LABEL and case_id not in judged_ids:
-            counts["n_unjudged"] += 1
-    counts["n_repeated"] = 0
-    return JudgedRows(
-        judge=judge,
-        labelled_rows=tuple(labelled_rows),
-        counts=counts,
-        default_label_threshold=_default_label_threshold(judge, labels, human_labels, vocabulary),
-        unscored_rows=tuple(unscored_rows),
-        worded_rows=tuple(worded_rows),
-        vocabulary=vocabulary,
-        labels=labels,
-    )
+            self.worded_rows.append(row)
+            self.judge_has_labels = self.judge_has_labels or row.judge_label is not None
+
+    def judged_rows(self) -> JudgedRows:
+        """What was joined."""
+        counts = {"n_repeated": 0, **self.counts, "n_unjudged": self.reader.n_labels - self.n_judged}
+        return JudgedRows(
+            judge=self.reader.judge,
+            labelled_rows=self.labelled_rows,
+            counts=counts,
+            default_label_threshold=self.reader.threshold,
+            unscored_rows=self.unscored_rows,
+            # Words are only compared with words: a judge that answers with numbers has none.
+            worded_rows=self.worded_rows if self.judge_has_labels else (),
+            labels=self.labels,
+        )
 
 
-def _default_label_threshold(
-    judge: str, labels: Labels, human_labels: Mapping[str, HumanLabel], vocabulary: LabelVocabulary
-) -> float | None:
-    """The lowest label, 0..1, that counts as grounded by itself (see `JudgedRows`)."""
-    if any(label.word for label in human_labels.values()):
-        return vocabulary.threshold
-    if not any(is_mapping(value) for value in labels.by_case.values()):
-        return None
-    rubric = _built_in_rubric(judge)
-    if rubric is None:
-        return None
-    return rubric.threshold
+def join_judge(judge: str, verdicts: Iterable[BriefVerdict], labels: Labels) -> JudgedRows:
+    """Join verdicts of one judge, one on each case and each with a label, with the labels.
+
+    Raises:
+        LabelError: `unreadable_label` (see `LabelReader`).
+    """
+    joined = _Joined.of(judge, labels)
+    for verdict in verdicts:
+        joined.add(verdict)
+    return joined.judged_rows()
 
 
 def _reason_to_exclude(verdict: Verdict | BriefVerdict, label: HumanLabel) -> str | None:
@@ -762,9 +722,16 @@ def _label_text(value: object, judge: str, vocabulary: LabelVocabulary) -> str:
     judge_value = value.get(judge) if is_mapping(value) else value
     if isinstance(judge_value, bool | int):
         return vocabulary.find_label(str(judge_value)) or ""
-    if isinstance(judge_value, str):
+    if isinstance(judge_value, str) and not _is_no_label(judge_value):
         return judge_value.strip()
     return ""
+
+
+def _is_no_label(value: object) -> bool:
+    """Whether a value stands for a label that nobody gave: None, NaN, or text that is blank or "nan"."""
+    if isinstance(value, str):
+        return value.strip().casefold() in {"", "nan"}
+    return is_absent(value)
 
 
 def _finite_number(value: object) -> float | None:
@@ -778,18 +745,6 @@ def _finite_number(value: object) -> float | None:
     except (ValueError, OverflowError):  # an integer of hundreds of digits
         return None
     return number if isfinite(number) else None
-
-
-def _word_label(text: str, judge: str, source: str, vocabulary: LabelVocabulary) -> HumanLabel:
-    label = vocabulary.find_label(text)
-    if label is None:
-        known_labels = ", ".join(repr(name) for name in vocabulary.scores)
-        message = (
-            f"{source}: {text!r} is not among the known labels of {judge}: "
-            f"{known_labels}; if it has more, name its prompt file with --judge-file"
-        )
-        raise LabelError("unreadable_label", message, source)
-    return HumanLabel(vocabulary.scores[label], label)
 
 
 def _score_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
@@ -846,17 +801,3 @@ def _rising_score(name_and_score: tuple[str, float | None]) -> tuple[bool, float
     """The order of labels: by rising score, then those without one; by name among equals."""
     name, score = name_and_score
     return score is None, score or 0.0, name
-
-
-def _is_weighted(outcome: VerdictOrVote) -> bool:
-    """Whether the score is weighted by the probabilities of the labels, and so that of no label."""
-    if not isinstance(outcome, Verdict) or not outcome.distribution:
-        return False
-    return outcome.label in outcome.distribution
-
-
-def _is_single_number(number: float | None, first_number: float | None) -> bool:
-    """Whether a label's number is the one that it had at first, and within 0..1 if it is one."""
-    if number != first_number:
-        return False
-    return number is None or 0 <= number <= 1

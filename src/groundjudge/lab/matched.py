@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
-from groundjudge.lab.labels import LabelError, LabelMeanings, LabelVocabulary, vocabulary_of
+from groundjudge.lab.labels import LabelError
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Verdict
 
@@ -18,12 +18,10 @@ class Side:
     Attributes:
         judge: the judge's name.
         verdict_by_case: those on cases with an id.
-        meanings: what all of them show of labels in words.
     """
 
     judge: str
     verdict_by_case: Mapping[str, BriefVerdict]
-    meanings: LabelMeanings
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Side:
@@ -41,12 +39,10 @@ class Side:
             message = f"compare takes the verdicts of one judge on each side, not of {names}"
             raise LabelError("bad_option", message)
         verdict_by_case: dict[str, BriefVerdict] = {}
-        meanings = LabelMeanings()
         for verdict in latest:
-            meanings.add(verdict)
             if verdict.case_id:
                 verdict_by_case[verdict.case_id] = brief_verdict(verdict, with_explanation=False)
-        return cls(judges[0], verdict_by_case, meanings)
+        return cls(judges[0], verdict_by_case)
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,6 @@ class MatchedCases:
         first_scored: the cases that the first gave a score, without the changed ones.
         second_scored: those that the second did.
         n_neither_scored: how many cases neither did.
-        vocabulary: what labels in words mean by the verdicts of both.
     """
 
     judges: tuple[str, str]
@@ -69,7 +64,6 @@ class MatchedCases:
     first_scored: frozenset[str]
     second_scored: frozenset[str]
     n_neither_scored: int
-    vocabulary: LabelVocabulary
 
     @classmethod
     def of(cls, first_judge: Side, second_judge: Side) -> MatchedCases:
@@ -90,9 +84,6 @@ class MatchedCases:
         first_scored = {case_id for case_id, verdict in first_by_case.items() if verdict.score is not None}
         second_scored = {case_id for case_id, verdict in second_by_case.items() if verdict.score is not None}
         all_ids = first_by_case.keys() | second_by_case.keys()
-        meanings = LabelMeanings()
-        meanings.merge(first_judge.meanings)
-        meanings.merge(second_judge.meanings)
         return cls(
             judges=(first_judge.judge, second_judge.judge),
             sides=(first_side, second_side),
@@ -100,5 +91,4 @@ class MatchedCases:
             first_scored=frozenset(first_scored - changed_ids),
             second_scored=frozenset(second_scored - changed_ids),
             n_neither_scored=len(all_ids - changed_ids - first_scored - second_scored),
-            vocabulary=vocabulary_of(meanings, LabelMeanings()),
         )

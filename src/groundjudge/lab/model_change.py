@@ -130,8 +130,6 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     matched = MatchedCases.of(Side.of(first_verdicts), Side.of(second_verdicts))
     if labels is None:
         labels = Labels({})
-    if labels.vocabulary is None:
-        labels = replace(labels, vocabulary=matched.vocabulary)
     comparison = compare_matched(
         matched,
         labels,

@@ -17,27 +17,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
+from sys import maxsize
 from typing import NamedTuple, TypeAlias
 
 from groundjudge.lab.labels import (
     NO_SAMPLE,
     LabelError,
-    LabelMeanings,
     Labels,
-    LabelVocabulary,
     find_grounded,
-    rubric_vocabulary,
-    vocabulary_of,
 )
 from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.proportions import Rate, Z, wilson, wilson_interval
 from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight_labels
-from groundjudge.rubric.load import load_rubric, names
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
-
-# Labels that nobody gives: where the search for how many are worth as much ends.
-MOST_LABELS = 10_000_000
 
 # Half the width of the interval that `TrueRate.needed` is about.
 HALF_WIDTH = 0.03
@@ -142,10 +135,9 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     for verdict in latest:
         judged.add(verdict)
     labels = _check_origin(labels, sample, judged)
-    vocabulary = _vocabulary(name, labels, judged.meanings)
 
     def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
-        return find_grounded(name, labels, vocabulary, label_threshold)
+        return find_grounded(name, labels, label_threshold)
 
     def estimate(grounded: Grounded) -> tuple[float, float]:
         if sample:
@@ -199,7 +191,6 @@ class _Judged:
         predictions: what the judge predicts of each of them.
         other_predictions: what it predicts of the other cases, in no order.
         outcomes: how many verdicts of each judge and signature passed and did not.
-        meanings: what the judge's verdicts show of labels in words.
     """
 
     judge: str
@@ -208,7 +199,6 @@ class _Judged:
     predictions: dict[str, float] = field(default_factory=dict[str, float])
     other_predictions: array[float] = field(default_factory=lambda: array("d"))
     outcomes: Counter[tuple[str, str, bool]] = field(default_factory=Counter[tuple[str, str, bool]])
-    meanings: LabelMeanings = field(default_factory=LabelMeanings)
 
     @property
     def n_rows(self) -> int:
@@ -223,7 +213,6 @@ class _Judged:
             self.outcomes[verdict.judge, verdict.signature, verdict.passed] += 1
         if verdict.judge != self.judge:
             return
-        self.meanings.add(verdict)
         if verdict.case_id in self.ids_to_keep:
             self.passed[verdict.case_id] = verdict.passed
             self.predictions[verdict.case_id] = _prediction(verdict)
@@ -270,15 +259,6 @@ def _check_origin(labels: Labels, sample: LabelSample | None, judged: _Judged) -
             message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
             raise LabelError("too_few_labels", message, stratum.name)
     return labels
-
-
-def _vocabulary(judge: str, labels: Labels, meanings: LabelMeanings) -> LabelVocabulary:
-    """What labels in words mean: as the caller says, as a built-in judge has it, or as the verdicts show."""
-    if labels.vocabulary:
-        return labels.vocabulary
-    if judge in names():
-        return rubric_vocabulary(load_rubric(judge))
-    return vocabulary_of(meanings, LabelMeanings())
 
 
 def _stratified(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
@@ -406,7 +386,7 @@ def _n_worth(value: float, width: float, population: int | None) -> int:
         return -((rate_of_n.high or 0.0) - (rate_of_n.low or 0.0))
 
     # Intervals become narrower with more rows: the negative widths rise, as bisection needs it.
-    numbers = range(1, population or MOST_LABELS)
+    numbers = range(1, maxsize if population is None else population)
     return 1 + bisect_left(numbers, -width, key=negative_width)
 
 

@@ -149,8 +149,8 @@ def measure_votes(
         None if there are no votes, or the labels do not say which rows are positive.
     """
     # A cascade has votes too, but of these one stands, and they do not agree or differ.
-    has_votes = np.array(
-        [row.verdict.agreement is not None for row in judged_rows.labelled_rows], dtype=np.bool_
+    has_votes = np.fromiter(
+        (row.verdict.agreement is not None for row in judged_rows.labelled_rows), dtype=np.bool_
     )
     if sample.positive is None or not has_votes.any():
         return None

@@ -14,7 +14,6 @@ from statistics import median, quantiles
 from types import MappingProxyType
 from typing import Any
 
-from groundjudge.lab.labels import LabelMeanings
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.summary import Summary, Tally
 from groundjudge.verdict import Usage, Verdict, deciding_score, passes
@@ -45,7 +44,6 @@ class JudgeCounts:
         models: the names of the models that answered.
         prompts: the versions of the prompt.
         label_scores: the sum of the scores of each label, and how many there are.
-        meanings: what the verdicts show of labels in words.
     """
 
     histogram: list[list[int]] = field(default_factory=lambda: [[0, 0] for _ in range(HISTOGRAM_BINS)])
@@ -57,11 +55,9 @@ class JudgeCounts:
     models: set[str] = field(default_factory=set[str])
     prompts: set[str] = field(default_factory=set[str])
     label_scores: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
-    meanings: LabelMeanings = field(default_factory=LabelMeanings)
 
     def add(self, verdict: Verdict) -> None:
         """Count one more verdict."""
-        self.meanings.add(verdict)
         self.n_calls += verdict.attempts
         if verdict.passed and verdict.score is not None:
             self.n_passed += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from groundjudge import evidence
 from groundjudge.case.case import Case, Document
 from groundjudge.errors import explain_code
-from groundjudge.lab.labels import LabelMeanings, Labels, labels_for, vocabulary_of
+from groundjudge.lab.labels import Labels, labels_for
 from groundjudge.lab.probe.figures import Card
 from groundjudge.report.collected import MOST_OF_A_KIND, CollectedVerdicts, JudgeCounts, collect
 from groundjudge.report.template import case_data, fill_page, without_empty
@@ -163,13 +163,9 @@ def _verdicts_data(
 
 def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[str, str], str | float | None]:
     """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
-    all_meanings = LabelMeanings()
-    for counts in collected.counts.values():
-        all_meanings.merge(counts.meanings)
     human_labels: dict[tuple[str, str], str | float | None] = {}
-    for judge, counts in collected.counts.items():
-        vocabulary = labels.vocabulary or vocabulary_of(counts.meanings, all_meanings)
-        for case_id, label in labels_for(judge, labels, vocabulary).items():
+    for judge in collected.counts:
+        for case_id, label in labels_for(judge, labels).items():
             human_labels[judge, case_id] = label.word or label.number
     return human_labels
 

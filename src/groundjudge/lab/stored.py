@@ -1,0 +1,121 @@
+"""Collections that are kept on disk: a million labels or verdicts as objects take more than a gigabyte.
+
+Each is a temporary file of SQLite's own: no other process can open it, and it goes with the collection. A
+small one never leaves SQLite's cache.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from contextlib import closing
+from pickle import HIGHEST_PROTOCOL, dumps, loads
+from sqlite3 import Connection, connect
+from typing import Any, Generic, TypeVar, overload
+
+ItemT = TypeVar("ItemT")
+
+
+class StoredMapping(MutableMapping[str, Any]):
+    """A mapping on disk, in the order in which its keys were first set."""
+
+    def __init__(self) -> None:
+        """Make an empty mapping."""
+        self._database = _open_database("CREATE TABLE item (key BLOB PRIMARY KEY, value BLOB)")
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  whatever was stored
+        row = self._database.execute("SELECT value FROM item WHERE key = ?", (_encode(key),)).fetchone()
+        if row is None:
+            raise KeyError(key)
+        return _read(row[0])
+
+    def __setitem__(self, key: str, value: object) -> None:
+        self._database.execute(
+            "INSERT INTO item VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (_encode(key), _write(value)),
+        )
+
+    def __delitem__(self, key: str) -> None:
+        if not self._database.execute("DELETE FROM item WHERE key = ?", (_encode(key),)).rowcount:
+            raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        for (key,) in self._database.execute("SELECT key FROM item ORDER BY rowid"):
+            yield _decode(key)
+
+    def __len__(self) -> int:
+        (length,) = self._database.execute("SELECT count(*) FROM item").fetchone()
+        return int(length)
+
+
+class StoredList(Sequence[ItemT], Generic[ItemT]):
+    """A list on disk."""
+
+    def __init__(self) -> None:
+        """Make an empty list."""
+        self._database = _open_database("CREATE TABLE item (place INTEGER PRIMARY KEY, value BLOB)")
+        self._length = 0
+
+    def append(self, item: ItemT) -> None:
+        """Add an item behind the others."""
+        self._database.execute("INSERT INTO item VALUES (?, ?)", (self._length, _write(item)))
+        self._length += 1
+
+    @overload
+    def __getitem__(self, place: int) -> ItemT: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ItemT]: ...
+    def __getitem__(self, place: int | slice) -> ItemT | Sequence[ItemT]:
+        places = range(self._length)[place]
+        if isinstance(places, range):
+            return [self[place] for place in places]
+        (value,) = self._database.execute("SELECT value FROM item WHERE place = ?", (places,)).fetchone()
+        item: ItemT = _read(value)
+        return item
+
+    def __iter__(self) -> Iterator[ItemT]:
+        for (value,) in self._database.execute("SELECT value FROM item ORDER BY place"):
+            yield _read(value)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def name_ranks(names: Iterable[str]) -> array[int]:
+    """The place of each name among the distinct names in alphabetical order, from 0."""
+    table = "CREATE TABLE item (place INTEGER PRIMARY KEY, name BLOB)"
+    with closing(_open_database(table)) as database:
+        encoded_names = ((_encode(name),) for name in names)
+        database.executemany("INSERT INTO item (name) VALUES (?)", encoded_names)
+        ranks = database.execute(
+            "SELECT rank FROM (SELECT place, dense_rank() OVER (ORDER BY name) - 1 AS rank FROM item) "
+            "ORDER BY place"
+        )
+        return array("q", (rank for (rank,) in ranks))
+
+
+def _open_database(table: str) -> Connection:
+    """Open a temporary database with one table."""
+    # Without a name it is a temporary file, which is deleted at once. Nothing is ever rolled back.
+    database = connect("", isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA journal_mode = OFF")
+    database.execute("BEGIN")
+    database.execute(table)
+    return database
+
+
+def _encode(text: str) -> bytes:
+    # In these bytes texts are in the same order as by their characters, and halves of pairs are no error.
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(encoded: bytes) -> str:
+    return encoded.decode("utf-8", "surrogatepass")
+
+
+def _write(value: object) -> bytes:
+    return dumps(value, HIGHEST_PROTOCOL)
+
+
+def _read(written: bytes) -> Any:  # noqa: ANN401  whatever was stored
+    return loads(written)  # noqa: S301  nobody else can write to the file
