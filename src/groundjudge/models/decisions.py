@@ -167,10 +167,6 @@ class DecisionModel:
         """The keys, passwords and other values that only the endpoint may see; no text shows them."""
         return self._connection.secrets
 
-    async def knock(self) -> bool:
-        """Whether the endpoint answers at all; see `OpenAIModel.knock`."""
-        return await self._connection.knock()
-
     async def acomplete(self, request: Request) -> Reply:
         """Ask the questions of a request, with retries.
 

@@ -28,7 +28,6 @@ from groundjudge.models.decision_libraries import (
 from groundjudge.models.decision_names import is_decision_name
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
-from groundjudge.models.prefixes import messages_with_mark
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.models.redirects import chat_model_without_redirects
 from groundjudge.models.secret_values import (
@@ -202,8 +201,8 @@ class LibraryModel:
 
     Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
     settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
-    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, the system
-    message goes with a mark, so that the provider keeps it in its cache: see `messages_with_mark`.
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, a constant
+    system message goes with a mark, so that the provider keeps it in its cache.
 
     A DeepEval model gets the messages as one string; the judge's parameters are not sent. A decision model
     gets the state and the questions in the library's own words.
@@ -294,7 +293,7 @@ class LibraryModel:
                 if self.decisions:
                     reply = await ask_library(self.decisions, llm, request)
                 else:
-                    reply = _reply_of(await _call_llm(llm, self.name, request))
+                    reply = _reply_of(await _call_llm(llm, request))
                 return without_echo(reply, request, secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
@@ -305,12 +304,12 @@ LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name")
 """The methods of LangChain's chat models, and of DeepEval's."""
 
 
-async def _call_llm(llm: Any, name: str, request: Request) -> object:  # noqa: ANN401  of either library
+async def _call_llm(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
     """Return what the llm's asynchronous method returns, or else its synchronous one, in a thread."""
     arguments: tuple[object, ...]
     if _has_methods(llm, "ainvoke"):
         method, sync_method = llm.ainvoke, llm.invoke
-        arguments = (messages_with_mark(llm, name, request), UNSTREAMED)
+        arguments = (_messages_for(llm, request), UNSTREAMED)
     else:
         method, sync_method = llm.a_generate, llm.generate
         prompt = "\n\n".join(message["content"] for message in request.messages)
@@ -322,6 +321,24 @@ async def _call_llm(llm: Any, name: str, request: Request) -> object:  # noqa: A
         if not isinstance(error, NotImplementedError) and "loop" not in text_of(error):
             raise
         return await call_function(sync_method, *arguments)
+
+
+def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
+    """Copy the messages of a request for LangChain; for Anthropic, a constant system message gets a mark.
+
+    Anthropic keeps in its cache what ends with a mark, for five minutes after it was last read, and ignores
+    the mark where that is too short to be kept. OpenAI and Gemini keep beginnings by themselves. A model that
+    has a mark of its caller's gets no second one: one for five minutes must not stand before one for an hour.
+    """
+    messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
+    kind = type(llm)
+    # Subclasses are for other platforms, some of whose models refuse marks.
+    is_anthropic = kind.__name__ == "ChatAnthropic" and kind.__module__.startswith("langchain_anthropic.")
+    has_own_mark = "cache_control" in getattr(llm, "model_kwargs", {})
+    if is_anthropic and request.rubric.prompt.has_constant_system and not has_own_mark:
+        block = {"type": "text", "text": messages[0]["content"], "cache_control": {"type": "ephemeral"}}
+        messages[0]["content"] = [block]
+    return messages
 
 
 def _reply_of(answer: object) -> Reply:

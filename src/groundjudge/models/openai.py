@@ -17,7 +17,6 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -25,7 +24,7 @@ from urllib.parse import urlsplit
 import openai
 from openai.resources.chat import Completions
 
-from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import (
     check_key,
@@ -72,12 +71,6 @@ KNOWN = frozenset(inspect.signature(Completions.create).parameters) - UNSENT
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
-
-LONGEST_LISTING = 10
-"""Seconds that the list of models may take, which a run does not need."""
-
-LONGEST_KNOCK = 5
-"""Seconds that an endpoint may take to answer a request that nobody needs the answer of."""
 
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
@@ -281,20 +274,6 @@ class OpenAIModel:
         """The keys, passwords and other values that only the endpoint may see; no text shows them."""
         return self._connection.secrets
 
-    async def read_shutdown_dates(self) -> dict[str, date]:
-        """When models of the endpoint are switched off, by their names, as far as its list of models says so.
-
-        Nothing is known of an endpoint that does not answer, nor of one that is reached by a client.
-        """
-        return await self._connection.read_shutdown_dates()
-
-    async def knock(self) -> bool:
-        """Whether the endpoint answers at all: a GET, without the key, and any status is an answer.
-
-        An endpoint that is reached by a client is not asked.
-        """
-        return await self._connection.knock()
-
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
 
@@ -428,46 +407,6 @@ class Connection:
     @cached_property
     def _secrets_of_client(self) -> tuple[str, ...]:
         return secrets_of(self.callers_client)
-
-    async def read_shutdown_dates(self) -> dict[str, date]:
-        """Read the endpoint's list of models (GET /models): when each is switched off, where it says so.
-
-        It is asked with the library's own client only, once and without retries. Whatever goes wrong, nothing
-        is known: a notice is worth no error.
-        """
-        if self.callers_client is not None:
-            return {}
-        try:
-            transport = await self._transport()
-            async with asyncio.timeout(LONGEST_LISTING):
-                response = await transport.get("../models")
-        except Exception as error:
-            if not is_failure(error, asyncio.current_task()):
-                raise
-            return {}
-        return _shutdown_dates(parse_body(response.content)) if response.is_success else {}
-
-    async def knock(self) -> bool:
-        """Whether the endpoint answers at all, which a list of models costs nothing to find out.
-
-        The URL is asked on a connection of its own, without the key, the headers and the query, in which keys
-        can be: a refusal says as much as a list does. Whatever goes wrong, it is no answer.
-        """
-        if self.callers_client is not None:
-            return False
-        try:
-            url = urlsplit(self._url)
-            host = url.netloc.rpartition("@")[2]
-            path = f"{url.path.rstrip('/')}/models"
-            listing = url._replace(netloc=host, path=path, query="", fragment="").geturl()
-            async with (
-                asyncio.timeout(LONGEST_KNOCK),
-                Transport(listing, {}, LONGEST_KNOCK, _certificates()) as transport,
-            ):
-                await transport.get("")
-        except Exception:  # noqa: BLE001  a transport raises exceptions of any kind
-            return False
-        return True
 
     @contextmanager
     def sync_client(self) -> Generator[openai.OpenAI]:
@@ -635,22 +574,6 @@ class Connection:
                 f"(check the URL: {variables}_BASE_URL, or as passed): {error}"
             )
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
-
-
-def _shutdown_dates(listing: object) -> dict[str, date]:
-    """The dates in a list of models, by the models' names; what has another shape is left out."""
-    models: object = listing.get("data") if is_mapping(listing) else None
-    dates: dict[str, date] = {}
-    if not is_list(models):
-        return dates
-    for model in models:
-        if not is_mapping(model):
-            continue
-        name, day = model.get("id"), model.get("shutdown_date")
-        if isinstance(name, str) and isinstance(day, str):
-            with suppress(ValueError):
-                dates[name] = date.fromisoformat(day)
-    return dates
 
 
 def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI

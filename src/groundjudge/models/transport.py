@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from aiohttp import (
@@ -181,16 +181,6 @@ class Transport:
             # Its status is the proxy's: the endpoint has not answered.
             message = "a proxy refused the connection"
             raise ClientConnectionError(message) from error
-
-    async def get(self, path: str) -> Response:
-        """Ask for what is at another path, relative to the endpoint's URL, as in a link: "../models".
-
-        Raises:
-            Exception: as for `post`. How long it may take in all, the caller decides.
-        """
-        url = urljoin(self.url, path)
-        async with self._session.get(url, headers=CODINGS, allow_redirects=False) as response:
-            return await _read(response)
 
 
 async def _read(response: ClientResponse) -> Response:
