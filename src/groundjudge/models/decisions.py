@@ -13,8 +13,8 @@ from typing import Any
 from groundjudge.case.data import is_mapping, is_number
 from groundjudge.decisions.question import Kind
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import message_in, model_error, without_echo
-from groundjudge.models.decision_forms import FORMS, TOO_LONG, find_excess, most_questions, write_json
+from groundjudge.models.answer import TOO_LONG, message_in, model_error, without_echo
+from groundjudge.models.decision_forms import FORMS, find_excess, most_questions, write_json
 from groundjudge.models.identity import itself
 from groundjudge.models.openai import OPENAI, Api, Connection
 from groundjudge.models.unsupported_parameters import negotiate
