@@ -291,6 +291,7 @@ GEMINI = [{"error": {"code": 400, "message": 'Unknown name "top_p": Cannot find 
 PYDANTIC = {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
 TGI = {"error": "Input validation error: `top_p` must be > 0.0 and < 1.0", "error_type": "validation"}
 EXTRA = {"type": "extra_forbidden", "loc": ["body", "max_completion_tokens"], "input": 100}
+RAW = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
 MISTRAL = {"object": "error", "message": {"detail": [EXTRA]}, "type": "invalid_request_error", "code": None}
 NO_FORMAT = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
 NEW = "max_completion_tokens"
@@ -326,6 +327,11 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
             [Status(422, body=PYDANTIC)],
             {"temperature": 0, "max_tokens": 100},
             id="extra input, as of pydantic",
+        ),
+        pytest.param(
+            [Status(400, body={"error": {"message": "Provider returned error", "metadata": {"raw": RAW}}})],
+            {"temperature": 0, "top_p": 1, NEW: 100},
+            id="in another field, as at OpenRouter",
         ),
         pytest.param(
             [Status(422, body=TGI)], {"temperature": 0, "max_tokens": 100}, id="value of top_p, as at TGI"

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
-from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets, request_secrets
+from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -183,8 +183,6 @@ def error_of(
         remedies: what the user can do about it, by the error's code.
     """
     secrets = {*secrets}
-    for cause in _causes(error):
-        secrets |= request_secrets(cause)
     if isinstance(error, ModelError):
         return _clean_copy(error, secrets)
     code = code_of(error)
@@ -278,10 +276,11 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
 
 def status_of(error: BaseException) -> int | None:
     """Return the HTTP status that an exception of any client is about; None if it has none."""
-    code = getattr(error, "code", None)
-    # TypeSafe's client calls it `status`.
-    status = getattr(error, "status_code", getattr(error, "status", code))
-    return status if isinstance(status, int) else None
+    for name in ("status_code", "status", "code"):  # of most clients, of TypeSafe's, of Google's
+        status = getattr(error, name, None)
+        if isinstance(status, int):
+            return status
+    return None
 
 
 def code_of(error: BaseException) -> str:

@@ -203,7 +203,7 @@ class DecisionModel:
             # The same model may answer with texts, too: its verdicts must not look like these.
             form = self.name.partition(":")[0]
             reply = replace(reply, model=f"{form}:{reply.model}")
-        return without_echo(reply, request, await self._connection.secrets_after_call())
+        return without_echo(reply, request, self._connection.secrets)
 
 
 def _read_reply(answer: object) -> Reply | None:

@@ -30,13 +30,7 @@ from groundjudge.models.identity import declared_identity, identity_by_settings,
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.models.redirects import chat_model_without_redirects
-from groundjudge.models.secret_values import (
-    LENGTH_OF_KEYS,
-    environment_secrets,
-    provided_tokens,
-    secrets_in,
-    secrets_of,
-)
+from groundjudge.models.secret_values import environment_keys, secret_attributes
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
@@ -153,20 +147,15 @@ class FunctionModel:
         identity = declared_identity(self.function)
         return identity or declared_identity(getattr(self.function, "__self__", None))
 
-    @property
-    def _holder(self) -> object:
-        """The object that a method belongs to, or else the function itself, which may be an object."""
-        return getattr(self.function, "__self__", self.function)
-
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys in the environment, and those in attributes of the function's object."""
-        environment_keys = [value for value in environment_secrets() if len(value) >= LENGTH_OF_KEYS]
-        return (*secrets_of(self._holder), *environment_keys)
+        """The keys in the environment, which no reply shows."""
+        return environment_keys()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled. A key in an attribute of the function's object gives a RuntimeWarning."""
-        names = {name for name, _ in secrets_in(self._holder)}
+        # The object that a method belongs to, or else the function itself, which may be an object.
+        names = secret_attributes(getattr(self.function, "__self__", self.function))
         if names:
             message = (
                 f"the model {self.name} is pickled with what looks like a key or a password, in "
@@ -187,7 +176,7 @@ class FunctionModel:
             del parameters["response_format"]
             request = replace(request, parameters=parameters)
         task = asyncio.current_task()
-        with model_errors(self.name, f"the model {self.name} raised ", self.secrets, task=task):
+        with model_errors(self.name, f"the model {self.name} raised ", task=task):
             if self.kind == "decision":
                 reply = await ask_function(self.function, request)
             else:
@@ -269,8 +258,8 @@ class LibraryModel:
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys and passwords among the llm's settings, and what its client sends besides a request."""
-        return secrets_of(self.llm)
+        """The keys in the environment, which no reply shows."""
+        return environment_keys()
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
@@ -283,18 +272,17 @@ class LibraryModel:
         unset_fields = set[str]()
         if hasattr(kind, "bind_tools"):  # a runnable around an llm has fields of another kind
             unset_fields = kind.model_fields.keys() - self.llm.model_fields_set
-        secrets = {*self.secrets, *await provided_tokens(self.llm)}
 
         async def send(parameters: dict[str, Any]) -> Reply:
             settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            with model_errors(self.name, f"{self.name}: ", secrets, task=asyncio.current_task()):
+            with model_errors(self.name, f"{self.name}: ", task=asyncio.current_task()):
                 if self.decisions:
                     reply = await ask_library(self.decisions, llm, request)
                 else:
                     reply = _reply_of(await _call_llm(llm, request))
-                return without_echo(reply, request, secrets)
+                return without_echo(reply, request, self.secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
         return await negotiate(replace(request, parameters=parameters), self.refusals, self.name, send)

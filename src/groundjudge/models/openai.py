@@ -14,8 +14,8 @@ import re
 import ssl
 import sys
 import weakref
-from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
@@ -48,10 +48,9 @@ from groundjudge.models.pacing import wait_or_raise
 from groundjudge.models.redaction import RedactedError, redact, text_of
 from groundjudge.models.secret_values import (
     SHORTEST_SECRET,
-    environment_header_secrets,
-    provided_tokens,
-    secrets_of,
-    secrets_sent_by,
+    environment_keys,
+    header_secrets,
+    secrets_in_url,
     url_secrets,
 )
 from groundjudge.models.transport import OversizeError, ProxyError, StatusError, Transport
@@ -271,7 +270,10 @@ class OpenAIModel:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and other values that only the endpoint may see; no text shows them."""
+        """The keys, passwords and other values that only the endpoint may see; no text shows them.
+
+        Those of a client of the caller's are not known, but as far as the environment has them too.
+        """
         return self._connection.secrets
 
     async def acomplete(self, request: Request) -> Reply:
@@ -287,7 +289,7 @@ class OpenAIModel:
             return await self._connection.send_with_retries(body, self._read_reply, is_paced=request.paced)
 
         reply = await negotiate(request, self.refusals, self._connection.who, send)
-        return without_echo(reply, request, await self._connection.secrets_after_call())
+        return without_echo(reply, request, self._connection.secrets)
 
     def client(self) -> AbstractContextManager[openai.OpenAI]:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -348,6 +350,7 @@ class Connection:
         self._api_key = api_key
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._per_loop = PerLoop()
+        self._header_secrets = frozenset[str]()
         self.is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
         if client is None:
             return
@@ -366,7 +369,7 @@ class Connection:
             raise not_pickled(self.name, "a client")
         if self._api_key:
             raise not_pickled(self.name, "an api_key")
-        if secrets_of(self._base_url):
+        if secrets_in_url(self._base_url or ""):
             raise not_pickled(self.name, "a password in its base_url")
         return {"base_url": self._base_url, **self._options}
 
@@ -396,30 +399,28 @@ class Connection:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys, passwords and other values that only the endpoint may see."""
-        client = self.callers_client
-        if client is None:
-            return _endpoint_secrets(self.name, self._url, self._key, *environment_header_secrets())
-        secrets = set[str](self._secrets_of_client)
-        if self.is_openai:
-            secrets |= secrets_sent_by(client)  # anew: its key may be made for each request
-        return _without_names(secrets, self.name, self._url)
+        if self.callers_client is not None:
+            return self._environment_keys
+        return _endpoint_secrets(self.name, self._url, self._key, self._header_secrets)
 
     @cached_property
-    def _secrets_of_client(self) -> tuple[str, ...]:
-        return secrets_of(self.callers_client)
+    def _environment_keys(self) -> tuple[str, ...]:
+        return environment_keys()
 
     @contextmanager
     def sync_client(self) -> Generator[openai.OpenAI]:
         """A synchronous client; see `OpenAIModel.client`."""
-        with model_errors(self.name, f"{self.who}: ", self.secrets, self.api.remedies):
-            if self.callers_client is None:
-                with self._make_client(_make_sync_client) as client:
-                    yield client
-            elif isinstance(self.callers_client, openai.OpenAI):
-                yield self.callers_client
-            else:
+        client = self.callers_client
+        with ExitStack() as until_done:
+            if client is None:
+                client = until_done.enter_context(self._make_client(_make_sync_client))
+            elif not isinstance(client, openai.OpenAI):
                 message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
                 raise self.error("no_batches", f"{self.name}: {message}")
+            # Asked for when the client is made: by then it is known what it sends.
+            secrets = self.secrets
+            with model_errors(self.name, f"{self.who}: ", secrets, self.api.remedies):
+                yield client
 
     def error(self, code: str, message: str) -> ModelError:
         """Return an error of the model, without secrets."""
@@ -441,12 +442,6 @@ class Connection:
         """The model and its host."""
         host = re.sub(r"^\S*://(\S*@)?|[/?#].*", "", self._url)
         return f"{self.name} at {host}"
-
-    async def secrets_after_call(self) -> Collection[str]:
-        """Return the secrets with the tokens that a client made for the call."""
-        if self.callers_client is None:
-            return self.secrets
-        return {*self.secrets, *await provided_tokens(self.callers_client)}
 
     async def send_with_retries(
         self, body: dict[str, Any], read: Callable[[object], Reply | None], *, is_paced: bool
@@ -481,8 +476,7 @@ class Connection:
             remedies = self.api.remedies
             if _is_async(self.callers_client) and _is_about_loops(error):
                 remedies = {"connection": ANOTHER_LOOP, "timeout": ANOTHER_LOOP, "failed": ANOTHER_LOOP}
-            secrets = await self.secrets_after_call()
-            raise error_of(error, self.name, f"{self.who}: ", secrets, remedies)  # noqa: B904  it has a cause
+            raise error_of(error, self.name, f"{self.who}: ", self.secrets, remedies)  # noqa: B904  it has a cause
 
     def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
         reply = read(answer)
@@ -564,8 +558,12 @@ class Connection:
                 f"({variables}_BASE_URL, or as passed): write http://{self.endpoint} or https://{self.endpoint}"
             )
             raise self.error("no_endpoint", message)
+        options = {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
         try:
-            return make(base_url=self._url, api_key=self._key or NO_KEY, **self._options)
+            settings = _make_unconnected_client(**options)
+            # Of another key that it had before, too: an answer to that may still be on its way.
+            self._header_secrets |= header_secrets(settings)
+            return make(settings, **options)
         except ProxyError as error:
             raise self.error("no_endpoint", f"{self.who}: {error}") from error
         except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind
@@ -576,23 +574,27 @@ class Connection:
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
 
 
-def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
+def _make_unconnected_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  those of AsyncOpenAI
+    """Return a client that knows what is sent, but connects to nothing and needs no closing."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
+    http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)  # reads no proxies
+    return openai.AsyncOpenAI(http_client=http_client, **options)
+
+
+def _make_sync_client(_: openai.AsyncOpenAI, **options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
     """Return a synchronous client that follows no redirect, as the endpoint's own transport does."""
     return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
 
 
 def _make_transport(
     api: Api,
+    client: openai.AsyncOpenAI,
     *,
     base_url: str,
     timeout: float,
-    **options: Any,  # noqa: ANN401  those of AsyncOpenAI
+    **_: Any,  # noqa: ANN401  other options of AsyncOpenAI
 ) -> Transport:
     """Return the connections to an endpoint: URL, headers and certificates are those of the openai client."""
-    # It connects to nothing, trusts nobody, reads no proxies, and needs no closing.
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
-    client = openai.AsyncOpenAI(http_client=http_client, base_url=base_url, **options)
     headers = {**client.auth_headers, **client.default_headers}
     if not api.has_openai_headers:
         headers = {"Accept": "application/json", **client.auth_headers}
@@ -617,16 +619,14 @@ _redact_url = lru_cache(redact)  # every request asks for its endpoint
 
 
 @lru_cache  # every request asks for them
-def _endpoint_secrets(name: str, url: str, key: str, *headers: str) -> tuple[str, ...]:
-    """Return the secrets of an endpoint with the library's own client."""
-    secrets = url_secrets(url).union(headers)
+def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) -> tuple[str, ...]:
+    """Return the secrets of an endpoint with the library's own client.
+
+    What stands in the model's name and in the endpoint's path is no secret.
+    """
+    secrets = url_secrets(url) | headers
     if len(key) >= SHORTEST_SECRET:
         secrets.add(key)
-    return _without_names(secrets, name, url)
-
-
-def _without_names(secrets: Iterable[str], name: str, url: str) -> tuple[str, ...]:
-    """Leave out what stands in the model's name and in the endpoint's path: that is no secret."""
     names = f"{name} {re.sub(r'//[^/]*@|[?].*', '', url)}"
     return tuple(secret for secret in secrets if secret not in names)
 

@@ -147,15 +147,20 @@ def _find_refused(
     if raised is None:
         return {}
     status = status_of(raised)
+    is_rejected = status in REFUSED and error.code == "bad_request"
     # LangChain's ChatAnthropic knows of some models that they take no `temperature`, and sends nothing.
     is_unsent = status is None and error.code == "failed"
-    words = f"{message_in(raised)} {getattr(raised, 'code', '')} {getattr(raised, 'param', '')}"
-    is_about_content = TOO_LONG.search(words) or MODERATED.search(words)
-    if is_about_content or not (is_unsent or status in REFUSED):
+    if not is_rejected and not is_unsent:
         return {}
-    names = [name for name in parameters if _is_named(name, words)]
+    message = message_in(raised)
+    words = f"{message} {getattr(raised, 'body', '')}"
+    if TOO_LONG.search(words) or MODERATED.search(words):
+        return {}
+    names = [name for name in parameters if _is_named(name, message)]
+    if not names:  # other fields of a body may repeat the whole request
+        names = [name for name in parameters if _is_named(name, words)]
     is_reask = request.attempt > 1 and "response_format" in request.added_parameters
-    if not names and is_reask and "response_format" in parameters and status in REFUSED:
+    if not names and is_reask and "response_format" in parameters and is_rejected:
         # The first request was accepted, without the response format that is added when it is made again.
         names = ["response_format"]
     if not names:
