@@ -34,9 +34,6 @@ LARGEST_RESPONSE = 64 * 2**20
 LONGEST_ATTEMPT = 10
 """An attempt ends after so many timeouts, even if something keeps arriving: an interim response, a byte."""
 
-MOST_CONNECTIONS = 1000
-"""As many as the openai client has."""
-
 LONGEST_IDLE = 4.0
 """Seconds. A connection that was not used for longer is not used again.
 
@@ -144,7 +141,8 @@ class Transport:
         self.url = parts._replace(netloc=host).geturl()
         self._timeout = timeout
         self._session = ClientSession(
-            connector=TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=LONGEST_IDLE, ssl=tls),
+            # The caller decides how many requests are in flight.
+            connector=TCPConnector(limit=0, keepalive_timeout=LONGEST_IDLE, ssl=tls),
             headers=all_headers,
             # Unpacked here: the session would unpack a megabyte into gigabytes.
             auto_decompress=False,
