@@ -558,10 +558,13 @@ class Connection:
                 f"({variables}_BASE_URL, or as passed): write http://{self.endpoint} or https://{self.endpoint}"
             )
             raise self.error("no_endpoint", message)
-        options = {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
+        options: dict[str, Any] = {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
         try:
-            settings = _make_unconnected_client(**options)
-            # Of another key that it had before, too: an answer to that may still be on its way.
+            # It knows what is sent. It connects to nothing, trusts nobody, and needs no closing.
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
+            settings = openai.AsyncOpenAI(http_client=http_client, **options)
+            # Of an earlier key too: an answer to that may still be on its way.
             self._header_secrets |= header_secrets(settings)
             return make(settings, **options)
         except ProxyError as error:
@@ -572,13 +575,6 @@ class Connection:
                 f"(check the URL: {variables}_BASE_URL, or as passed): {error}"
             )
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
-
-
-def _make_unconnected_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  those of AsyncOpenAI
-    """Return a client that knows what is sent, but connects to nothing and needs no closing."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
-    http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)  # reads no proxies
-    return openai.AsyncOpenAI(http_client=http_client, **options)
 
 
 def _make_sync_client(_: openai.AsyncOpenAI, **options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI

@@ -113,7 +113,10 @@ def environment_secrets() -> set[str]:
     for name, value in os.environ.items():
         if "://" in value:
             secrets.update(secrets_in_url(value))
-        elif SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET and not _is_path(value):
+            continue
+        has_name = SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
+        # GOOGLE_APPLICATION_CREDENTIALS is the path of a file, and a key can be too long for a Path.
+        if has_name and not os.path.exists(value):  # noqa: PTH110
             secrets.add(value)
     return secrets
 
@@ -123,15 +126,11 @@ def environment_keys() -> tuple[str, ...]:
     return tuple(value for value in environment_secrets() if len(value) >= LENGTH_OF_KEYS)
 
 
-def _is_path(text: str) -> bool:
-    """Whether a text names a file, as GOOGLE_APPLICATION_CREDENTIALS does: that is no secret."""
-    return os.path.exists(text)  # noqa: PTH110  a key can be too long for a Path
-
-
 def secret_attributes(holder: object) -> list[str]:
     """Return the names of an object's attributes that hold a secret, by their names or by how they look."""
     names: list[str] = []
-    for name, value in dict(getattr(holder, "__dict__", {})).items():
+    attributes: dict[str, object] = dict(getattr(holder, "__dict__", {}))
+    for name, value in attributes.items():
         if hasattr(type(value), "get_secret_value"):  # pydantic's SecretStr
             names.append(name)
         if not isinstance(value, str) or len(value) < SHORTEST_SECRET:

@@ -88,15 +88,15 @@ async def negotiate(
     retries = 0
     while True:
         # Each time anew: other requests may have found out more while this one waited.
-        known = {**refusals, **new_refusals}
-        parameters = apply_refusals(request.parameters, known)
+        all_refusals = {**refusals, **new_refusals}
+        parameters = apply_refusals(request.parameters, all_refusals)
         try:
             reply = await send(parameters)
         except ModelError as error:
-            refused = _find_refused(error, request, parameters, known)
-            if not refused:
+            refusal = _find_refusal(error, request, parameters, all_refusals)
+            if not refusal:
                 raise
-            new_refusals.update(refused)
+            new_refusals.update(refusal)
             retries += error.retries
         else:
             break
@@ -132,8 +132,8 @@ def _remember(refusals: dict[str, str], changes: Mapping[str, str], who: str) ->
         log.warning("%s refuses parameters: from now on %s", who, ", ".join(sentences))
 
 
-def _find_refused(
-    error: ModelError, request: Request, parameters: Mapping[str, Any], known: Mapping[str, str]
+def _find_refusal(
+    error: ModelError, request: Request, parameters: Mapping[str, Any], refusals: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the parameter that an error refuses, with what is sent instead; {} if it refuses none.
 
@@ -141,7 +141,7 @@ def _find_refused(
         error: what the request ended in.
         request: the request.
         parameters: those that were sent.
-        known: what the endpoint is known to refuse.
+        refusals: what the endpoint is known to refuse.
     """
     raised = getattr(error.__cause__, "raised", None)  # of a RedactedError
     if raised is None:
@@ -174,7 +174,7 @@ def _find_refused(
     new_name = LEFT_OUT
     if name == "response_format" and is_mapping(value) and value.get("type") == "json_schema":
         new_name = JSON_OBJECT
-    elif other_name is not None and other_name not in known and _is_named(other_name, words):
+    elif other_name is not None and other_name not in refusals and _is_named(other_name, words):
         new_name = other_name
     return {name: new_name}
 
