@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import base64
 import functools
-import html
 import json
 import os
-import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,48 +34,21 @@ USER = "judge-bot-77"
 TIMEOUT = 0.3
 
 PLANTED = (KEY, PASSWORD, USER)
-KNOWN = 8
-"""Characters of a key that must not be seen in a row, or beside a mask."""
 
 
 # --- the search -----------------------------------------------------------------------------------
 
 
-def in_base64(secret: str) -> Iterator[str]:
-    """What is the same wherever a secret begins in a text that is encoded."""
-    for at in range(3):
-        encoded = base64.b64encode(b"\0" * at + secret.encode()).decode()
-        yield encoded[-(-8 * at // 6) : 8 * (at + len(secret)) // 6]
-
-
 def shown_forms(secret: str) -> list[str]:
-    """A secret as it can be seen."""
-    return [secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], *in_base64(secret)]
+    """A secret as no text may show it: as it is, percent-encoded, escaped as in JSON, in Base64."""
+    in_base64 = base64.b64encode(secret.encode()).decode().rstrip("=")
+    return [secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], in_base64]
 
 
 def leaks_in(text: str, planted: Sequence[str] = PLANTED) -> set[str]:
-    """What a text shows of the planted keys: so many characters in a row, or around a mask."""
-    pieces_of_secrets: set[str] = set()
-    for secret in planted:
-        for form in shown_forms(secret):
-            pieces_of_secrets |= _pieces(form)
-    leaks = pieces_of_secrets & _pieces(text)
-    for match in re.finditer(r"([^\s\"'*]{0,40})(?:\*{2,}|…|\.{3})([^\s\"'*]{0,40})", text):
-        before, after = match[1], match[2]
-        for secret in planted:
-            if _n_shared(before, secret) + _n_shared(after[::-1], secret[::-1]) >= KNOWN:
-                leaks.add(match[0])
-    return leaks
-
-
-def _pieces(text: str) -> set[str]:
-    """All pieces of a text that have as many characters as must not be seen of a key."""
-    return {text[at : at + KNOWN] for at in range(len(text) - KNOWN + 1)}
-
-
-def _n_shared(before: str, secret: str) -> int:
-    """How many characters of a secret's beginning a text ends with."""
-    return max((n for n in range(len(secret)) if before.endswith(secret[:n])), default=0)
+    """What a text shows of the planted keys."""
+    forms = {form for secret in planted for form in shown_forms(secret)}
+    return {form for form in forms if form in text}
 
 
 def in_files(folder: Path) -> str:
@@ -188,97 +159,43 @@ class Completing:
         return ask(self.url, self.api_key, request)
 
 
-class OwnClient(openai.OpenAI):
-    """A client of a class that adds a header to each request."""
-
-    @property
-    def default_headers(self) -> Any:
-        return {**super().default_headers, "x-own": KEY}
-
-
-def client_over(url: str, **transport: Any) -> Any:
-    """A client whose transport adds something."""
-    return client(url, http_client=openai.DefaultHttpxClient(**transport))
-
-
-def azure(url: str, make: Any = openai.AzureOpenAI, **credentials: Any) -> Any:
-    endpoint = url.removesuffix("/v1")
-    return make(azure_endpoint=endpoint, api_version="2025-01-01", **credentials, **SETTINGS), "m"
-
-
-async def async_token() -> str:
-    return KEY
-
-
-def with_default_headers(url: str) -> Any:
-    settings: dict[str, Any] = {"api_key": "none", "base_url": url.removesuffix("/v1"), **SETTINGS}
-    return ChatGroq(model="m", default_headers={"x-team": KEY}, **settings)
-
-
-def with_default_query(url: str) -> Any:
-    settings: dict[str, Any] = {"api_key": "none", "base_url": url.removesuffix("/v1"), **SETTINGS}
-    return ChatGroq(model="m", default_query={"tenant": KEY}, **settings)
-
-
 QUOTED = 'live"4f9a81c2\\d7e6<b35a'
-"""A key that JSON and HTML escape."""
+"""A key that JSON escapes."""
 
-HEADERS = ("Authorization", "x-api-key", "api-key", "X-Subscription", "x-team", "HTTP-Referer", "Accept")
+HEADERS = ("Authorization", "x-api-key", "X-Subscription", "x-team", "HTTP-Referer", "Accept")
 """Names of headers under which a key can be sent: only its value tells that it is one."""
 
-BY_VALUE: Mapping[str, Callable[[str], Any]] = {
-    **{f"header {name}": functools.partial(client, default_headers={name: f"{KEY}"}) for name in HEADERS},
-    "header with a scheme": lambda url: client(url, default_headers={"x-auth": f"Bearer {KEY}"}),
-    "header Cookie": lambda url: client(url, default_headers={"Cookie": f"theme=dark; session={KEY}"}),
-    "organization": lambda url: client(url, organization=KEY),
-    "project": lambda url: client(url, project=KEY),
-    "any query": lambda url: client(url, default_query={"tenant": KEY}),
-    "any query of a URL": lambda url: openai_model(f"{url}?tenant={quote(KEY, safe='')}"),
-    "header of a transport": lambda url: client_over(url, headers={"x-team": KEY}),
-    "cookie of a transport": lambda url: client_over(url, cookies={"session": KEY}),
-    "query of a transport": lambda url: client_over(url, params={"tenant": KEY}),
-    "header of a class": lambda url: client(url, make=OwnClient),
-    "Azure api_key": lambda url: azure(url, api_key=KEY),
-    "azure_ad_token": lambda url: azure(url, azure_ad_token=KEY),
-    "azure_ad_token_provider": lambda url: azure(url, azure_ad_token_provider=lambda: KEY),
-    "async azure_ad_token_provider": lambda url: azure(
-        url, openai.AsyncAzureOpenAI, azure_ad_token_provider=async_token
-    ),
-    "LangChain default_headers": with_default_headers,
-    "LangChain default_query": with_default_query,
-    "object with complete": lambda url: Completing(url, KEY),
+SENT_FROM_ENVIRONMENT: Mapping[str, tuple[str, str]] = {
+    "OPENAI_ORG_ID": ("OPENAI_ORG_ID", KEY),
+    "OPENAI_PROJECT_ID": ("OPENAI_PROJECT_ID", KEY),
+    **{f"header {name}": ("OPENAI_CUSTOM_HEADERS", f"x-first: one\n{name}: {KEY}") for name in HEADERS},
+    "header with a scheme": ("OPENAI_CUSTOM_HEADERS", f"x-auth: Bearer {KEY}"),
+    "header Cookie": ("OPENAI_CUSTOM_HEADERS", f"Cookie: theme=dark; session={KEY}"),
+    "header with quotes": ("OPENAI_CUSTOM_HEADERS", f"x-team: {QUOTED}"),
 }
-"""Places where the value alone tells that something is a secret; or a class of the user's."""
-
-CUSTOM_HEADERS = f"x-first: one\nx-team: {KEY}"
-SENT_FROM_ENVIRONMENT = {
-    "OPENAI_CUSTOM_HEADERS": CUSTOM_HEADERS,
-    "OPENAI_ORG_ID": KEY,
-    "OPENAI_PROJECT_ID": KEY,
-}
-"""Variables that the openai client reads itself."""
+"""Variables that the openai client reads itself, with a value of each."""
 
 
-def with_variable(name: str) -> Place:
-    return Place(
-        openai_model, environment=lambda _: {name: SENT_FROM_ENVIRONMENT[name], "OPENAI_API_KEY": "none"}
-    )
+def with_variable(name: str, value: str) -> Place:
+    planted = (QUOTED,) if QUOTED in value else (KEY,)
+    return Place(openai_model, planted, lambda _: {name: value, "OPENAI_API_KEY": "none"})
+
+
+def in_environment(make: Callable[[str], Any]) -> Place:
+    """A client or function of the user's: its key is known where the environment has it too."""
+    return Place(make, environment=lambda _: {"OWN_SERVICE_KEY": KEY})
 
 
 AT_URL = (USER, PASSWORD)
 PLACES: Mapping[str, Place] = {
     "OPENAI_API_KEY": Place(openai_model, environment=lambda _: {"OPENAI_API_KEY": KEY}),
     "api_key": Place(lambda url: openai_model(url, KEY)),
-    "client": Place(lambda url: client(url, KEY)),
-    "async client": Place(lambda url: client(url, KEY, openai.AsyncOpenAI)),
-    "headers": Place(lambda url: client(url, default_headers={"x-api-key": KEY})),
-    "query of a client": Place(lambda url: client(url, default_query={"code": KEY, "api-key": KEY})),
     "URL": Place(lambda url: openai_model(with_password(url)), AT_URL),
     "OPENAI_BASE_URL": Place(
         lambda _: OpenAIModel("m", **SETTINGS), AT_URL, lambda url: {"OPENAI_BASE_URL": with_password(url)}
     ),
-    "URL of a client": Place(lambda url: client(with_password(url)), AT_URL),
     "query": Place(lambda url: openai_model(f"{url}?sig={quote(KEY, safe='')}")),
+    "any query": Place(lambda url: openai_model(f"{url}?tenant={quote(KEY, safe='')}")),
     "TYPESAFE_API_KEY": Place(
         lambda url: decision_model("systemone", url), environment=lambda _: {"TYPESAFE_API_KEY": KEY}
     ),
@@ -288,24 +205,21 @@ PLACES: Mapping[str, Place] = {
         AT_URL,
         lambda url: {"TYPESAFE_BASE_URL": with_password(url)},
     ),
-    "client of decisions": Place(lambda url: (client(url, KEY)[0], "decisions:m")),
-    "LangChain": Place(groq),
-    "LangChain with_retry": Place(lambda url: groq(url).with_retry(stop_after_attempt=1)),
-    "DeepEval": Place(lambda url: OwnLLM(url, KEY)),
-    # Nobody looks into a function: its key is known where the environment has it too.
-    "closure": Place(closure, environment=lambda _: {"OWN_SERVICE_KEY": KEY}),
-    "partial": Place(
-        lambda url: functools.partial(ask, url, KEY), environment=lambda _: {"OWN_SERVICE_KEY": KEY}
-    ),
+    "client": in_environment(lambda url: client(url, KEY)),
+    "async client": in_environment(lambda url: client(url, KEY, openai.AsyncOpenAI)),
+    "client of decisions": in_environment(lambda url: (client(url, KEY)[0], "decisions:m")),
+    "LangChain": in_environment(groq),
+    "LangChain with_retry": in_environment(lambda url: groq(url).with_retry(stop_after_attempt=1)),
+    "DeepEval": in_environment(lambda url: OwnLLM(url, KEY)),
+    "object with complete": in_environment(lambda url: Completing(url, KEY)),
+    "closure": in_environment(closure),
+    "partial": in_environment(lambda url: functools.partial(ask, url, KEY)),
     **{
         name: variable(name)
         for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "AZURE_OPENAI_AD_TOKEN")
     },
     "proxy": variable("OWN_PROXY", f"http://proxy.example?key={KEY}"),
-    **{name: Place(make) for name, make in BY_VALUE.items()},
-    **{name: with_variable(name) for name in SENT_FROM_ENVIRONMENT},
-    "auth of a transport": Place(lambda url: client_over(url, auth=AT_URL), (PASSWORD,)),
-    "header with quotes": Place(lambda url: client(url, default_headers={"x-team": QUOTED}), (QUOTED,)),
+    **{place: with_variable(*variable) for place, variable in SENT_FROM_ENVIRONMENT.items()},
 }
 
 
@@ -313,16 +227,12 @@ PLACES: Mapping[str, Place] = {
 
 
 def echo(planted: Sequence[str]) -> str:
-    """An endpoint's message with all forms of the keys that it was sent."""
+    """An endpoint's message with the keys that it was sent, in all forms that are searched for."""
     pair = base64.b64encode(":".join(planted).encode()).decode()
     forms: list[str] = []
     for secret in planted:
-        forms.extend(shown_forms(secret)[:4])
-        forms.append(html.escape(secret))
-    masks = [f"{secret[:6]}********{secret[-5:]} {secret[:6]}...{secret[-4:]}" for secret in planted]
-    halves = [f"{secret[:11]} {secret[3:14]}" for secret in planted]
-    texts = [f"Incorrect: {forms[0]}", *forms, *masks, *halves]
-    texts += [f"Authorization: Basic {pair}", pair]
+        forms.extend(shown_forms(secret))
+    texts = [f"Incorrect: {forms[0]}", *forms, f"Authorization: Basic {pair}", pair]
     return " ; ".join(texts)
 
 

@@ -178,9 +178,6 @@ class StandIn:
         requests: the requests so far.
         in_flight: how many requests it is answering.
         most_in_flight: how many it has answered at a time.
-        listing: what it answers when it is asked for its models. None for the status 404, and for no response
-            as long as it cuts the other requests, as an endpoint that is down cuts all.
-        listings: how it was asked for them.
         port: where it listens, to start a server where another one was; by default any free port.
     """
 
@@ -190,10 +187,7 @@ class StandIn:
     requests: list[Seen] = field(default_factory=list[Seen])
     in_flight: int = 0
     most_in_flight: int = 0
-    listing: Answer | None = None
-    listings: list[Seen] = field(default_factory=list[Seen])
     port: int = 0
-    _is_cutting: bool = field(default=False, repr=False)
 
     @property
     def root(self) -> str:
@@ -209,11 +203,6 @@ class StandIn:
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of the requests so far."""
         return [request.body for request in self.requests]
-
-    @property
-    def n_listings(self) -> int:
-        """How often it was asked for its models."""
-        return len(self.listings)
 
     def __enter__(self) -> Self:
         up = threading.Event()
@@ -234,8 +223,6 @@ class StandIn:
         app.router.add_post("/v1/chat/completions", self._handle)
         app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
-        for path in ("/v1/models", "/models"):
-            app.router.add_get(path, self._list_models)
         for path in ("/v1/decisions", "/v1/systemone", "/api/alpha/decisions"):
             app.router.add_post(path, self._handle)
         self.port = self.port or new_port()
@@ -246,14 +233,6 @@ class StandIn:
         await self._down.wait()
         await runner.cleanup()
 
-    async def _list_models(self, request: web.Request) -> web.StreamResponse:
-        body = await request.read()
-        headers = dict(request.headers)
-        self.listings.append(Seen(request.path, dict(request.query), headers, {"body": body} if body else {}))
-        if self.listing is not None:
-            return await self._send(request, self.listing)
-        return await self._send(request, Cut() if self._is_cutting else Status(404))
-
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -261,7 +240,6 @@ class StandIn:
             body: dict[str, Any] = await request.json()
             self.requests.append(Seen(request.path, dict(request.query), dict(request.headers), body))
             answer = self._next(body)
-            self._is_cutting = isinstance(answer, Cut)
             wait = self.latency
             if len(self.requests) <= len(self.delays):
                 wait += self.delays[len(self.requests) - 1]

@@ -191,7 +191,12 @@ def test_no_key_in_what_commands_print_and_write(  # noqa: PLR0913, PLR0917  fix
 
 
 DOWNLOAD: Mapping[str, Call] = {OPENAI: "content", ANTHROPIC: "results"}
-PROVIDERS = {OPENAI: "OPENAI_API_KEY", ANTHROPIC: "ANTHROPIC_API_KEY"}
+PROVIDERS = [
+    pytest.param(OPENAI, "OPENAI_API_KEY", KEY, id="OpenAI's key"),
+    pytest.param(OPENAI, "OPENAI_CUSTOM_HEADERS", f"x-team: {KEY}", id="a header at OpenAI"),
+    pytest.param(ANTHROPIC, "ANTHROPIC_API_KEY", KEY, id="Anthropic's key"),
+    pytest.param(ANTHROPIC, "ANTHROPIC_CUSTOM_HEADERS", f"x-team: {KEY}", id="a header at Anthropic"),
+]
 
 
 def echoing(body: Mapping[str, Any]) -> LineAnswer:
@@ -205,13 +210,19 @@ def echoing(body: Mapping[str, Any]) -> LineAnswer:
     return answers[number_of(body)]
 
 
-@pytest.mark.parametrize("model", PROVIDERS)
-def test_no_key_in_what_batch_commands_print_and_write(
-    model: str, batches: Any, log_text: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("model", "variable", "value"), PROVIDERS)
+def test_no_key_in_what_batch_commands_print_and_write(  # noqa: PLR0913, PLR0917  fixtures
+    model: str,
+    variable: str,
+    value: str,
+    batches: Any,
+    log_text: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run: BatchCommands = batches(4, model=model, script=echoing)
-    for name, value in {PROVIDERS[model]: KEY, "OPENAI_BASE_URL": with_password(run.server.url)}.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("OPENAI_BASE_URL", with_password(run.server.url))
     monkeypatch.setattr("groundjudge.batches.submit.TRIES", 2)
     status = Status(401, echo(PLANTED))
     run.server.fail("create", status)

@@ -187,16 +187,21 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
     path = tmp_path / "file"
     inside = [0]
     counts: list[int] = []
+    attempt_made = threading.Event()
 
     def take() -> None:
-        while len(counts) < 300:
+        while len(counts) < 100:
             try:
                 with lock_file(path, IN_USE):
                     inside[0] += 1
+                    attempt_made.clear()
                     counts.append(inside[0])
+                    if inside[0] == 1:
+                        attempt_made.wait()  # of another thread, which must not get in meanwhile
                     inside[0] -= 1
             except BlockingIOError:
                 pass
+            attempt_made.set()
 
     threads = [threading.Thread(target=take) for _ in range(4)]
     for thread in threads:

@@ -297,7 +297,10 @@ def test_no_key_is_in_what_identifies_a_librarys_model(library: str) -> None:
     assert KEY not in identity
 
 
-def test_an_echo_of_a_key_in_a_librarys_answer_is_removed() -> None:
+def test_an_echo_of_a_key_of_the_environment_in_a_librarys_answer_is_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TYPESAFE_API_KEY", KEY)
     body = b'{"model": "jev %s", "answers": {}}' % KEY.encode()
     with StandIn([Raw(body)]) as server:
         reply = ask(as_model(langchain_core(server)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -30,12 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:replies of:RuntimeWarning")
 FORMS: Mapping[str, Callable[[str], str]] = {
     "as it is": lambda key: key,
     "percent-encoded": lambda key: quote(key, safe=""),
-    "in lower-case percent-encoding": lambda key: re.sub("%..", lambda code: code[0].lower(), quote(key)),
     "in Base64": lambda key: base64.b64encode(key.encode()).decode(),
-    "in Base64 behind a user": lambda key: base64.b64encode(f"me:{key}".encode()).decode(),
-    "in Base64 for URLs": lambda key: base64.urlsafe_b64encode(f"u{key}&".encode()).decode(),
     "escaped as in JSON": lambda key: json.dumps(key)[1:-1],
-    "escaped as in PHP's JSON": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
 }
 """How an endpoint can write a key."""
 

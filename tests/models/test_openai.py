@@ -289,6 +289,10 @@ async def test_cancelled_call_ends_at_once() -> None:
 ANTHROPIC = Status(400, "`temperature` and `top_p` cannot both be specified for this model.")
 GEMINI = [{"error": {"code": 400, "message": 'Unknown name "top_p": Cannot find field.'}}]
 PYDANTIC = {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
+TGI = {"error": "Input validation error: `top_p` must be > 0.0 and < 1.0", "error_type": "validation"}
+EXTRA = {"type": "extra_forbidden", "loc": ["body", "max_completion_tokens"], "input": 100}
+RAW = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+MISTRAL = {"object": "error", "message": {"detail": [EXTRA]}, "type": "invalid_request_error", "code": None}
 NO_FORMAT = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
 NEW = "max_completion_tokens"
 VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum context length is 90 tokens."
@@ -324,13 +328,45 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
             {"temperature": 0, "max_tokens": 100},
             id="extra input, as of pydantic",
         ),
-        pytest.param([NO_FORMAT], PARAMETERS, id="type of response_format"),
+        pytest.param(
+            [Status(400, body={"error": {"message": "Provider returned error", "metadata": {"raw": RAW}}})],
+            {"temperature": 0, "top_p": 1, NEW: 100},
+            id="in another field, as at OpenRouter",
+        ),
+        pytest.param(
+            [Status(422, body=TGI)], {"temperature": 0, "max_tokens": 100}, id="value of top_p, as at TGI"
+        ),
     ],
 )
 def test_refused_parameter_is_learned_once(refusals: list[Answer], sent_parameters: dict[str, Any]) -> None:
-    parameters = dict(PARAMETERS)
-    if sent_parameters is PARAMETERS:  # what is refused is none of these
-        parameters["response_format"] = {"type": "json_object"}
+    assert_learned(refusals, PARAMETERS, sent_parameters)
+
+
+@pytest.mark.parametrize(
+    ("refusals", "parameters", "sent_parameters"),
+    [
+        pytest.param(
+            [NO_FORMAT], {"response_format": {"type": "json_object"}}, {}, id="type of response_format"
+        ),
+        pytest.param([Status(422, body=MISTRAL)], {NEW: 100}, {}, id="extra limit, as at Mistral"),
+        pytest.param(
+            [refuses(NEW, "max_tokens")], {NEW: 100}, {"max_tokens": 100}, id="newer name of the limit"
+        ),
+        pytest.param(
+            [refuses(NEW, "max_tokens"), refuses("max_tokens", NEW)], {NEW: 100}, {}, id="either name"
+        ),
+    ],
+)
+def test_refused_parameter_of_the_user_is_learned_once(
+    refusals: list[Answer], parameters: dict[str, Any], sent_parameters: dict[str, Any]
+) -> None:
+    assert_learned(refusals, parameters, sent_parameters)
+
+
+def assert_learned(
+    refusals: list[Answer], parameters: dict[str, Any], sent_parameters: dict[str, Any]
+) -> None:
+    """A request ends with these parameters after the refusals, and the next one begins with them."""
     request_with_all = request(**parameters)
     for number in range(3):
         with StandIn([*refusals, "fine"]) as server, each_model(server) as models:
@@ -348,9 +384,14 @@ def test_refused_parameter_is_learned_once(refusals: list[Answer], sent_paramete
     [
         pytest.param(Status(400, VLLM), 1, id="prompt too long"),
         pytest.param(
+            Status(400, "temperature: this was flagged", "content_filter"), 1, id="content that is filtered"
+        ),
+        pytest.param(Status(400, "temperature", "context_length_exceeded"), 1, id="too long by its code"),
+        pytest.param(Status(400, "the temperatures are wrong"), 1, id="no word"),
+        pytest.param(
             Status(400, "Invalid 'temperature': above maximum", param="temperature"),
-            1,
-            id="value out of range",
+            2,
+            id="value out of range, and refused again when left out",
         ),
         pytest.param(refuses("logprobs"), 1, id="parameter that was not sent"),
         pytest.param(Status(400, "images are not supported", param="messages"), 1, id="content of messages"),

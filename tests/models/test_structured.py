@@ -1,8 +1,7 @@
-"""Structured output: asked for when a reply could not be read, loosened where it is refused or ignored."""
+"""Structured output: asked for when a reply could not be read, loosened where it is refused."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,11 +10,10 @@ import pytest
 from any_options import load_one
 from command_line import ROW
 from scripted_model import ScriptedModel
-from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
+from standin_openai import Answer, StandIn, Status, refuses, refusing
 
-from groundjudge import PromptError, Reply, ReplyError, Usage, load_rubric, run
+from groundjudge import PromptError, ReplyError, Usage, load_rubric, run
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies import Banded, Json, Tags
 from groundjudge.types import Judge, Request
 
@@ -178,68 +176,11 @@ def test_concurrent_refusals_of_the_schema_all_try_json_object() -> None:
     assert kinds(server.bodies).count(SCHEMA) == kinds(server.bodies).count(OBJECT) == 4
 
 
-# Endpoints that ignore it
-
-
-def test_ignored_response_format_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
-    with StandIn([PROSE]) as server, caplog.at_level(logging.WARNING, "groundjudge"):
-        judge = judge_at(server)
-        for _ in range(4):
-            assert judge.evaluate(ROW).error
-    assert kinds(server.bodies) == [None, SCHEMA, None, OBJECT, None, None, None, None]
-    ignored = f"m at 127.0.0.1:{server.port} ignores parameters: from now on response_format is"
-    assert [record.getMessage() for record in caplog.records] == [
-        f"{ignored} {change}" for change in ("sent as json_object", "left out")
-    ]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param(f"Certainly:\n```json\n{GOOD}\n```", id="JSON in a fence"),
-        pytest.param('{"reasoning": "r", "score": 7}', id="value out of range"),
-        pytest.param(Text("{", "length"), id="cut off"),
-        pytest.param(Text("I cannot judge that.", "content_filter"), id="filtered"),
-        pytest.param("", id="empty"),
-    ],
-)
-def test_response_format_that_may_have_been_honoured_is_not_given_up(answer: Answer) -> None:
-    with StandIn([PROSE, answer, answer, PROSE, GOOD]) as server:
-        judge = judge_at(server)
-        judge.evaluate(ROW)
-        while len(server.requests) < 5:
-            judge.evaluate(ROW)
-    assert OBJECT not in kinds(server.bodies)
-    assert kinds(server.bodies).count(SCHEMA) >= 2
-
-
 def test_reply_that_can_be_read_is_a_success_whatever_its_shape() -> None:
     with StandIn([PROSE, f"Here it is: {GOOD} I hope that helps."]) as server:
         judge = judge_at(server)
         assert [judge.judge(ROW).score for _ in range(2)] == [0.5, 0.5]
     assert kinds(server.bodies) == [None, SCHEMA, None]
-
-
-async def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
-    request = load_rubric("confidence_grounding", structured="always").ask(ROW)
-    changes: dict[str, str] = {}
-    parameters_sent: list[Mapping[str, Any]] = []
-    may_answer = asyncio.Event()
-
-    async def send(parameters: Mapping[str, Any]) -> Reply:
-        parameters_sent.append(parameters)
-        if len(parameters_sent) == 1:
-            await may_answer.wait()
-        return Reply(PROSE)
-
-    late = asyncio.create_task(negotiate(request, changes, "m", send))
-    await asyncio.sleep(0)
-    for _ in range(2):
-        await negotiate(request, changes, "m", send)
-    may_answer.set()
-    await late
-    await negotiate(request, changes, "m", send)
-    assert kinds(parameters_sent) == [SCHEMA, SCHEMA, OBJECT, None]
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 from command_line import GOOD, ROW, Invoke
-from decision_models import RuleModel, sure_of_the_best
 from scripted_model import ScriptedModel
 
-from groundjudge import Prices, Reply, Usage, as_judge, load, load_rubric, names, panel, run, summarise
-from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.prefixes import prefix_tokens
+from groundjudge import Prices, Reply, Usage, as_judge, load, load_rubric, names, run, summarise
 from groundjudge.runs.cost import estimate, prompt_tokens
-from groundjudge.types import Judge, Request
+from groundjudge.types import Request
 
 
 def no_call(_: Request) -> str:
@@ -110,11 +107,9 @@ def test_estimate_command_makes_no_call(invoke: Invoke, file_of: Callable[..., P
     options = ["--judge", "groundedness", "--price-in", "100", "--price-out", "1000"]
     result = invoke("estimate", file_of(ROW, ROW, "{"), *options)
     assert result.exit_code == 0, result.output
-    judge, calls, free, errors, tokens, _, cacheable, _, most = result.stdout.splitlines()[1].split()
+    judge, calls, free, errors, tokens, _, most = result.stdout.splitlines()[1].split()
     assert (judge, calls, free, errors, most) == ("groundedness", "2", "0", "0", "4,000")
     assert int(tokens.replace(",", "")) > 2000
-    beginning = prefix_tokens(load_rubric("groundedness"), "")
-    assert int(cacheable.replace(",", "")) == beginning  # of the second call
     assert "at most 4.0000 for replies" in result.stdout
     without = invoke("estimate", file_of(ROW)).stdout
     assert [line.split()[0] for line in without.splitlines()[1:]] == names()
@@ -126,35 +121,6 @@ def test_single_price_is_refused(invoke: Invoke, file_of: Callable[..., Path], c
     result = invoke(command, file_of(ROW), "--price-in", "1")
     message = "groundjudge: --price-in and --price-out belong together: add the other one\n"
     assert (result.exit_code, result.stderr) == (2, message)
-
-
-def cacheable_of(judge: AnyJudge, n_rows: int) -> int:
-    (counts,) = estimate(judge, [ROW] * n_rows)
-    return counts.cacheable_tokens
-
-
-def test_all_calls_but_the_first_can_read_the_beginning_from_the_cache() -> None:
-    beginning = prefix_tokens(load_rubric("groundedness"), "m")
-    model = ScriptedModel(GOOD)
-    judge = load("groundedness", model=model)
-    assert [cacheable_of(judge, n_rows) for n_rows in (0, 1, 5)] == [0, 0, 4 * beginning]
-    assert cacheable_of(load("groundedness", model=model, repeats=3), 5) == 14 * beginning
-    model.name = "gemini-3.6-flash"  # whose cache takes longer beginnings only
-    assert cacheable_of(judge, 5) == 0
-    (without_model,) = estimate(load_rubric("groundedness"), [ROW, ROW])
-    assert without_model.cacheable_tokens == beginning
-
-
-def test_members_of_a_panel_share_no_cache_and_decision_models_have_none() -> None:
-    beginning = prefix_tokens(load_rubric("groundedness"), "m")
-    models = [ScriptedModel(GOOD), ScriptedModel(GOOD)]
-    models[0].name = "another"
-    votes = panel([Judge(load_rubric("groundedness"), model) for model in models])
-    (counts,) = estimate(votes, [ROW] * 3)
-    assert counts.cacheable_tokens == 4 * beginning
-    decisions = RuleModel(lambda question, _: sure_of_the_best(question))
-    (counts,) = estimate(Judge(load_rubric("groundedness"), decisions), [ROW] * 3)
-    assert counts.cacheable_tokens == 0
 
 
 @pytest.mark.parametrize(
@@ -194,28 +160,8 @@ def test_a_price_is_a_number_from_0(prices: Any, message: str) -> None:
         Prices(*prices)
 
 
-def test_estimate_command_has_the_cost_at_the_cached_price(
-    invoke: Invoke, file_of: Callable[..., Path]
-) -> None:
-    options = ["--judge", "groundedness", "--price-in", "100", "--price-out", "1000", "--price-cached", "0"]
-    result = invoke("estimate", file_of(ROW, ROW), *options)
-    (counts,) = estimate(load_rubric("groundedness"), [ROW, ROW])
-    full = counts.prompt_tokens * 100 / 1e6
-    lowest = (counts.prompt_tokens - counts.cacheable_tokens) * 100 / 1e6
-    assert (
-        f"cost: about {full:.4f} for prompts ({lowest:.4f} with all that is cacheable from the cache), "
-        "at most 4.0000 for replies" in result.stdout
-    )
-    in_batch = invoke("estimate", file_of(ROW, ROW), "--judge", "groundedness", "--batch")
-    assert in_batch.stdout.splitlines()[1].split()[5:7] == ["0", "<="]
-    refused = invoke("estimate", file_of(ROW), *options, "--batch")
-    assert refused.exit_code == 2
-    assert "--price-cached is for requests that are answered at once" in refused.stderr
-
-
-@pytest.mark.parametrize("command", ["run", "estimate"])
-def test_a_cached_price_alone_is_refused(invoke: Invoke, file_of: Callable[..., Path], command: str) -> None:
-    result = invoke(command, file_of(ROW), "--price-cached", "1")
+def test_a_cached_price_alone_is_refused(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    result = invoke("run", file_of(ROW), "--price-cached", "1")
     message = "--price-cached is the price of a part of the prompts: add --price-in and --price-out"
     assert (result.exit_code, result.stderr) == (2, f"groundjudge: {message}\n")
 

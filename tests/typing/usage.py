@@ -204,7 +204,7 @@ def cost(judge: Judge) -> int:
     (forecast,) = estimate(judge, CASES)
     assert_type(forecast, Estimate)
     prices = Prices(prompt=2.0, completion=8.0, cached=0.5)
-    usage = Usage(prompt_tokens=forecast.prompt_tokens, cached_tokens=forecast.cacheable_tokens)
+    usage = Usage(prompt_tokens=forecast.prompt_tokens, cached_tokens=0)
     assert_type(prices.of(usage), float)
     return forecast.prompt_tokens + (forecast.completion_tokens or 0)
 

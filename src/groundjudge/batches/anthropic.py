@@ -21,7 +21,7 @@ from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import check_key, model_error, model_errors
 from groundjudge.models.redirects import stays_at
-from groundjudge.models.secret_values import secrets_of
+from groundjudge.models.secret_values import header_secrets, url_secrets
 from groundjudge.replies.reply import Reply, usage_of_anthropic
 
 if TYPE_CHECKING:  # results are read without the extra, too
@@ -69,7 +69,7 @@ class AnthropicBatches:
             # The endpoint names the address of its results, too.
             http_client.event_hooks = {"request": [stays_at(str(client.base_url), "anthropic")]}
         self._client = client
-        self.secrets = secrets_of(client)
+        self.secrets = (*header_secrets(client), *url_secrets(str(client.base_url)))
         check_key(client.api_key, "ANTHROPIC_API_KEY", "anthropic")
 
     def line(self, pending: PendingRequest) -> str:

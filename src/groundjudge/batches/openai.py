@@ -38,10 +38,14 @@ class OpenAIBatches:
 
     def __init__(self, model: OpenAIModel) -> None:
         self.model = model
-        self.secrets = model.secrets
         self._url: Any = URL
         if ".azure.com" in model.endpoint:
             self._url = URL.removeprefix("/v1")  # see Azure's guide to batches
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys and other values that are sent, as soon as there is a client that sends them."""
+        return self.model.secrets
 
     def line(self, pending: PendingRequest) -> str:
         """A request as a line."""

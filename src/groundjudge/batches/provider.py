@@ -51,12 +51,15 @@ class Provider(Protocol):
     Attributes:
         max_requests: the most requests in a batch.
         max_bytes: the most bytes of a batch's lines, line breaks included.
-        secrets: the keys that it is sent, which no file shows.
     """
 
     max_requests: int
     max_bytes: int
-    secrets: tuple[str, ...]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys and other values that it is sent, which no file shows."""
+        ...
 
     def line(self, pending: PendingRequest) -> str:
         """A request in the provider's form: a line without a line break; its `custom_id` comes first."""

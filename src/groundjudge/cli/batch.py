@@ -98,7 +98,8 @@ Refused = Annotated[
         "--refused",
         metavar="NAMES",
         help="Parameters that the model refuses, with commas between them: temperature,top_p,max_tokens. "
-        'max_tokens is sent as max_completion_tokens, others are left out. "none": it refuses none.',
+        "max_tokens is sent as max_completion_tokens and the other way round, others are left out. "
+        '"none": it refuses none.',
     ),
 ]
 ResumeSubmit = Annotated[

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.screen import Screen, fail, note, report_errors
+from groundjudge.cli.screen import Screen, note, report_errors
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.models.decision_names import is_decision_name
 from groundjudge.models.lookup import FunctionModel
@@ -18,7 +17,7 @@ from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimate_judges
 from groundjudge.verdict import Usage
 
-COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "cacheable", "completion tokens")
+COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion tokens")
 
 UNNAMED_MODEL = "unnamed"
 """The model that is counted for where none is named: the number of calls does not depend on it."""
@@ -56,25 +55,18 @@ def estimate(
     keep_words: options.KeepWords = False,
     price_in: options.PriceIn = None,
     price_out: options.PriceOut = None,
-    price_cached: options.PriceCached = None,
     batch: InBatches = False,
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
-    No model is called, and none needs to be named, except for --panel. Where one is, its endpoint's list of
-    models is asked when it is switched off.
+    No model is called, and none needs to be named, except for --panel.
 
     Prompt tokens are approximated: one per 4 bytes of text, and 4 per message. Completion tokens are the
     most that the judges' parameters allow. A reply that cannot be read is requested once more and costs as
     much again.
-
-    Cacheable are those prompt tokens that the provider can read from its cache: of the beginning that is the
-    same for every case, where it is long enough for the model that is named.
     """
     with report_errors():
-        if batch and price_cached is not None:
-            fail("--price-cached is for requests that are answered at once: leave it out, or --batch")
-        prices = options.prices_of(price_in, price_out, price_cached)
+        prices = options.prices_of(price_in, price_out)
         # Calls and tokens are the same for every model; a panel needs to know how many there are.
         models = model or [UNNAMED_MODEL]
         selection = JudgeSelection(
@@ -101,11 +93,7 @@ def estimate(
             prices = prices.times(BATCH_SHARE)
         rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(cases, judges)
         estimates = estimate_judges(judges, rows)
-    if batch:  # whose requests are answered in any order, and mostly at no lower price for what is cached
-        estimates = [counts.model_copy(update={"cacheable_tokens": 0}) for counts in estimates]
     show_estimates(estimates, prices)
-    for shutdown_note in replace(selection, model=model).shutdown_notes():
-        note(shutdown_note)
     if rows.n_unreadable:
         note(f"{rows.n_unreadable:,} rows could not be read and are not counted")
 
@@ -147,7 +135,6 @@ def _cells(estimate: Estimate) -> list[str]:
         f"{estimate.n_free:,}",
         f"{estimate.n_error:,}",
         f"{bound}{estimate.prompt_tokens:,}",
-        f"<= {estimate.cacheable_tokens:,}" if estimate.cacheable_tokens else "0",
         completion_tokens,
     ]
 
@@ -160,13 +147,11 @@ def _may_be_fewer(estimate: Estimate) -> bool:
 
 def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
     prompt_tokens = 0
-    cacheable_tokens = 0
     completion_tokens = 0
     is_limited = True
     about = "about"
     for estimate in estimates:
         prompt_tokens += estimate.prompt_tokens
-        cacheable_tokens += estimate.cacheable_tokens
         if estimate.completion_tokens is None:
             is_limited = False
         else:
@@ -175,9 +160,6 @@ def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
             about = "at most about"
     prompt_cost = prices.of(Usage(prompt_tokens=prompt_tokens))
     prompts = f"{about} {prompt_cost:.4f} for prompts"
-    if prices.cached is not None:
-        lowest_cost = prices.of(Usage(prompt_tokens=prompt_tokens, cached_tokens=cacheable_tokens))
-        prompts += f" ({lowest_cost:.4f} with all that is cacheable from the cache)"
     if not is_limited:
         return f"cost: {prompts}; replies have no token limit"
     reply_cost = prices.of(Usage(completion_tokens=completion_tokens))

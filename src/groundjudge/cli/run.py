@@ -164,9 +164,6 @@ def run(
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
-        if totals.n_new:  # the endpoint answers
-            for shutdown_note in selection.shutdown_notes():
-                note(shutdown_note)
         # A case that is named twice is printed once.
         for case_id in dict.fromkeys(full or ()):
             show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.sources(case_id))

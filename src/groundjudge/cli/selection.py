@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.cli.options import MODELS_HELP, fail_if_several
 from groundjudge.cli.screen import fail
-from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import as_judge, as_model, load
 from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.loop_thread import shared_loop
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
@@ -43,22 +40,6 @@ NOT_PARAMETERS = {
 
 NO_BOUND = "none"
 """What stands for an end at which no verdict of a cascade's cheaper model stands."""
-
-
-@runtime_checkable
-class AnnouncesShutdown(Protocol):
-    """A model whose endpoint may say when it is switched off: its name, the URL, and how that is asked."""
-
-    name: str
-
-    @property
-    def endpoint(self) -> str:
-        """The URL of the endpoint, without keys."""
-        ...
-
-    async def read_shutdown_dates(self) -> Mapping[str, date]:
-        """When models of the endpoint are switched off, by their names."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -147,27 +128,6 @@ class JudgeSelection:
         if duplicate:
             fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
         return judges
-
-    def shutdown_notes(self) -> list[str]:
-        """Say when the models are switched off, where their endpoint announces it, which is asked once."""
-        dates_of_endpoint: dict[str, Mapping[str, date]] = {}
-        notes: list[str] = []
-        for name in dict.fromkeys([*(self.cascade or ()), *(self.model or ())]):
-            try:
-                model = as_model(name)
-            except (GroundjudgeError, ImportError):
-                continue
-            if not isinstance(model, AnnouncesShutdown):
-                continue
-            if model.endpoint not in dates_of_endpoint:
-                dates_of_endpoint[model.endpoint] = shared_loop().run(model.read_shutdown_dates)
-            day = dates_of_endpoint[model.endpoint].get(model.name)
-            if day is not None:
-                notes.append(
-                    f"{model.name} is switched off at {model.endpoint} on {day.day} {day:%B %Y}: "
-                    "judge the same rows with its successor meanwhile, and see `groundjudge compare`"
-                )
-        return notes
 
     def _check_votes(self, stop: Stop | None) -> None:
         """Exit if there is no model, or if the options do not say clearly who votes."""

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
-from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets, request_secrets
+from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -47,7 +47,14 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 NOT_FOUND = 404
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
-"""The words of a 403 that rejects the content of the request, not the key."""
+"""The words of an error that rejects the content of the request, not the key or a parameter."""
+
+TOO_LONG = re.compile(
+    r"max_tokens_exceeded|context_length_exceeded|too[ _](?:long|large|many)|exceeds?\b.*\b(?:context|tokens)"
+    r"|(?:context|tokens).*\bexceed",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How endpoints word that a request is longer than the model can take."""
 
 
 def parse_body(answer: object) -> object:
@@ -176,8 +183,6 @@ def error_of(
         remedies: what the user can do about it, by the error's code.
     """
     secrets = {*secrets}
-    for cause in _causes(error):
-        secrets |= request_secrets(cause)
     if isinstance(error, ModelError):
         return _clean_copy(error, secrets)
     code = code_of(error)
@@ -269,6 +274,15 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
     return replace(reply, **changes)
 
 
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status that an exception of any client is about; None if it has none."""
+    for name in ("status_code", "status", "code"):  # of most clients, of TypeSafe's, of Google's
+        status = getattr(error, name, None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
 def code_of(error: BaseException) -> str:
     """Return the code of a ModelError for an exception: by its status, or by the names of its classes."""
     causes = _causes(error)
@@ -276,15 +290,14 @@ def code_of(error: BaseException) -> str:
         if any(kind.__name__ in UNPARSED for kind in type(cause).__mro__):
             return "server"
     code = getattr(error, "code", None)
-    # TypeSafe's client calls it `status`.
-    status = getattr(error, "status_code", getattr(error, "status", code))
+    status = status_of(error)
     if redirect_target(error):
         return "redirected"
     if code in QUOTA or getattr(error, "type", None) in QUOTA:
         return "quota"
     if status == FORBIDDEN and MODERATED.search(message_in(error)):
         return "bad_request"  # this row is rejected, not the key
-    if isinstance(status, int) and status >= FIRST_ERROR_STATUS:
+    if status is not None and status >= FIRST_ERROR_STATUS:
         return code_of_status(status)
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError | zlib.error):
         return "server"  # the client could not read what the endpoint sent

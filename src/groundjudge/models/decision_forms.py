@@ -37,13 +37,6 @@ JEV_QUESTIONS = 100
 LONG_TOKEN = 32
 """Bytes. No text has longer tokens on average, not even one that is laid out with blanks."""
 
-TOO_LONG = re.compile(
-    r"max_tokens_exceeded|context_length_exceeded|too[ _](?:long|large|many)|exceeds?\b.*\b(?:context|tokens)"
-    r"|(?:context|tokens).*\bexceed",
-    re.IGNORECASE | re.DOTALL,
-)
-"""How endpoints word that a request is longer than the model can take."""
-
 
 @dataclass(frozen=True)
 class Form:

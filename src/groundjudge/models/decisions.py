@@ -13,8 +13,8 @@ from typing import Any
 from groundjudge.case.data import is_mapping, is_number
 from groundjudge.decisions.question import Kind
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import message_in, model_error, without_echo
-from groundjudge.models.decision_forms import FORMS, TOO_LONG, find_excess, most_questions, write_json
+from groundjudge.models.answer import TOO_LONG, message_in, model_error, without_echo
+from groundjudge.models.decision_forms import FORMS, find_excess, most_questions, write_json
 from groundjudge.models.identity import itself
 from groundjudge.models.openai import OPENAI, Api, Connection
 from groundjudge.models.unsupported_parameters import negotiate
@@ -167,10 +167,6 @@ class DecisionModel:
         """The keys, passwords and other values that only the endpoint may see; no text shows them."""
         return self._connection.secrets
 
-    async def knock(self) -> bool:
-        """Whether the endpoint answers at all; see `OpenAIModel.knock`."""
-        return await self._connection.knock()
-
     async def acomplete(self, request: Request) -> Reply:
         """Ask the questions of a request, with retries.
 
@@ -207,7 +203,7 @@ class DecisionModel:
             # The same model may answer with texts, too: its verdicts must not look like these.
             form = self.name.partition(":")[0]
             reply = replace(reply, model=f"{form}:{reply.model}")
-        return without_echo(reply, request, await self._connection.secrets_after_call())
+        return without_echo(reply, request, self._connection.secrets)
 
 
 def _read_reply(answer: object) -> Reply | None:

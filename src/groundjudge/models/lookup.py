@@ -28,16 +28,9 @@ from groundjudge.models.decision_libraries import (
 from groundjudge.models.decision_names import is_decision_name
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
-from groundjudge.models.prefixes import messages_with_mark
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.models.redirects import chat_model_without_redirects
-from groundjudge.models.secret_values import (
-    LENGTH_OF_KEYS,
-    environment_secrets,
-    provided_tokens,
-    secrets_in,
-    secrets_of,
-)
+from groundjudge.models.secret_values import environment_keys, secret_attributes
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
@@ -154,20 +147,15 @@ class FunctionModel:
         identity = declared_identity(self.function)
         return identity or declared_identity(getattr(self.function, "__self__", None))
 
-    @property
-    def _holder(self) -> object:
-        """The object that a method belongs to, or else the function itself, which may be an object."""
-        return getattr(self.function, "__self__", self.function)
-
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys in the environment, and those in attributes of the function's object."""
-        environment_keys = [value for value in environment_secrets() if len(value) >= LENGTH_OF_KEYS]
-        return (*secrets_of(self._holder), *environment_keys)
+        """The keys in the environment, which no reply shows."""
+        return environment_keys()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled. A key in an attribute of the function's object gives a RuntimeWarning."""
-        names = {name for name, _ in secrets_in(self._holder)}
+        # The object that a method belongs to, or else the function itself, which may be an object.
+        names = secret_attributes(getattr(self.function, "__self__", self.function))
         if names:
             message = (
                 f"the model {self.name} is pickled with what looks like a key or a password, in "
@@ -188,7 +176,7 @@ class FunctionModel:
             del parameters["response_format"]
             request = replace(request, parameters=parameters)
         task = asyncio.current_task()
-        with model_errors(self.name, f"the model {self.name} raised ", self.secrets, task=task):
+        with model_errors(self.name, f"the model {self.name} raised ", task=task):
             if self.kind == "decision":
                 reply = await ask_function(self.function, request)
             else:
@@ -202,8 +190,8 @@ class LibraryModel:
 
     Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
     settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
-    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, the system
-    message goes with a mark, so that the provider keeps it in its cache: see `messages_with_mark`.
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, a constant
+    system message goes with a mark, so that the provider keeps it in its cache.
 
     A DeepEval model gets the messages as one string; the judge's parameters are not sent. A decision model
     gets the state and the questions in the library's own words.
@@ -270,8 +258,8 @@ class LibraryModel:
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys and passwords among the llm's settings, and what its client sends besides a request."""
-        return secrets_of(self.llm)
+        """The keys in the environment, which no reply shows."""
+        return environment_keys()
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
@@ -284,18 +272,17 @@ class LibraryModel:
         unset_fields = set[str]()
         if hasattr(kind, "bind_tools"):  # a runnable around an llm has fields of another kind
             unset_fields = kind.model_fields.keys() - self.llm.model_fields_set
-        secrets = {*self.secrets, *await provided_tokens(self.llm)}
 
         async def send(parameters: dict[str, Any]) -> Reply:
             settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            with model_errors(self.name, f"{self.name}: ", secrets, task=asyncio.current_task()):
+            with model_errors(self.name, f"{self.name}: ", task=asyncio.current_task()):
                 if self.decisions:
                     reply = await ask_library(self.decisions, llm, request)
                 else:
-                    reply = _reply_of(await _call_llm(llm, self.name, request))
-                return without_echo(reply, request, secrets)
+                    reply = _reply_of(await _call_llm(llm, request))
+                return without_echo(reply, request, self.secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
         return await negotiate(replace(request, parameters=parameters), self.refusals, self.name, send)
@@ -305,12 +292,12 @@ LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name")
 """The methods of LangChain's chat models, and of DeepEval's."""
 
 
-async def _call_llm(llm: Any, name: str, request: Request) -> object:  # noqa: ANN401  of either library
+async def _call_llm(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
     """Return what the llm's asynchronous method returns, or else its synchronous one, in a thread."""
     arguments: tuple[object, ...]
     if _has_methods(llm, "ainvoke"):
         method, sync_method = llm.ainvoke, llm.invoke
-        arguments = (messages_with_mark(llm, name, request), UNSTREAMED)
+        arguments = (_messages_for(llm, request), UNSTREAMED)
     else:
         method, sync_method = llm.a_generate, llm.generate
         prompt = "\n\n".join(message["content"] for message in request.messages)
@@ -322,6 +309,24 @@ async def _call_llm(llm: Any, name: str, request: Request) -> object:  # noqa: A
         if not isinstance(error, NotImplementedError) and "loop" not in text_of(error):
             raise
         return await call_function(sync_method, *arguments)
+
+
+def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
+    """Copy the messages of a request for LangChain; for Anthropic, a constant system message gets a mark.
+
+    Anthropic keeps in its cache what ends with a mark, for five minutes after it was last read, and ignores
+    the mark where that is too short to be kept. OpenAI and Gemini keep beginnings by themselves. A model that
+    has a mark of its caller's gets no second one: one for five minutes must not stand before one for an hour.
+    """
+    messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
+    kind = type(llm)
+    # Subclasses are for other platforms, some of whose models refuse marks.
+    is_anthropic = kind.__name__ == "ChatAnthropic" and kind.__module__.startswith("langchain_anthropic.")
+    has_own_mark = "cache_control" in getattr(llm, "model_kwargs", {})
+    if is_anthropic and request.rubric.prompt.has_constant_system and not has_own_mark:
+        block = {"type": "text", "text": messages[0]["content"], "cache_control": {"type": "ephemeral"}}
+        messages[0]["content"] = [block]
+    return messages
 
 
 def _reply_of(answer: object) -> Reply:

@@ -14,10 +14,9 @@ import re
 import ssl
 import sys
 import weakref
-from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -25,7 +24,7 @@ from urllib.parse import urlsplit
 import openai
 from openai.resources.chat import Completions
 
-from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.answer import (
     check_key,
@@ -49,10 +48,9 @@ from groundjudge.models.pacing import wait_or_raise
 from groundjudge.models.redaction import RedactedError, redact, text_of
 from groundjudge.models.secret_values import (
     SHORTEST_SECRET,
-    environment_header_secrets,
-    provided_tokens,
-    secrets_of,
-    secrets_sent_by,
+    environment_keys,
+    header_secrets,
+    secrets_in_url,
     url_secrets,
 )
 from groundjudge.models.transport import OversizeError, ProxyError, StatusError, Transport
@@ -72,12 +70,6 @@ KNOWN = frozenset(inspect.signature(Completions.create).parameters) - UNSENT
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
-
-LONGEST_LISTING = 10
-"""Seconds that the list of models may take, which a run does not need."""
-
-LONGEST_KNOCK = 5
-"""Seconds that an endpoint may take to answer a request that nobody needs the answer of."""
 
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
@@ -278,22 +270,11 @@ class OpenAIModel:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and other values that only the endpoint may see; no text shows them."""
+        """The keys, passwords and other values that only the endpoint may see; no text shows them.
+
+        Those of a client of the caller's are not known, but as far as the environment has them too.
+        """
         return self._connection.secrets
-
-    async def read_shutdown_dates(self) -> dict[str, date]:
-        """When models of the endpoint are switched off, by their names, as far as its list of models says so.
-
-        Nothing is known of an endpoint that does not answer, nor of one that is reached by a client.
-        """
-        return await self._connection.read_shutdown_dates()
-
-    async def knock(self) -> bool:
-        """Whether the endpoint answers at all: a GET, without the key, and any status is an answer.
-
-        An endpoint that is reached by a client is not asked.
-        """
-        return await self._connection.knock()
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
@@ -308,7 +289,7 @@ class OpenAIModel:
             return await self._connection.send_with_retries(body, self._read_reply, is_paced=request.paced)
 
         reply = await negotiate(request, self.refusals, self._connection.who, send)
-        return without_echo(reply, request, await self._connection.secrets_after_call())
+        return without_echo(reply, request, self._connection.secrets)
 
     def client(self) -> AbstractContextManager[openai.OpenAI]:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -369,6 +350,7 @@ class Connection:
         self._api_key = api_key
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._per_loop = PerLoop()
+        self._header_secrets = frozenset[str]()
         self.is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
         if client is None:
             return
@@ -387,7 +369,7 @@ class Connection:
             raise not_pickled(self.name, "a client")
         if self._api_key:
             raise not_pickled(self.name, "an api_key")
-        if secrets_of(self._base_url):
+        if secrets_in_url(self._base_url or ""):
             raise not_pickled(self.name, "a password in its base_url")
         return {"base_url": self._base_url, **self._options}
 
@@ -417,70 +399,28 @@ class Connection:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys, passwords and other values that only the endpoint may see."""
-        client = self.callers_client
-        if client is None:
-            return _endpoint_secrets(self.name, self._url, self._key, *environment_header_secrets())
-        secrets = set[str](self._secrets_of_client)
-        if self.is_openai:
-            secrets |= secrets_sent_by(client)  # anew: its key may be made for each request
-        return _without_names(secrets, self.name, self._url)
+        if self.callers_client is not None:
+            return self._environment_keys
+        return _endpoint_secrets(self.name, self._url, self._key, self._header_secrets)
 
     @cached_property
-    def _secrets_of_client(self) -> tuple[str, ...]:
-        return secrets_of(self.callers_client)
-
-    async def read_shutdown_dates(self) -> dict[str, date]:
-        """Read the endpoint's list of models (GET /models): when each is switched off, where it says so.
-
-        It is asked with the library's own client only, once and without retries. Whatever goes wrong, nothing
-        is known: a notice is worth no error.
-        """
-        if self.callers_client is not None:
-            return {}
-        try:
-            transport = await self._transport()
-            async with asyncio.timeout(LONGEST_LISTING):
-                response = await transport.get("../models")
-        except Exception as error:
-            if not is_failure(error, asyncio.current_task()):
-                raise
-            return {}
-        return _shutdown_dates(parse_body(response.content)) if response.is_success else {}
-
-    async def knock(self) -> bool:
-        """Whether the endpoint answers at all, which a list of models costs nothing to find out.
-
-        The URL is asked on a connection of its own, without the key, the headers and the query, in which keys
-        can be: a refusal says as much as a list does. Whatever goes wrong, it is no answer.
-        """
-        if self.callers_client is not None:
-            return False
-        try:
-            url = urlsplit(self._url)
-            host = url.netloc.rpartition("@")[2]
-            path = f"{url.path.rstrip('/')}/models"
-            listing = url._replace(netloc=host, path=path, query="", fragment="").geturl()
-            async with (
-                asyncio.timeout(LONGEST_KNOCK),
-                Transport(listing, {}, LONGEST_KNOCK, _certificates()) as transport,
-            ):
-                await transport.get("")
-        except Exception:  # noqa: BLE001  a transport raises exceptions of any kind
-            return False
-        return True
+    def _environment_keys(self) -> tuple[str, ...]:
+        return environment_keys()
 
     @contextmanager
     def sync_client(self) -> Generator[openai.OpenAI]:
         """A synchronous client; see `OpenAIModel.client`."""
-        with model_errors(self.name, f"{self.who}: ", self.secrets, self.api.remedies):
-            if self.callers_client is None:
-                with self._make_client(_make_sync_client) as client:
-                    yield client
-            elif isinstance(self.callers_client, openai.OpenAI):
-                yield self.callers_client
-            else:
+        client = self.callers_client
+        with ExitStack() as until_done:
+            if client is None:
+                client = until_done.enter_context(self._make_client(_make_sync_client))
+            elif not isinstance(client, openai.OpenAI):
                 message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
                 raise self.error("no_batches", f"{self.name}: {message}")
+            # Asked for when the client is made: by then it is known what it sends.
+            secrets = self.secrets
+            with model_errors(self.name, f"{self.who}: ", secrets, self.api.remedies):
+                yield client
 
     def error(self, code: str, message: str) -> ModelError:
         """Return an error of the model, without secrets."""
@@ -502,12 +442,6 @@ class Connection:
         """The model and its host."""
         host = re.sub(r"^\S*://(\S*@)?|[/?#].*", "", self._url)
         return f"{self.name} at {host}"
-
-    async def secrets_after_call(self) -> Collection[str]:
-        """Return the secrets with the tokens that a client made for the call."""
-        if self.callers_client is None:
-            return self.secrets
-        return {*self.secrets, *await provided_tokens(self.callers_client)}
 
     async def send_with_retries(
         self, body: dict[str, Any], read: Callable[[object], Reply | None], *, is_paced: bool
@@ -542,8 +476,7 @@ class Connection:
             remedies = self.api.remedies
             if _is_async(self.callers_client) and _is_about_loops(error):
                 remedies = {"connection": ANOTHER_LOOP, "timeout": ANOTHER_LOOP, "failed": ANOTHER_LOOP}
-            secrets = await self.secrets_after_call()
-            raise error_of(error, self.name, f"{self.who}: ", secrets, remedies)  # noqa: B904  it has a cause
+            raise error_of(error, self.name, f"{self.who}: ", self.secrets, remedies)  # noqa: B904  it has a cause
 
     def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
         reply = read(answer)
@@ -625,8 +558,15 @@ class Connection:
                 f"({variables}_BASE_URL, or as passed): write http://{self.endpoint} or https://{self.endpoint}"
             )
             raise self.error("no_endpoint", message)
+        options: dict[str, Any] = {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
         try:
-            return make(base_url=self._url, api_key=self._key or NO_KEY, **self._options)
+            # It knows what is sent. It connects to nothing, trusts nobody, and needs no closing.
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
+            settings = openai.AsyncOpenAI(http_client=http_client, **options)
+            # Of an earlier key too: an answer to that may still be on its way.
+            self._header_secrets |= header_secrets(settings)
+            return make(settings, **options)
         except ProxyError as error:
             raise self.error("no_endpoint", f"{self.who}: {error}") from error
         except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind
@@ -637,39 +577,20 @@ class Connection:
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
 
 
-def _shutdown_dates(listing: object) -> dict[str, date]:
-    """The dates in a list of models, by the models' names; what has another shape is left out."""
-    models: object = listing.get("data") if is_mapping(listing) else None
-    dates: dict[str, date] = {}
-    if not is_list(models):
-        return dates
-    for model in models:
-        if not is_mapping(model):
-            continue
-        name, day = model.get("id"), model.get("shutdown_date")
-        if isinstance(name, str) and isinstance(day, str):
-            with suppress(ValueError):
-                dates[name] = date.fromisoformat(day)
-    return dates
-
-
-def _make_sync_client(**options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
+def _make_sync_client(_: openai.AsyncOpenAI, **options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
     """Return a synchronous client that follows no redirect, as the endpoint's own transport does."""
     return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
 
 
 def _make_transport(
     api: Api,
+    client: openai.AsyncOpenAI,
     *,
     base_url: str,
     timeout: float,
-    **options: Any,  # noqa: ANN401  those of AsyncOpenAI
+    **_: Any,  # noqa: ANN401  other options of AsyncOpenAI
 ) -> Transport:
     """Return the connections to an endpoint: URL, headers and certificates are those of the openai client."""
-    # It connects to nothing, trusts nobody, reads no proxies, and needs no closing.
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
-    client = openai.AsyncOpenAI(http_client=http_client, base_url=base_url, **options)
     headers = {**client.auth_headers, **client.default_headers}
     if not api.has_openai_headers:
         headers = {"Accept": "application/json", **client.auth_headers}
@@ -694,16 +615,14 @@ _redact_url = lru_cache(redact)  # every request asks for its endpoint
 
 
 @lru_cache  # every request asks for them
-def _endpoint_secrets(name: str, url: str, key: str, *headers: str) -> tuple[str, ...]:
-    """Return the secrets of an endpoint with the library's own client."""
-    secrets = url_secrets(url).union(headers)
+def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) -> tuple[str, ...]:
+    """Return the secrets of an endpoint with the library's own client.
+
+    What stands in the model's name and in the endpoint's path is no secret.
+    """
+    secrets = url_secrets(url) | headers
     if len(key) >= SHORTEST_SECRET:
         secrets.add(key)
-    return _without_names(secrets, name, url)
-
-
-def _without_names(secrets: Iterable[str], name: str, url: str) -> tuple[str, ...]:
-    """Leave out what stands in the model's name and in the endpoint's path: that is no secret."""
     names = f"{name} {re.sub(r'//[^/]*@|[?].*', '', url)}"
     return tuple(secret for secret in secrets if secret not in names)
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import getattr_static
-from math import ceil, inf
+from math import ceil
 from typing import TypeAlias, cast
 
 from groundjudge.errors import ModelError
@@ -57,15 +57,6 @@ outages usually end only when somebody attends to them; the run can be resumed t
 
 MAX_FAILURES = 3
 """A row whose connection fails this often while the endpoint answers others gets its `connection` error."""
-
-MOST_SUSPECTS = 8
-"""Requests. If at most so many have no answer, the endpoint is asked something else, a knock.
-
-Where it answers that, it is up, and the rows are what makes it cut connections: their requests are given up,
-one after the other. Of more requests at once that is not plausible, for an endpoint can answer a knock and
-cut all prompts for a while: then they wait as in any outage. Those that were given up count as well. The last
-two rows of a panel with four votes are eight requests.
-"""
 
 REMEDY_OF_ROW = "the logs of the endpoint and of what is before it may say why; often the row is too long"
 """What the user can do about such a row."""
@@ -154,7 +145,7 @@ class Pace:
         """Send a request when a place is free, and again after each rate limit and in an outage.
 
         A request whose connection fails is sent again until it is answered, or is known to be the fault: it
-        fails again and again though the endpoint answers, other rows or at least a knock.
+        fails again and again while the endpoint answers others.
 
         Returns:
             The model's reply; its `retries` include those of the run.
@@ -170,7 +161,6 @@ class Pace:
         retries = 0
         n_rejections = 0
         n_failures = 0
-        is_knock_answered = False
         with endpoint.asking():
             while True:
                 n_answers = endpoint.answers
@@ -184,9 +174,9 @@ class Pace:
                     return replace(reply, retries=reply.retries + retries) if retries else reply
                 endpoint.note(error.code)
                 if error.code == "connection":
-                    if is_knock_answered or endpoint.answers > n_answers:
+                    if endpoint.answers > n_answers:
                         n_failures += 1  # the endpoint was up
-                    is_knock_answered = await endpoint.wait(model, error, n_failures)
+                    await endpoint.wait(model.name, error, n_failures)
                 else:
                     # Retries of the model count; in a run only rate limits are left to be sent again here.
                     n_rejections += error.retries - retries
@@ -229,8 +219,6 @@ class Endpoint:
         in_flight: how many requests are being asked, those that wait included.
         waiting: how many of them wait, because their connection failed.
         silent_since: the time of the first failure since the last answer; None if nothing failed since.
-        last_knock: when a knock was last answered.
-        given_up: how many requests were given up as the fault since the last answer.
         dead: the error that ends the run: no request was ever answered, and all in flight have failed.
     """
 
@@ -239,8 +227,6 @@ class Endpoint:
     in_flight: int = 0
     waiting: int = 0
     silent_since: float | None = None
-    last_knock: float = -inf
-    given_up: int = 0
     dead: ModelError | None = None
     _last_error: ModelError | None = None
     _is_announced: bool = False
@@ -276,64 +262,50 @@ class Endpoint:
         if event in ANSWERS:
             self.answers += 1
             self.silent_since = None
-            self.given_up = 0
             self._news.set()
             self._announce("")
         elif event == "connection" and self.silent_since is None:
             self.silent_since = asyncio.get_running_loop().time()
             self._news.clear()
 
-    async def wait(self, model: Model, error: ModelError, failures: int) -> bool:
+    async def wait(self, model_name: str, error: ModelError, failures: int) -> None:
         """Wait, after a connection failed, until another attempt makes sense.
 
         Any answer ends the waiting. If there never was one, so does the last failure of those in flight;
         otherwise the end of a pause, which is as long as the silence before it.
 
-        Returns:
-            Whether the endpoint is known to be up because it has answered a knock.
+        Args:
+            model_name: the model that was asked.
+            error: how the connection failed.
+            failures: how often the request has failed while the endpoint answered others.
 
         Raises:
             ModelError: as for `Pace.ask`.
         """
         if failures == MAX_FAILURES:
-            self.given_up += 1
-            self._announce("")
             raise _error_of_row(error)
         if not self.answers:
             await asyncio.sleep(SETTLING)
         self._last_error = error
-        is_news = False
         with self._wait_counted(), suppress(TimeoutError):
-            async with asyncio.timeout(self._pause(model.name, error)):
-                is_news = await self._news.wait()
+            async with asyncio.timeout(self._pause(model_name, error)):
+                await self._news.wait()
         if self.dead:
             raise self.dead
-        if is_news or self.in_flight + self.given_up > MOST_SUSPECTS:
-            return False
-        is_up = await _knock(model)
-        if is_up:
-            self.last_knock = asyncio.get_running_loop().time()
-        return is_up
 
-    def _pause(self, name: str, error: ModelError) -> float | None:
+    def _pause(self, model_name: str, error: ModelError) -> float | None:
         """The seconds until the next attempt; None if there was no answer yet."""
         if not self.answers or self.silent_since is None:
             return None
-        now = asyncio.get_running_loop().time()
-        silence = now - self.silent_since
+        silence = asyncio.get_running_loop().time() - self.silent_since
         remaining = LONGEST_OUTAGE - silence
         if remaining <= 0:
             self._announce("")
             raise error
-        is_up = self.last_knock > self.silent_since
-        last_sign_of_life = max(self.silent_since, self.last_knock)
-        pause = max(now - last_sign_of_life, FIRST_PAUSE)
-        pause = min(pause, LONGEST_PAUSE, remaining)
-        if is_up:
-            self._announce(f"{name} answers, but cuts off what is left: next attempt in {pause:.0f} s")
-        elif self.waiting == self.in_flight or silence > FIRST_PAUSE:
+        pause = min(max(silence, FIRST_PAUSE), LONGEST_PAUSE, remaining)
+        if self.waiting == self.in_flight or silence > FIRST_PAUSE:
             message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
-            self._announce(f"{name} does not answer: {message}")
+            self._announce(f"{model_name} does not answer: {message}")
         return pause
 
     def _announce(self, message: str) -> None:
@@ -352,13 +324,6 @@ def _endpoint_key(model: Model) -> object:
     model = _innermost(model)
     endpoint = getattr(model, "endpoint", None)
     return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
-
-
-async def _knock(model: Model) -> bool:
-    """Whether a model can ask its endpoint something harmless, and that is answered."""
-    model = _innermost(model)
-    knock = getattr(type(model), "knock", None)  # the class is asked because a mock has every attribute
-    return knock is not None and await knock(model)
 
 
 def _innermost(model: Model) -> Model:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from base64 import b64encode
 from collections.abc import Iterable
 from functools import lru_cache
@@ -19,42 +17,22 @@ from groundjudge.models.secret_values import (
     hide_patterns,
 )
 
-PIECE = 8
-"""Characters: no text shows so many of a secret in a row, as where it was cut or masked."""
-
-MASKED = r"[^\s\"']{0,32}?(?:\.{2,}|…|[*•·]{2,})[\w+/=~-]*"
-"""What follows the beginning of a secret that is shown with its end only."""
-
 
 def redact(text: str, secrets: Secrets = ()) -> str:
-    """Return a text without what looks like a secret and without pieces of these, however encoded."""
-    values = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-    for value in values:
-        text = re.sub(re.escape(value[:3]) + MASKED, REDACTED, text)
-    text = hide_patterns(text)
-
-    pieces = set[str]()
-    for form in forms_of(values):
-        n_starts = max(len(form) - PIECE, 0) + 1
-        pieces.update(form[start : start + PIECE] for start in range(n_starts))
-    characters = [*text]
-    for size in {len(piece) for piece in pieces}:
-        for start in range(len(text) - size + 1):
-            if text[start : start + size] in pieces:
-                characters[start : start + size] = "\0" * size
-    # Pieces that overlap or touch are one secret.
-    return re.sub("\0+", REDACTED, "".join(characters))
+    """Return a text without these secrets, however encoded, and without what looks like one."""
+    forms = forms_of(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+    return hide_patterns(remove_secrets(text, forms))
 
 
 def remove_secrets(text: str, forms: Iterable[str]) -> str:
-    """Return a text without these forms of secrets, where they are whole: the rest stays as it is."""
+    """Return a text without these forms of secrets: the rest stays as it is."""
     for form in sorted(forms, key=len, reverse=True):  # the longest first: others may be parts of it
         text = text.replace(form, REDACTED)
     return text
 
 
 def forms_of(secrets: Secrets) -> set[str]:
-    """Return secrets as texts show them: as they are, escaped, percent-encoded, in Base64 at any place."""
+    """Return secrets as texts show them."""
     forms = set[str]()
     for secret in secrets:
         forms.update(secret_forms(secret))
@@ -63,25 +41,10 @@ def forms_of(secrets: Secrets) -> set[str]:
 
 @lru_cache(maxsize=256)  # every reply is searched for the same few secrets
 def secret_forms(secret: str) -> frozenset[str]:
-    """Return one secret as texts show it."""
-    in_json = json.dumps(secret)[1:-1]
-    in_php_json = in_json.replace("/", r"\/")
-    forms = {secret, in_json, in_php_json, repr(secret)[1:-1], html.escape(secret)}
-    for safe in ("/", ""):
-        percent_encoded = quote(secret, safe=safe, errors="replace")
-        forms.add(percent_encoded)
-        forms.add(re.sub("%..", lambda code: code[0].lower(), percent_encoded))
-    secret_bytes = secret.encode(errors="replace")
-    for n_before in range(3):
-        for alphabet in (b"+/", b"-_"):
-            encoded = b64encode(b" " * n_before + secret_bytes, alphabet).decode().rstrip("=")
-            forms.add(encoded)
-            # The characters that show nothing of what stands before the secret or after it.
-            first = -(-8 * n_before // 6)
-            end = 8 * (n_before + len(secret_bytes)) // 6
-            if end - first >= PIECE:
-                forms.add(encoded[first:end])
-    return frozenset(forms)
+    """Return one secret as texts show it: as it is, in JSON, percent-encoded, in Base64."""
+    in_base64 = b64encode(secret.encode(errors="replace")).decode().rstrip("=")
+    percent_encoded = [quote(secret, safe=safe, errors="replace") for safe in ("/", "")]
+    return frozenset({secret, json.dumps(secret)[1:-1], *percent_encoded, in_base64})
 
 
 def text_of(error: BaseException) -> str:

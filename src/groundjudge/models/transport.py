@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from aiohttp import (
@@ -33,9 +33,6 @@ LARGEST_RESPONSE = 64 * 2**20
 
 LONGEST_ATTEMPT = 10
 """An attempt ends after so many timeouts, even if something keeps arriving: an interim response, a byte."""
-
-MOST_CONNECTIONS = 1000
-"""As many as the openai client has."""
 
 LONGEST_IDLE = 4.0
 """Seconds. A connection that was not used for longer is not used again.
@@ -144,7 +141,8 @@ class Transport:
         self.url = parts._replace(netloc=host).geturl()
         self._timeout = timeout
         self._session = ClientSession(
-            connector=TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=LONGEST_IDLE, ssl=tls),
+            # The caller decides how many requests are in flight.
+            connector=TCPConnector(limit=0, keepalive_timeout=LONGEST_IDLE, ssl=tls),
             headers=all_headers,
             # Unpacked here: the session would unpack a megabyte into gigabytes.
             auto_decompress=False,
@@ -181,16 +179,6 @@ class Transport:
             # Its status is the proxy's: the endpoint has not answered.
             message = "a proxy refused the connection"
             raise ClientConnectionError(message) from error
-
-    async def get(self, path: str) -> Response:
-        """Ask for what is at another path, relative to the endpoint's URL, as in a link: "../models".
-
-        Raises:
-            Exception: as for `post`. How long it may take in all, the caller decides.
-        """
-        url = urljoin(self.url, path)
-        async with self._session.get(url, headers=CODINGS, allow_redirects=False) as response:
-            return await _read(response)
 
 
 async def _read(response: ClientResponse) -> Response:

@@ -1,4 +1,8 @@
-"""Parameters that an endpoint refuses: learned from its error messages, because lists of models go stale."""
+"""Parameters that an endpoint refuses: learned from its errors, because lists of models go stale.
+
+A request whose error names one of its parameters is sent once more without that one. If that helps, no later
+request to the model at that endpoint has it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import Any, cast
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import message_in
+from groundjudge.models.answer import MODERATED, TOO_LONG, message_in, status_of
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -24,31 +28,14 @@ LEFT_OUT = ""
 JSON_OBJECT = "json_object"
 """Stands for a response format of any JSON, instead of a schema."""
 
-RENAMED = {"max_tokens": "max_completion_tokens"}
-"""The new names that some endpoints demand."""
+OTHER_NAMES = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+"""The two names of the limit: many endpoints take only one of them."""
 
 LOGPROBS = ("logprobs", "top_logprobs")
-"""Asked for together. Like a response format they only help: whatever is wrong with them, the model can
-reply without them."""
+"""Asked for together: the second one means nothing without the first."""
 
-REFUSING = ("bad_request", "not_found", "auth", "failed")
-"""The codes of a ModelError that a refused parameter can cause. "auth" is a 403: "You are not allowed to
-request logprobs from this model". "failed" is an exception of LangChain's ChatAnthropic, which knows of some
-models that they take no `temperature`, and sends nothing."""
-
-WORDED = {
-    **dict.fromkeys(LOGPROBS, "(?i)log.?prob"),
-    "response_format": "(?i)response.?(?:format|schema)|json.?(?:schema|object)|structured.?output|grammar",
-}
-"""How endpoints name these parameters (regular expressions); any other by its own name."""
-
-REFUSAL = re.compile(
-    r"unsupported|not support|n.t support|not permitted|not allowed|not available|unavailable"
-    r"|unrecognized|unknown|unexpected|deprecated|cannot both"
-    r"|(?:may|can) only be set to",  # "`temperature` may only be set to 1 when thinking is enabled"
-    re.IGNORECASE,
-)
-"""How endpoints word a refused parameter, but not a bad value ("max_tokens is too large")."""
+REFUSED = (400, 422)
+"""The statuses of a request that has a parameter too many."""
 
 
 _REFUSALS: dict[tuple[int, str], dict[str, str]] = {}
@@ -72,10 +59,13 @@ def refusals_of(model: Model) -> dict[str, str]:
 
 
 def declare_refusals(model: Model, names: Iterable[str]) -> None:
-    """Add parameters to what a model is known to refuse; those with a newer name are sent under that one."""
+    """Add parameters to what a model is known to refuse; a limit is sent under its other name."""
+    refused_names = set(names)
     refusals = refusals_of(model)
-    for name in names:
-        refusals[name] = RENAMED.get(name, LEFT_OUT)
+    for name in refused_names:
+        refusals[name] = LEFT_OUT
+        if name in OTHER_NAMES and OTHER_NAMES[name] not in refused_names:
+            refusals[name] = OTHER_NAMES[name]
 
 
 async def negotiate(
@@ -83,8 +73,7 @@ async def negotiate(
 ) -> Reply:
     """Return the reply to a request, which is sent again without each parameter that the endpoint refuses.
 
-    What was refused is known to other requests once leaving it out has helped. What was ignored is not asked
-    for again, unless the user asked for it.
+    Once dropping a parameter makes a request succeed, later requests drop it too.
 
     Args:
         request: the request.
@@ -99,23 +88,19 @@ async def negotiate(
     retries = 0
     while True:
         # Each time anew: other requests may have found out more while this one waited.
-        parameters = apply_refusals(request.parameters, {**refusals, **new_refusals})
+        all_refusals = {**refusals, **new_refusals}
+        parameters = apply_refusals(request.parameters, all_refusals)
         try:
             reply = await send(parameters)
         except ModelError as error:
-            refusal = _find_refusal(error, parameters)
+            refusal = _find_refusal(error, request, parameters, all_refusals)
             if not refusal:
                 raise
             new_refusals.update(refusal)
             retries += error.retries
         else:
             break
-    _remember(refusals, new_refusals, f"{who} refuses")
-    ignored: dict[str, str] = {}
-    for name, new_name in _find_ignored(reply, parameters).items():
-        if name in request.added_parameters:
-            ignored[name] = new_name
-    _remember(refusals, ignored, f"{who} ignores")
+    _remember(refusals, new_refusals, who)
     return replace(reply, retries=reply.retries + retries) if retries else reply
 
 
@@ -144,59 +129,56 @@ def _remember(refusals: dict[str, str], changes: Mapping[str, str], who: str) ->
         else:
             sentences.append(f"{name} is sent as {new_name}")
     if sentences:
-        log.warning("%s parameters: from now on %s", who, ", ".join(sentences))
+        log.warning("%s refuses parameters: from now on %s", who, ", ".join(sentences))
 
 
-def _find_ignored(reply: Reply, parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parameters to which the reply pays no attention, each with what becomes of it."""
-    ignored: dict[str, str] = {}
-    if "logprobs" in parameters and reply.text and reply.tokens is None:
-        ignored.update(dict.fromkeys(LOGPROBS, LEFT_OUT))
-    is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None
-    # No schema allows a text without a brace.
-    if "response_format" in parameters and is_finished and reply.text.strip() and "{" not in reply.text:
-        ignored["response_format"] = _looser_format(parameters)
-    return ignored
+def _find_refusal(
+    error: ModelError, request: Request, parameters: Mapping[str, Any], refusals: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the parameter that an error refuses, with what is sent instead; {} if it refuses none.
 
-
-def _find_refusal(error: ModelError, parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return the refused parameter with its new name or LEFT_OUT; an empty dict if the error refuses none."""
+    Args:
+        error: what the request ended in.
+        request: the request.
+        parameters: those that were sent.
+        refusals: what the endpoint is known to refuse.
+    """
     raised = getattr(error.__cause__, "raised", None)  # of a RedactedError
-    if raised is None or error.code not in REFUSING:
+    if raised is None:
+        return {}
+    status = status_of(raised)
+    is_rejected = status in REFUSED and error.code == "bad_request"
+    # LangChain's ChatAnthropic knows of some models that they take no `temperature`, and sends nothing.
+    is_unsent = status is None and error.code == "failed"
+    if not is_rejected and not is_unsent:
         return {}
     message = message_in(raised)
-    names = _find_names(str(getattr(raised, "param", None)), parameters)
-    if not names:
-        names = _find_names(message, parameters)
-    if "logprobs" in names or "top_logprobs" in names:
-        return dict.fromkeys(LOGPROBS, LEFT_OUT)
-    if error.code == "auth" or not names:  # what else is forbidden is no matter of parameters
+    words = f"{message} {getattr(raised, 'body', '')}"
+    if TOO_LONG.search(words) or MODERATED.search(words):
         return {}
-    if "response_format" in names:
-        return {"response_format": _looser_format(parameters)}
-    if not REFUSAL.search(message):
+    names = [name for name in parameters if _is_named(name, message)]
+    if not names:  # other fields of a body may repeat the whole request
+        names = [name for name in parameters if _is_named(name, words)]
+    is_reask = request.attempt > 1 and "response_format" in request.added_parameters
+    if not names and is_reask and "response_format" in parameters and is_rejected:
+        # The first request was accepted, without the response format that is added when it is made again.
+        names = ["response_format"]
+    if not names:
         return {}
     # For "temperature and top_p cannot both be given" it is enough to leave out the last one.
     name = names[-1]
-    new_name = RENAMED.get(name)
-    if new_name is not None and _find_names(message, [new_name]):
-        return {name: new_name}
-    return {name: LEFT_OUT}
+    if name in LOGPROBS:
+        return dict.fromkeys(LOGPROBS, LEFT_OUT)
+    value = parameters[name]
+    other_name = OTHER_NAMES.get(name)
+    new_name = LEFT_OUT
+    if name == "response_format" and is_mapping(value) and value.get("type") == "json_schema":
+        new_name = JSON_OBJECT
+    elif other_name is not None and other_name not in refusals and _is_named(other_name, words):
+        new_name = other_name
+    return {name: new_name}
 
 
-def _find_names(text: str, parameters: Iterable[str]) -> list[str]:
-    """Return those of the parameters that a text names."""
-    names: list[str] = []
-    for name in parameters:
-        pattern = WORDED.get(name, rf"\b{re.escape(name)}\b")
-        if re.search(pattern, text):
-            names.append(name)
-    return names
-
-
-def _looser_format(parameters: Mapping[str, Any]) -> str:
-    """Return what becomes of a response format that was refused or ignored: any JSON, then no format."""
-    response_format = parameters["response_format"]
-    if is_mapping(response_format) and response_format.get("type") == "json_schema":
-        return JSON_OBJECT
-    return LEFT_OUT
+def _is_named(name: str, words: str) -> bool:
+    """Whether a text has the name of a parameter as a word; a sentence may begin with it."""
+    return re.search(rf"\b{re.escape(name)}\b", words, re.IGNORECASE) is not None

@@ -128,17 +128,6 @@ class Prompt(Frozen):
         role, pieces = self.sections[0]
         return role == "system" and len(pieces) == 1
 
-    @cached_property
-    def beginning(self) -> tuple[Mapping[str, str], ...]:
-        """The messages up to the first placeholder, the last of them cut there: the same for every case."""
-        messages: list[Mapping[str, str]] = []
-        for role, pieces in self.sections:
-            if pieces[0]:
-                messages.append({"role": role, "content": pieces[0]})
-            if len(pieces) > 1:
-                break
-        return tuple(messages)
-
     def text_around(self, placeholder: str) -> str:
         """The text of all messages, with the same text for each placeholder."""
         pieces: list[str] = []

@@ -23,10 +23,6 @@ class Model(Protocol):
     A model may also have `limits`, a sentence without its point that a card of a probe shows: what its
     results are to be read with.
 
-    A model may also have `knock`, without arguments and asynchronous, which asks its endpoint something
-    harmless and returns whether it was answered. It raises nothing. A run asks it when the last requests are
-    not answered, to tell an endpoint that is down from one that cuts these requests only.
-
     A model may also have `check_rubric`, which is called with the rubric of each judge that it is to answer
     for, and raises a ModelError if it cannot.
     """

@@ -14,13 +14,15 @@ from groundjudge.case.data import is_number
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
-from groundjudge.models.prefixes import BYTES_PER_TOKEN, message_tokens, prefix_tokens
 from groundjudge.rubric.model import kind_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, check_cases, check_distinct, jobs_of, refuse_names
 from groundjudge.verdict import Frozen, Usage, Verdict
 
 PER_MILLION = 1_000_000
+
+BYTES_PER_TOKEN = 4
+TOKENS_PER_MESSAGE = 4
 
 BATCH_SHARE = 0.5
 """What a token costs in a batch, as a share of its usual price: at OpenAI, Azure and Anthropic, for one."""
@@ -38,9 +40,6 @@ class Estimate(Frozen):
         n_error: rows that would get an error without a call, but for lines that hold no row.
         prompt_tokens: of the prompts of all these calls together, see `prompt_tokens`.
         completion_tokens: the most that all replies together can have; None where nothing limits them.
-        cacheable_tokens: the most of the prompt tokens that the provider can read from its cache, because
-            they were the beginning of an earlier prompt: that of all calls but the first, if it is long
-            enough for the model to be kept. 0 of a decision model.
     """
 
     judge: str
@@ -50,7 +49,6 @@ class Estimate(Frozen):
     n_error: int
     prompt_tokens: int
     completion_tokens: int | None
-    cacheable_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,10 @@ def prompt_tokens(request: Request) -> int:
         questions = [asdict(question) for question in request.questions]
         content = json.dumps([request.state, questions], ensure_ascii=False)
         return len(content.encode()) // BYTES_PER_TOKEN
-    return message_tokens(request.messages)
+    n_bytes = 0
+    for message in request.messages:
+        n_bytes += len(message["content"].encode())
+    return n_bytes // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
 
 
 def _kinds_of(judge: AnyJudge | Rubric) -> Sequence[Literal["text", "decision"]]:
@@ -178,22 +179,4 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
         n_error=counts["n_error"],
         prompt_tokens=counts["prompt_tokens"],
         completion_tokens=completion_tokens,
-        cacheable_tokens=_cacheable_tokens(judge, counts["n_calls"] // n_votes),
     )
-
-
-def _cacheable_tokens(judge: AnyJudge | Rubric, n_rows: int) -> int:
-    """Count the tokens of all beginnings that an earlier call for this judge had, at so many rows a vote."""
-    names = [""] if isinstance(judge, Rubric) else [model.name for model in judge.models]
-    cached_prompts: set[tuple[str, str]] = set()
-    n_tokens = 0
-    for rubric, name, kind in zip(judge.rubrics, names, _kinds_of(judge), strict=True):
-        if kind == "decision" or n_rows == 0:
-            continue
-        n_later_calls = n_rows
-        prompt_at_model = (rubric.prompt.sha256, name)
-        if prompt_at_model not in cached_prompts:  # the first call brings it into the cache
-            cached_prompts.add(prompt_at_model)
-            n_later_calls -= 1
-        n_tokens += prefix_tokens(rubric, name) * n_later_calls
-    return n_tokens
