@@ -173,7 +173,7 @@ def report_errors() -> Generator[None, None, None]:
         yield
     except GroundjudgeError as error:
         message = message_of(error)
-        if error.code in {"no_reply_format", "no_scale"}:
+        if error.code == "no_reply_format":
             note(message)  # front matter to paste, line by line
             raise typer.Exit(NO_RESULT) from error
         fail(message)

@@ -139,11 +139,12 @@ class Prompt(Frozen):
                 break
         return tuple(messages)
 
-    def text_around(self, placeholder: str) -> str:
-        """The text of all messages, with the same text for each placeholder."""
+    @property
+    def text(self) -> str:
+        """The text of all messages, with a space in place of each placeholder."""
         pieces: list[str] = []
         for _, section in self.sections:
-            pieces.append(placeholder.join(section[::2]))
+            pieces.append(" ".join(section[::2]))
         return "\n".join(pieces)
 
     def missing(self, case: Case) -> list[Input]:
