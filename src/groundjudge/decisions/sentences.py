@@ -6,15 +6,15 @@ Prose is cut into sentences, code into lines, and the JSON of a tool result into
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from groundjudge.replies.marks import find_fences, is_label_of_code
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import Span, says_something, sentences
 
-LINE = re.compile(r"[^\n]+")
+LINE = compile_when_used(r"[^\n]+")
 
 LONGEST_ENTRY = 300
 """Characters of an entry of JSON that is not cut any further, unless it is a list of lists or mappings."""
@@ -23,7 +23,7 @@ DEEPEST_ENTRY = 5
 """How deeply the entries of JSON are cut; each step reads the text once more."""
 
 DECODER = json.JSONDecoder()
-BLANK = re.compile(r"\s*+")
+BLANK = compile_when_used(r"\s*+")
 
 
 def cut_text(text: str, *, is_tool_result: bool = False) -> list[Span]:

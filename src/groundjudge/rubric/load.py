@@ -26,11 +26,12 @@ from groundjudge.rubric.rubric import (
     weighted_with,
 )
 from groundjudge.scale import Scale, fold_label
+from groundjudge.text.patterns import compile_when_used
 
 ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
 """The fields of a rubric that questions for a decision model must fit."""
 
-SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
+SINGLE_BRACES = compile_when_used(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
 """What looks like a placeholder, in the text around the placeholders."""
 
 

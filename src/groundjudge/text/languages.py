@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.words import FUNCTION_WORDS, NEGATIONS
 
 _FOREIGN = """
@@ -26,13 +25,13 @@ LEAST_WORDS = 2
 # Characters of a text that are looked at.
 LONGEST_LOOK = 1000
 
-_LETTER = re.compile(r"[^\W\d_]")
-_KNOWN_LETTER = re.compile(
+_LETTER = compile_when_used(r"[^\W\d_]")
+_KNOWN_LETTER = compile_when_used(
     "[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
 )
 # Chinese is written without these signs of Japanese, which stand among its own.
-_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
-_WORD = re.compile(r"[^\W\d_]+")
+_KANA = compile_when_used("[\u3041-\u309f\u30a1-\u30fa]")
+_WORD = compile_when_used(r"[^\W\d_]+")
 
 
 def is_unknown_language(text: str) -> bool:

@@ -7,6 +7,8 @@ from string import ascii_lowercase
 from typing import NamedTuple
 from unicodedata import normalize
 
+from groundjudge.text.patterns import compile_when_used
+
 _ABBREVIATIONS = """
 mr mrs ms dr prof rev hon gen col capt lt sgt sr jr st mt vs etc eg ie cf al vol no nos nr fig figs pp ed eds
 inc ltd co corp dept est approx ca circa min max tel jan feb mar apr jun jul aug sep sept oct nov dec
@@ -18,7 +20,7 @@ _OPENS_OR_CLOSES = r"[\"'»›]"
 _POINT = r"[.!?…]"
 _WIDE_POINT = r"[。！？｡؟۔।॥։।]"
 # A set of signs stands first: Python looks for one in a tenth of the time that trying every place takes.
-_BOUNDARY = re.compile(
+_BOUNDARY = compile_when_used(
     rf"""
     (?P<first> [.!?…。！？｡؟۔।॥։।\n])
     (?:
@@ -30,18 +32,18 @@ _BOUNDARY = re.compile(
     """,
     re.VERBOSE,
 )
-_CITATION = re.compile(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
+_CITATION = compile_when_used(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
 # No point behind these ends a sentence: an abbreviation or an initial, e.g or U.S, and the number of a list.
 # As they are compared, without capitals; a Turkish initial, İ, has two characters then.
 _SHORT_WORDS = frozenset([*_ABBREVIATIONS.split(), *ascii_lowercase, "İ".casefold()])
-_LETTERS_AFTER_POINT = re.compile(r"\.[^\W\d_]+\Z")
-_LIST_NUMBER = re.compile(r"(?:\A|\n)[^\S\n]*\d\d?\Z")
+_LETTERS_AFTER_POINT = compile_when_used(r"\.[^\W\d_]+\Z")
+_LIST_NUMBER = compile_when_used(r"(?:\A|\n)[^\S\n]*\d\d?\Z")
 # What a word begins behind.
-_BEFORE_WORD = re.compile(r"[\s(\[\"'“‘«„]")
+_BEFORE_WORD = compile_when_used(r"[\s(\[\"'“‘«„]")
 _FAR = 12
 # Signs that say something, as letters and digits do: a unit in a line of its own, a comparison. A scorecard
 # has to rate them, too; they are the signs among the words of `evidence.normalized`, without Markdown's.
-_SIGN = re.compile(r"[$¢-¥\u20a0-\u20cf≤≥≠±×÷%‰°&@§]|<(?=[\s\d=]|\Z)|>(?<=[^\n>]>)")
+_SIGN = compile_when_used(r"[$¢-¥\u20a0-\u20cf≤≥≠±×÷%‰°&@§]|<(?=[\s\d=]|\Z)|>(?<=[^\n>]>)")
 
 
 class Span(NamedTuple):
