@@ -20,9 +20,6 @@ from groundjudge.text.patterns import compile_when_used
 # The code of shares that cannot be read: of a warning, and of the error that asks again.
 SHARES_UNREADABLE = "shares_unreadable"
 
-# No list is longer than this for each value: short texts are quick to match.
-LONGEST_ENTRY = 80
-
 # How far from 1 the sum of the shares may be.
 TOLERANCE = 0.05
 
@@ -106,8 +103,6 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
     """
     names = _values_to_share(scale, levels)
     text = unwrap(fold(text).text)
-    if len(text) > LONGEST_ENTRY * len(names):
-        return None
     names_by_text = _names_by_text(names, levels)
     shares: dict[str, float] = {}
     percents: set[bool] = set()
