@@ -131,7 +131,7 @@ def test_no_format_is_named_outside_its_layer() -> None:
             assert names_used.isdisjoint({"Labelled", *map(str.capitalize, FORMATS)}), module
 
 
-NOT_YET = ("offline", "text.words", "text.numbers", "models", "batches", "lab")
+NOT_YET = ("offline", "text.words", "text.numbers")
 """What still compiles patterns when it is imported."""
 
 
@@ -157,7 +157,7 @@ def test_there_are_few_layers_and_few_imports_between_them() -> None:
         depth[layer] = 1 + max((depth[other] for other in graph[layer]), default=0)
     flat = [layer for layer in LAYERS if not (CORE / layer).is_dir() or not layer]
     assert len(LAYERS) <= 23
-    assert sum(map(len, graph.values())) <= 135
+    assert sum(map(len, graph.values())) <= 137
     assert max(depth.values()) <= 14
     assert len(flat) <= 10
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.models.loop_thread import call_function
+from groundjudge.text.patterns import compile_when_used
 
 REDACTED = "[redacted]"
 
@@ -30,7 +31,7 @@ SHORTEST_VALUE = 8
 LENGTH_OF_KEYS = 16
 """Characters. A shorter value in the environment may be a word that a reply has for another reason."""
 
-SECRET_NAME = re.compile(
+SECRET_NAME = compile_when_used(
     r"key|secret|password|credential|authorization|(?<!max_)(?:^|[_-])token$", re.IGNORECASE
 )
 """Names of settings and variables that hold secrets."""
@@ -56,22 +57,22 @@ PATTERNS = (
 MOST_VALUES = 300
 """So many values are looked at in search of secrets: an object can hold anything."""
 
-BARE_NAMES = re.compile(
+BARE_NAMES = compile_when_used(
     r"host|connection|content-length|transfer-encoding|idempotency-key|anthropic-version|x-stainless-.*",
     re.IGNORECASE,
 )
 """Headers that clients and transports make themselves, with values of their own."""
 
-BARE_VALUES = re.compile(
+BARE_VALUES = compile_when_used(
     r"\*/\*|application/json|(identity|gzip|deflate|br|zstd)(, ?\w+)*"
     r"|\w+/Python [\w.]+|python-httpx\d?/[\w.]+|Python/[\w.]+ aiohttp/[\w.]+"
 )
 """The values of other headers that a bare client sends too."""
 
-WITH_SCHEME = re.compile(r"(bearer|basic|token|key|apikey)\s+(\S+)", re.IGNORECASE)
+WITH_SCHEME = compile_when_used(r"(bearer|basic|token|key|apikey)\s+(\S+)", re.IGNORECASE)
 """A header with a key behind the name of a scheme."""
 
-SENT_NAME = re.compile(r"(headers|query|cookies)$", re.IGNORECASE)
+SENT_NAME = compile_when_used(r"(headers|query|cookies)$", re.IGNORECASE)
 """Settings whose values are sent as they are, such as `default_headers`."""
 
 API_VERSION = "api-version"

@@ -15,6 +15,7 @@ from groundjudge.models.answer import message_in
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
+from groundjudge.text.patterns import compile_when_used
 
 log = logging.getLogger("groundjudge")
 
@@ -42,7 +43,7 @@ WORDED = {
 }
 """How endpoints name these parameters (regular expressions); any other by its own name."""
 
-REFUSAL = re.compile(
+REFUSAL = compile_when_used(
     r"unsupported|not support|n.t support|not permitted|not allowed|not available|unavailable"
     r"|unrecognized|unknown|unexpected|deprecated|cannot both"
     r"|(?:may|can) only be set to",  # "`temperature` may only be set to 1 when thinking is enabled"
