@@ -18,14 +18,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, NoReturn, TypeAlias, Unpack, cast, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, cast, get_args
 from uuid import uuid4
 
 from groundjudge.case.traces import tool_documents
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
 from groundjudge.judging.cascade import Cascade, cascade
 from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
-from groundjudge.judging.judge import Judge, NoSignature
+from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, with_models
 from groundjudge.models.lookup import ModelLike
@@ -67,13 +67,6 @@ EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
 
 SURE = (0.1, 0.9)
 """Where a decision model's score stands with `hybrid`, if the threshold lies between the two."""
-
-
-NOT_CALLED = (
-    "a metric of DeepEval is not called like a function: metric.measure(test_case) judges a test case. For "
-    "another framework make what it takes of the metric's judge, as in "
-    "groundjudge.adapters.langsmith.evaluator(metric.judge)"
-)
 
 
 class OtherOptions(PromptOptions, total=False):
@@ -285,17 +278,6 @@ class _Metric:
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The fields of the case that are not in the metadata."""
         raise NotImplementedError
-
-    def __call__(self, *runs: object, **fields: object) -> NoReturn:  # noqa: ARG002  whatever it is called with
-        """Refuse to be an evaluator of another framework, which calls a function.
-
-        Raises:
-            TypeError: always.
-        """
-        raise TypeError(NOT_CALLED)
-
-    __signature__ = NoSignature(NOT_CALLED)
-    """What LangSmith's `evaluate` looks at before it calls an evaluator; see `__call__`."""
 
     async def _measure(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
         """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""

@@ -75,7 +75,6 @@ NO_CHILD_RUNS = "; no retriever or tool child runs (evaluate_existing needs load
 ONE_KEY = "two evaluators have the feedback key {0!r}: give one another, as in evaluator(..., key='{0}_2')"
 
 SUMMARY_PLACE = "summary({0!r}) adds up the verdicts of all runs: it belongs in summary_evaluators="
-EVALUATOR_PLACE = "evaluator({0!r}) judges one run: it belongs in evaluators=, and summary({0!r}) here"
 
 UNCERTAINTY = {
     *("votes", "spread", "agreement", "decided_after", "decided_by"),
@@ -309,16 +308,6 @@ class JudgeEvaluator(DynamicRunEvaluator):
         score.__name__ = key
         ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
-
-    def __call__(self, run: Run | Sequence[Run], example: Any = None) -> Any:  # noqa: ANN401  as LangSmith has it
-        """Judge a run, as LangSmith does by `evaluate_run`.
-
-        Raises:
-            TypeError: it is given all runs, as a summary evaluator is.
-        """
-        if isinstance(run, Sequence):
-            raise TypeError(EVALUATOR_PLACE.format(self.key))
-        return super().__call__(run, example)
 
     @property
     def feedback_keys(self) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from math import ceil, floor
 from typing import cast
 
 from pydantic import Field, field_validator, model_validator
 
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Finite, Frozen, Score
 
 DIGITS = 12
@@ -22,7 +22,7 @@ PAIRS = (
 
 FULL_STOPS = (".", "。")
 
-SPACES = re.compile(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
+SPACES = compile_when_used(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
 """White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
 
 DASHES = str.maketrans("‐‑‒–—―−", "-------")

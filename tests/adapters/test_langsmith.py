@@ -33,7 +33,6 @@ from standin_openai import StandIn as Endpoint
 from standin_openai import Text
 
 from groundjudge import CachedModel, Case, ModelError, PromptError, Reply, Usage, load, load_rubric, panel
-from groundjudge.adapters.deepeval import GroundednessMetric
 from groundjudge.adapters.langsmith import evaluator, summary
 from groundjudge.types import Request
 
@@ -490,12 +489,6 @@ def test_summary_has_only_the_chosen_metrics() -> None:
     assert keys == ["mine_pass_rate", "mine_lower_bound"]
 
 
-def test_a_judge_as_an_evaluator_is_refused_by_name() -> None:
-    judge: Any = load("groundedness", model=ScriptedModel(GOOD))
-    with pytest.raises(TypeError, match=r"wrap it: groundjudge\.adapters\.langsmith\.evaluator\(judge\)"):
-        local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
-
-
 def test_a_summary_among_the_evaluators_says_where_it_belongs() -> None:
     misplaced: Any = summary("groundedness")
     (row,) = local(returning(ANSWER), (QUESTION, None), evaluators=[misplaced])
@@ -505,14 +498,6 @@ def test_a_summary_among_the_evaluators_says_where_it_belongs() -> None:
         TypeError, match=r"summary\('groundedness'\) adds up .* belongs in summary_evaluators="
     ):
         misplaced(row["run"], row["example"])
-
-
-def test_an_evaluator_among_the_summaries_says_where_it_belongs(caplog: pytest.LogCaptureFixture) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(GOOD), key="mine")
-    local(returning(ANSWER), (QUESTION, None), evaluators=[], summary_evaluators=[judge])
-    assert (
-        "evaluator('mine') judges one run: it belongs in evaluators=, and summary('mine') here" in caplog.text
-    )
 
 
 @pytest.mark.parametrize(
@@ -833,9 +818,3 @@ def test_each_vote_is_a_run_with_its_call_inside(upload: Any) -> None:
     assert [vote["score"] for vote in extra["votes"]] == [1, 0, 1]
     assert (extra["decided_after"], extra["agreement"]) == (3, pytest.approx(2 / 3))
     assert "reply" not in extra["votes"][0]
-
-
-def test_a_metric_of_deepeval_among_the_evaluators_is_refused_before_any_row() -> None:
-    metric: Any = GroundednessMetric(model="offline")
-    with pytest.raises(TypeError, match=r"groundjudge\.adapters\.langsmith\.evaluator\(metric\.judge\)"):
-        local(returning(ANSWER), (QUESTION, None), evaluators=[metric])

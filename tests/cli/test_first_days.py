@@ -101,7 +101,8 @@ def test_a_prompt_without_a_format_gets_lines_to_paste(command: Invoke) -> None:
     Path("mine.md").write_text("Rate {{response}}: <grade>1 to 5</grade>")
     result = command("show", "mine.md")
     assert result.exit_code == 2
-    assert "\n---\nreply: {format: tags, value: grade}\nscale: {worst: 1, best: 5}\n---\n" in result.stderr
+    lines = "reply: {format: tags, value: S2, reason: S1}\nscale: {worst: 1, best: 5, integer: true}\n"
+    assert f"\n{lines}" in result.stderr
 
 
 def test_a_notice_on_a_prompt_is_one_line(tmp_path: Path) -> None:

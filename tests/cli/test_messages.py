@@ -218,10 +218,10 @@ def test_wrong_use_is_one_line_before_anything_is_judged(
         Path(name).write_text(text)
     result = command(*line.split())
     assert (result.exit_code, result.stdout) == (2, "")
-    first_line, *draft = result.stderr.splitlines()
+    first_line, *to_paste = result.stderr.splitlines()
     assert first_line.startswith("groundjudge: "), result.stderr
     # Only front matter to paste has lines of its own.
-    assert draft == [] or draft[1].startswith(("reply: {", "scale: {")), result.stderr
+    assert to_paste == [] or to_paste[2].startswith("reply: {"), result.stderr
     assert message in result.stderr
     assert names_paths or not ARGUMENT.search(result.stderr)
     assert Path("c.jsonl").read_text() == json.dumps(ROW) + "\n"

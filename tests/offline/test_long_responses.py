@@ -6,10 +6,11 @@ import time
 import tracemalloc
 from collections.abc import Sequence
 
-from groundjudge import load
-from groundjudge.offline.claims import claims
 from groundjudge.offline.reasons import reason
 from groundjudge.offline.support import Support, index
+
+from groundjudge import load
+from groundjudge.offline.claims import claims
 
 SOURCES = ("The hotel opens at nine.", "Breakfast is served until ten in the restaurant.")
 NAMES = """

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from any_options import load_one
 from bundled_judges import judges_with_a_source, shown_fields
+from groundjudge.offline.support import index, support
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from groundjudge import Case, Choices, ModelError, PromptError, Scale, Verdict, as_judge, load, names
 from groundjudge.case.shapes import is_blank
 from groundjudge.offline.claims import states_nothing
-from groundjudge.offline.support import index, support
 from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
 from groundjudge.types import Judge
 

@@ -132,7 +132,6 @@ UNREADABLE = {
     "a tag": "1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: <b>0.25</b>",
     "thousands": "1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: 1,000.25",
     "Arabic digits": "1: ٠٫٠٢, 2: 0.55, 3: 0, 4: 0.18, 5: 0.25",
-    "a very long list": "1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: 0." + "25" * 300,
 }
 """Texts that state no shares of a scale from 1 to 5."""
 
@@ -147,12 +146,20 @@ def test_anything_else_is_no_shares(text: str) -> None:
     assert read_shares(text, FIVE, LEVELS) is None
 
 
+WORDS = "borne out by the documents that were found for the query of the customer and by nothing else at all"
+
 OTHER_SCALES: dict[str, tuple[Scale, dict[float, str], str, Mapping[str, float]]] = {
     "labels": (
         GRADES,
         {},
         "good: .5, fair: .3, poor: .2, no answer: 0",
         {"good": 0.5, "fair": 0.3, "poor": 0.2},
+    ),
+    "labels that are sentences": (
+        Choices({f"The response is {WORDS}.": 1, f"The response is not {WORDS}.": 0}),
+        {},
+        f"The response is {WORDS}.: 0.8, The response is not {WORDS}.: 0.2",
+        {f"The response is {WORDS}.": 0.8, f"The response is not {WORDS}.": 0.2},
     ),
     "a label without a score": (
         GRADES,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-
 from groundjudge.text.languages import is_unknown_language
 
 UNKNOWN: Mapping[str, str] = {

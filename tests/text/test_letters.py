@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from groundjudge.offline.arithmetic import ends
+from groundjudge.offline.readings import tokenize_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge.offline.arithmetic import ends
-from groundjudge.offline.readings import tokenize_text
 from groundjudge.text.letters import fold_case
 from groundjudge.text.words import dates
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from groundjudge.text.negations import negated_at
 from groundjudge.text.numbers import numbers
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import negated_at
 
 PIECES = {
     "numbers with blanks": "1 000 ",

@@ -5,7 +5,6 @@ Batch files can be written and read without a provider. Answers of a submitted r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Any
@@ -32,6 +31,7 @@ from groundjudge.models.redaction import forms_of, redact, remove_secrets
 from groundjudge.models.secret_values import Secrets
 from groundjudge.replies.reply import Reply, completion_of
 from groundjudge.runs.run import Previous, Row, check_cases, check_judges
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
@@ -43,7 +43,7 @@ RESULT_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
 """The forms of results other than OpenAI's: the key that only their lines have, and the function that reads
 the answer in its value."""
 
-FURTHER_REQUEST = re.compile(r"(-v\d{1,4})?(-a\d{1,2})?$")
+FURTHER_REQUEST = compile_when_used(r"(-v\d{1,4})?(-a\d{1,2})?$")
 """What the name of a further vote, or of a request that is made again, adds to that of the first one."""
 
 

@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from groundjudge.case.data import as_json, first_value, is_list, is_mapping
+from groundjudge.text.patterns import compile_when_used
 
 OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response", "code_execution_result")
 """The keys or attributes under which blocks of all vendors hold what a tool returned."""
 
-BLOCK = re.compile(
+BLOCK = compile_when_used(
     r"(?P<text>text|(?:input|output)_text|refusal)"
     r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?|mcp_(?:list|approval)_\w+|item_reference|compaction)"
     r"|(?P<result>\w*(?:tool_result|_call_output|function_response)|code_execution_result)"
@@ -24,7 +25,7 @@ BLOCK = re.compile(
 )
 """The types of content blocks, of every vendor: the name of the group says how a block is read."""
 
-NOT_SNAKE = re.compile("[A-Z]|-")
+NOT_SNAKE = compile_when_used("[A-Z]|-")
 """What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
 
 

@@ -30,6 +30,7 @@ from groundjudge.case.content import (
 )
 from groundjudge.case.data import as_data, as_json, first_value, is_list, is_mapping
 from groundjudge.errors import CaseError
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen, String, well_formed
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
@@ -52,7 +53,7 @@ BESIDE_MESSAGES = ("call", "result", "reasoning")
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 STRINGS = rf"(?:{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*)?"
-LIST_REPR = re.compile(rf"\[\s*(?:{STRINGS}|\{{'.*\}}|Document\(.*\))\]", re.DOTALL)
+LIST_REPR = compile_when_used(rf"\[\s*(?:{STRINGS}|\{{'.*\}}|Document\(.*\))\]", re.DOTALL)
 """How Python writes a list of strings, of mappings and of LangChain's documents, and NumPy an array."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -21,6 +20,7 @@ from groundjudge.rubric.options import EmptyResponse, Structured
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import CaseFile, FileFormat, FileRow, read_rows
+from groundjudge.text.patterns import compile_when_used
 
 UTF_8 = "utf-8"
 """The encoding of files for which no other is named."""
@@ -33,7 +33,7 @@ MODELS_HELP = (
 )
 LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
 
-FURTHER_NAME = re.compile(r",\s*(?P<name>\w+)=")
+FURTHER_NAME = compile_when_used(r",\s*(?P<name>\w+)=")
 """What looks like another assignment in the text of one."""
 
 

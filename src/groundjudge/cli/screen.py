@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from groundjudge.errors import GroundjudgeError, ModelError
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.printable import printable
 
 if TYPE_CHECKING:  # `--help` waits for none of the statistics libraries
@@ -33,7 +34,7 @@ PIPED_WIDTH = 200
 USUAL_WIDTH = 80
 """Columns of a terminal into which tables should fit."""
 
-BLANK_INPUTS = re.compile(r"\bmay_be_empty=\[[^\]]*\]")
+BLANK_INPUTS = compile_when_used(r"\bmay_be_empty=\[[^\]]*\]")
 """What messages about rows say of blank inputs, for callers in Python."""
 
 
@@ -173,7 +174,7 @@ def report_errors() -> Generator[None, None, None]:
         yield
     except GroundjudgeError as error:
         message = message_of(error)
-        if error.code in {"no_reply_format", "no_scale"}:
+        if error.code == "no_reply_format":
             note(message)  # front matter to paste, line by line
             raise typer.Exit(NO_RESULT) from error
         fail(message)

@@ -12,6 +12,7 @@ from unicodedata import combining, is_normalized, normalize
 from groundjudge.evidence.joined import NUMBERED
 from groundjudge.evidence.normalized import plain
 from groundjudge.evidence.origins import Origins
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 from groundjudge.text.words import MAX_KEPT, stem
 
 # 3, doc 1, web:12, 4:0†source
@@ -24,7 +25,7 @@ _RAISED = (
     r"|(?<=[0-9][0-9][0-9][0-9])|(?<=[.,;:!?)\]\"”»’]))"
 )
 # What a copy may leave out, but not alter: numbers in circles, marks of citations, addresses of links, tags.
-ASIDE = re.compile(
+ASIDE = compile_when_used(
     rf"""
       [①-⑳❶-❿] | [0-9]\ufe0f?\u20e3
     | \[{{1,2}} (?: {_CITATIONS} | \^[^\[\]\s]{{1,20}} ) \]{{1,2}} (?:\([^\s()]*\))?
@@ -36,19 +37,19 @@ ASIDE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_ENTITY = re.compile(r"&(?:[a-z][a-z0-9]{1,31}|\#[0-9]{1,7}|\#x[0-9a-f]{1,6});", re.IGNORECASE)
+_ENTITY = compile_when_used(r"&(?:[a-z][a-z0-9]{1,31}|\#[0-9]{1,7}|\#x[0-9a-f]{1,6});", re.IGNORECASE)
 # Signs that may have another form, each with its accents.
-_COMPOSED = re.compile(r"[\u1100-\u11ff]+|.[\u0300-\u036f\u3099\u309a]+|[^\x00-\x7f]", re.DOTALL)
+_COMPOSED = compile_when_used(r"[\u1100-\u11ff]+|.[\u0300-\u036f\u3099\u309a]+|[^\x00-\x7f]", re.DOTALL)
 # The number of a list that the judge itself may have added: "2. ".
-LIST_NUMBER = re.compile(
+LIST_NUMBER = compile_when_used(
     r"[\s*_]*\(?(?:[0-9]{1,2}|[a-z](?=\))|[一二三四五六七八九十]{1,3}(?=、))(?:[.):]+(?=[\s*_])|、)",
     re.IGNORECASE,
 )
 # "It's" is "It is".
-_IS = re.compile(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
+_IS = compile_when_used(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
 # "5km" is "5 km", and "9-17" is "9 - 17"; "of 3 100" is no number of thousands.
-_JOINED = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
-_RANGE = re.compile(r"(?<=\d)(?:\s*[-‐-―−]\s*|\s+)(?=\d)")
+_JOINED = compile_when_used(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
+_RANGE = compile_when_used(r"(?<=\d)(?:\s*[-‐-―−]\s*|\s+)(?=\d)")
 # Letters of a word in which there may be a slip.
 SHORTEST_WORD = 4
 
@@ -65,7 +66,7 @@ class TracedText:
     text: str
     origins: Sequence[int] | Origins
 
-    def substitute(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> TracedText:
+    def substitute(self, pattern: LazyPattern, replacement: Callable[[re.Match[str]], str]) -> TracedText:
         """Return the text with another in the place of each match."""
         pieces: list[str] = []
         origins = Origins(self.origins)

@@ -6,6 +6,7 @@ import re
 
 from groundjudge.evidence.normalized import UNSPACED, WORD, plain
 from groundjudge.text.negations import negated_at
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # Characters on either side of a place that tell whether it is inside a number that is written in words.
 FAR = 48
@@ -17,21 +18,22 @@ FINAL = ".,;:!?…。，；：！？、"
 # Signs beside which a clause begins or ends.
 CLAUSE_ENDS = f"{FINAL}()（）—–\n"
 
-_BETWEEN_CLAUSES = re.compile(rf"(?<=[{FINAL}]\s)|(?<=[{FINAL}])(?=\s)|(?=[{FINAL}](?:\s|\Z))")
+_BETWEEN_CLAUSES = compile_when_used(rf"(?<=[{FINAL}]\s)|(?<=[{FINAL}])(?=\s)|(?=[{FINAL}](?:\s|\Z))")
 _LETTER = rf"[^\W_{UNSPACED}]"
-_HYPHEN = re.compile(rf"(?<={_LETTER})[-\u2010\u2011](?={_LETTER})")
-_HYPHEN_OR_APOSTROPHE = re.compile(rf"(?<={_LETTER})[-\u2010\u2011'’](?={_LETTER})")
+_HYPHEN = compile_when_used(rf"(?<={_LETTER})[-\u2010\u2011](?={_LETTER})")
+_HYPHEN_OR_APOSTROPHE = compile_when_used(rf"(?<={_LETTER})[-\u2010\u2011'’](?={_LETTER})")
 # Right before a number: "<5" is not 5. Behind a tag and at the beginning of a line ">" compares nothing.
-_COMPARISON = re.compile(r"(?:[≤≥≠±<]|(?<=[ \t(])>)(?=\.?\d)")
+_COMPARISON = compile_when_used(r"(?:[≤≥≠±<]|(?<=[ \t(])>)(?=\.?\d)")
 _NUMERAL = (
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|(?:m|b|tr)illion)\b"
 )
-_NUMBER_OF_WORDS = re.compile(
+_WORD = compile_when_used(WORD)
+_NUMBER_OF_WORDS = compile_when_used(
     rf"(?:\d|{_NUMERAL})(?:(?: and)?[ -]+{_NUMERAL})+|{_NUMERAL}[ -]+\d", re.IGNORECASE
 )
 # A negation that is the last word of a text, in scripts with spaces or without.
-_ONE_WORD = re.compile(rf"(?:{_LETTER}+(?:['’][^\W\d_]+)*|[{UNSPACED}]有?)[\s*_]*")
+_ONE_WORD = compile_when_used(rf"(?:{_LETTER}+(?:['’][^\W\d_]+)*|[{UNSPACED}]有?)[\s*_]*")
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
@@ -75,14 +77,14 @@ def _is_cut(text: str, place: int) -> bool:
         return True
     if _COMPARISON.match(text, place - 1):
         return True
-    return _is_inside_match(WORD, text, place, NEAR) or _is_inside_match(_NUMBER_OF_WORDS, text, place, FAR)
+    return _is_inside_match(_WORD, text, place, NEAR) or _is_inside_match(_NUMBER_OF_WORDS, text, place, FAR)
 
 
-def _is_inside_match(pattern: str | re.Pattern[str], text: str, place: int, distance: int) -> bool:
+def _is_inside_match(pattern: LazyPattern, text: str, place: int, distance: int) -> bool:
     """Whether a place lies inside of what a pattern matches nearby; parts of a word are matched, too."""
     first = max(0, place - distance)
     nearby = plain(text[first : place + distance])
-    for match in re.finditer(pattern, nearby):
+    for match in pattern.finditer(nearby):
         if match.start() < place - first < match.end():
             return True
     return False

@@ -14,6 +14,7 @@ from groundjudge.evidence.edges import begins_clause, is_whole
 from groundjudge.evidence.near import MOST_QUOTED
 from groundjudge.evidence.normalized import BULLET, Normalized
 from groundjudge.evidence.sources import Sources
+from groundjudge.text.patterns import compile_when_used
 
 # Words that may join two quotes.
 JOINING = frozenset("and also or und et y e en и و 和 及 与 與 と &".split())  # noqa: SIM905
@@ -31,7 +32,7 @@ _NAME = (
 _NUMBER = r"\s*(?:\#|no\.?\s?|nr\.?\s?|n°\s?)?\[?[0-9]{1,4}\]?"
 # A name and the number of one document, or of several.
 NUMBERED = rf"{_NAME}{_NUMBER}(?:\s*(?:,|&|and|und|et|y)\s*(?:{_NAME})?{_NUMBER})*"
-_SEPARATOR = re.compile(
+_SEPARATOR = compile_when_used(
     rf"""
       [\[(（]? (?: \.{{3,}} | …+ ) [\])）]?
     | (?<=[{_CLOSING}]) (?: {_JOINED} | \s++ ) (?=[{_OPENING}])
@@ -44,7 +45,7 @@ _SEPARATOR = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # What every separator holds one of; looking for it saves time.
-_MAY_SEPARATE = re.compile(rf"[0-9\n…{_CLOSING}]|\.{{3}}")
+_MAY_SEPARATE = compile_when_used(rf"[0-9\n…{_CLOSING}]|\.{{3}}")
 
 # Words of a clause; in scripts without spaces, characters.
 FEWEST_WORDS = 3

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 from unicodedata import normalize
 
+from groundjudge.text.patterns import compile_when_used
+
 # Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
 UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3041-\u309f\u30a1-\u30ff\u3400-\u4dbf"
@@ -27,7 +29,7 @@ _PLAIN = (
     | dict.fromkeys(MARKS, "'")
     | {"İ": "i"}
 )
-_NOT_PLAIN = re.compile("[\uff01-\uff5e\u2010-\u2015\u2212‘’‚‛`´“”„‟«»‹›「」『』İ]")
+_NOT_PLAIN = compile_when_used("[\uff01-\uff5e\u2010-\u2015\u2212‘’‚‛`´“”„‟«»‹›「」『』İ]")
 # Accents and vowel signs, which `\w` leaves out.
 _COMBINING = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f"
@@ -55,10 +57,10 @@ WORD = rf"""(?x)
     | >(?<=[^\n>]>)                               # at the beginning of a line it is Markdown
     """
 
-_ODD = re.compile(r"[*_]|\d [\d%]")
-_NOISE = re.compile(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")
-_MARKS = re.compile(f"[{MARKS}]+")
-_BULLETED = re.compile(rf"\A[\s#>]*{BULLET}")
+_ODD = compile_when_used(r"[*_]|\d [\d%]")
+_NOISE = compile_when_used(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")
+_MARKS = compile_when_used(f"[{MARKS}]+")
+_BULLETED = compile_when_used(rf"\A[\s#>]*{BULLET}")
 
 
 class _PlacedWords(NamedTuple):

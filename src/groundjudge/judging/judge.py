@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Any, Never, NoReturn, TypeAlias
+from typing import Any, Never, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
@@ -44,34 +44,6 @@ CaseSource: TypeAlias = CaseLike | Callable[[], CaseLike]
 
 CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """The fields of a verdict about all its requests together; the others come from the reply that was read."""
-
-
-NOT_CALLED = (
-    'a judge is not called like a function: judge.judge({"query": ..., "context": ..., "response": ...}) '
-    "judges a case. For a framework, wrap it: groundjudge.adapters.langsmith.evaluator(judge), "
-    "groundjudge.adapters.deepeval.JudgeMetric(judge=judge), or as the framework's adapter says"
-)
-
-NO_METRIC = (
-    "a judge has no __name__, for it is neither a function nor a metric of DeepEval: pass "
-    "groundjudge.adapters.deepeval.JudgeMetric(judge=judge) instead, or for conversations "
-    "groundjudge.adapters.deepeval.TurnGroundednessMetric(judge=judge)"
-)
-
-
-class NoSignature:
-    """The signature of what is not called: looking at that of an instance raises a TypeError with a message.
-
-    The class itself keeps the signature of its arguments.
-    """
-
-    def __init__(self, message: str) -> None:
-        self.message = message
-
-    def __get__(self, instance: object, owner: type[Any]) -> NoReturn:
-        if instance is None:
-            raise AttributeError
-        raise TypeError(self.message)
 
 
 class BaseJudge(ABC):
@@ -159,26 +131,6 @@ class BaseJudge(ABC):
         It is `identity`, and a hash of the case; metadata counts only where a prompt shows it.
         """
         return f"{self.identity}-{case_hash(Case.of(case), self.inputs)}"
-
-    def __call__(self, *cases: object, **fields: object) -> NoReturn:  # noqa: ARG002  whatever it is called with
-        """Say how a case is judged: frameworks call functions, and a judge is none.
-
-        Raises:
-            TypeError: always.
-        """
-        raise TypeError(NOT_CALLED)
-
-    __signature__ = NoSignature(NOT_CALLED)
-    """What frameworks look at before they call a function; see `__call__`."""
-
-    @property
-    def __name__(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]  of instances only
-        """What DeepEval's `evaluate` reads of a metric that is none of its own, to refuse it.
-
-        Raises:
-            AttributeError: always, so that for others a judge still has no such attribute.
-        """
-        raise AttributeError(NO_METRIC)
 
     def judge(self, case: CaseLike | None = None, around: Around = run_untraced, **fields: Never) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.

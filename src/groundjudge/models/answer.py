@@ -21,6 +21,7 @@ from groundjudge.models.redaction import RedactedError, redact, remove_secrets, 
 from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
+from groundjudge.text.patterns import compile_when_used
 
 MAX_MESSAGE_LENGTH = 500
 """An endpoint's own error message is cut after this many characters."""
@@ -46,10 +47,10 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 NOT_FOUND = 404
 FORBIDDEN = 403
-MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
+MODERATED = compile_when_used(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
 """The words of an error that rejects the content of the request, not the key or a parameter."""
 
-TOO_LONG = re.compile(
+TOO_LONG = compile_when_used(
     r"max_tokens_exceeded|context_length_exceeded|too[ _](?:long|large|many)|exceeds?\b.*\b(?:context|tokens)"
     r"|(?:context|tokens).*\bexceed",
     re.IGNORECASE | re.DOTALL,

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.question import Question
 from groundjudge.rubric.rubric import Request
+from groundjudge.text.patterns import compile_when_used
 
 RULES = "rules"
 """Where a state has the rules, for which OpenAI's form has a message."""
@@ -25,7 +26,7 @@ MOST_PART_VALUES = 10_000
 MOST_PART_DEPTH = 32
 """What one JSON part of OpenAI's form may have: bytes, values, lists and mappings inside one another."""
 
-JEV = re.compile(r"(?:typesafe/)?jev-", re.IGNORECASE)
+JEV = compile_when_used(r"(?:typesafe/)?jev-", re.IGNORECASE)
 """TypeSafe's models, whose room is known; other servers of their form have models with other rooms."""
 
 JEV_STATE_TOKENS = 32_000

@@ -6,19 +6,20 @@ import re
 from collections.abc import Mapping
 
 from groundjudge.models.answer import model_error
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 FORMS = ("decisions", "systemone")
 """How the names of decision models begin: by the form that their endpoint has, OpenAI's or System One's."""
 
-OTHER_SPELLINGS: Mapping[str, re.Pattern[str]] = {
-    "decisions": re.compile(r"(?:langchain:)?(?:openai[-_:/]+)?decisions?[:/]+(.*)", re.IGNORECASE),
-    "systemone": re.compile(
+OTHER_SPELLINGS: Mapping[str, LazyPattern] = {
+    "decisions": compile_when_used(r"(?:langchain:)?(?:openai[-_:/]+)?decisions?[:/]+(.*)", re.IGNORECASE),
+    "systemone": compile_when_used(
         r"(?:langchain:)?(?:openai[-_:/]+)?(?:system[-_]?one|typesafe)(?::/?|/(?!jev-))(.*)", re.IGNORECASE
     ),
 }
 """What other tools call decision models, by the beginning that their names have here."""
 
-CANNOT_CHAT = re.compile(r"(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions(?:-\d{8})?)", re.IGNORECASE)
+CANNOT_CHAT = compile_when_used(r"(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions(?:-\d{8})?)", re.IGNORECASE)
 """Decision models by their own names: TypeSafe's, also at a gateway, and OpenRouter's names for OpenAI's."""
 
 

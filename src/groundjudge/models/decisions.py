@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,6 +19,7 @@ from groundjudge.models.openai import OPENAI, Api, Connection
 from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
+from groundjudge.text.patterns import compile_when_used
 
 
 def _call(
@@ -62,7 +62,7 @@ APIS = {
 """Where decision models are, by the beginnings of their names."""
 
 
-ANSWERS = re.compile(r'"answers"\s*:\s*[\[{]')
+ANSWERS = compile_when_used(r'"answers"\s*:\s*[\[{]')
 """What every response with answers has, in either form."""
 
 DECODER = json.JSONDecoder()

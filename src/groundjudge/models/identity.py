@@ -9,9 +9,11 @@ from hashlib import sha256
 from pickle import PicklingError
 from typing import Any, TypeVar, cast
 
+from groundjudge.text.patterns import compile_when_used
+
 M = TypeVar("M")
 
-SECRET_SETTING = re.compile(
+SECRET_SETTING = compile_when_used(
     r"(.*[_-])?(api|access|secret|private|subscription)[_-]?key([_-]id)?|authorization|(.*[_-])?password"
     r"|(.*[_-])?(client|webhook)[_-]secret|(.*[_-])?(api|access|auth|bearer|session)[_-]?token|credentials?",
     re.IGNORECASE,
@@ -29,10 +31,10 @@ CUSTOM_HEADERS = "_custom_headers"
 CLIENT_ATTRIBUTES = (CUSTOM_HEADERS, "_custom_query", "organization", "project")
 """What a provider's client adds to each of its requests."""
 
-INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
+INSTALLED = compile_when_used(r"[\\/](?:site|dist)-packages[\\/]")
 """Where the files of installed packages are."""
 
-USER = re.compile(r'(?<=://)[^/@\s"]+@')
+USER = compile_when_used(r'(?<=://)[^/@\s"]+@')
 """The user and the password in a URL."""
 
 

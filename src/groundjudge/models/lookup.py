@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -35,6 +34,7 @@ from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
+from groundjudge.text.patterns import compile_when_used
 
 CHOICES = (
     'a model\'s name ("gpt-6-luna" or "openai:gpt-6-luna": any OpenAI-compatible endpoint; '
@@ -53,7 +53,7 @@ EMBEDDING_METHODS = ("embed_query", "embed_text", "encode")
 DECISION_PROVIDERS = {"decisions": "openai", "systemone": "typesafe"}
 """Whose interface a decision model has, by the beginning of its name."""
 
-PROVIDER = re.compile(
+PROVIDER = compile_when_used(
     r"anthropic|azure(_ai|_openai)?|bedrock(_converse)?|cohere|deepseek|fireworks|gemini|google(_genai|_vertexai)?"
     r"|groq|huggingface|ibm|mistralai|nvidia|ollama|openrouter|perplexity|together(_ai)?|upstage|vertex_?ai|xai"
 )

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from groundjudge.text.patterns import compile_when_used
+
 REDACTED = "[redacted]"
 
 SHORTEST_SECRET = 6
@@ -23,7 +25,7 @@ SHORTEST_VALUE = 8
 LENGTH_OF_KEYS = 16
 """Characters. A shorter value in the environment may be a word that a reply has for another reason."""
 
-SECRET_NAME = re.compile(
+SECRET_NAME = compile_when_used(
     r"key|secret|password|credential|authorization|(?<!max_)(?:^|[_-])token$", re.IGNORECASE
 )
 """Names of settings and variables that hold secrets."""
@@ -43,7 +45,7 @@ PATTERNS = (
 )
 """What looks like a secret, and what takes its place."""
 
-WITH_SCHEME = re.compile(r"(?:bearer|basic|token|key|apikey)\s+(\S+)", re.IGNORECASE)
+WITH_SCHEME = compile_when_used(r"(?:bearer|basic|token|key|apikey)\s+(\S+)", re.IGNORECASE)
 """A header with a key behind the name of a scheme."""
 
 API_VERSION = "api-version"

@@ -12,13 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from re import compile as compile_pattern
 from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.text.negations import NEGATIONS
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import Language, Word, language_of, words
 
@@ -53,8 +53,8 @@ MAX_CONJUNCTION = 3
 FOREIGN_NUMBER = 0.7
 """What is left of the rank of a claim that has a number which no source has."""
 
-_PIECE = compile_pattern(rf"\S(?s:.{{0,{MAX_PIECE}}})(?=\s|\Z)|\S(?s:.{{0,{MAX_PIECE}}})")
-_ASIDE = compile_pattern(r"\([^()]*\)")
+_PIECE = compile_when_used(rf"\S(?s:.{{0,{MAX_PIECE}}})(?=\s|\Z)|\S(?s:.{{0,{MAX_PIECE}}})")
+_ASIDE = compile_when_used(r"\([^()]*\)")
 
 
 class Wording:

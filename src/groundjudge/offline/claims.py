@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -11,6 +10,7 @@ from rapidfuzz.distance import LCSseq
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.alignment import MAX_CONJUNCTION, Sources, Wording, keys_of, negations
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import Language, Word, words
 
@@ -65,8 +65,8 @@ MIN_WORDS = 2
 WORST_BACKED = 0.8
 """The score of a sentence whose words all stand in the source, each in another form; 1.0 if none does."""
 
-_LIST_NUMBER = re.compile(r"\A\s*\(?(?:\d{1,3}|[a-z])[.)]\s+")
-_ASKS_OR_ANNOUNCES = re.compile(r"[?？:：]\W*\Z|\A\s*#+\s")
+_LIST_NUMBER = compile_when_used(r"\A\s*\(?(?:\d{1,3}|[a-z])[.)]\s+")
+_ASKS_OR_ANNOUNCES = compile_when_used(r"[?？:：]\W*\Z|\A\s*#+\s")
 
 
 @dataclass(frozen=True, slots=True)

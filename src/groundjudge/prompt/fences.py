@@ -14,6 +14,8 @@ from hashlib import sha256
 from html import escape
 from unicodedata import category, normalize
 
+from groundjudge.text.patterns import compile_when_used
+
 CODE_LENGTH = 8
 """Hexadecimal digits in the code of a tag."""
 
@@ -38,7 +40,7 @@ IN_SQUARES = r"""
 """
 """The same in square brackets, such as `[/INST]`: a list, because any word can stand there in a text."""
 
-CONTROL_TOKEN = re.compile(
+CONTROL_TOKEN = compile_when_used(
     rf"""
     <(?=
         /?\|(?:

@@ -19,9 +19,10 @@ from groundjudge.errors import PromptError, did_you_mean, first_fault
 from groundjudge.prompt.input import Input
 from groundjudge.prompt.questions import AskedQuestion, EvidenceQuestion, Questions
 from groundjudge.scale import Scale
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 from groundjudge.verdict import Finite, Frozen, Passes, Weighted
 
-FRONT_MATTER = re.compile(
+FRONT_MATTER = compile_when_used(
     r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
 )
 
@@ -34,12 +35,15 @@ VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
 MESSAGE_FIELDS = ("query", "response", "conversation")
 """The fields that may hold messages. A string in Prompty's sense shows all of them."""
 
-CORE_SCALARS: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
-    "tag:yaml.org,2002:null": (re.compile(r"(?:~|null|Null|NULL|)\Z"), ("~", "n", "N", "")),
-    "tag:yaml.org,2002:bool": (re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), "tTfF"),
-    "tag:yaml.org,2002:int": (re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"), "-+0123456789"),
+CORE_SCALARS: Mapping[str, tuple[LazyPattern, Sequence[str]]] = {
+    "tag:yaml.org,2002:null": (compile_when_used(r"(?:~|null|Null|NULL|)\Z"), ("~", "n", "N", "")),
+    "tag:yaml.org,2002:bool": (compile_when_used(r"(?:true|True|TRUE|false|False|FALSE)\Z"), "tTfF"),
+    "tag:yaml.org,2002:int": (
+        compile_when_used(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"),
+        "-+0123456789",
+    ),
     "tag:yaml.org,2002:float": (
-        re.compile(
+        compile_when_used(
             r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
         ),
         "-+.0123456789",

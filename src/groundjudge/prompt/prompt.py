@@ -22,16 +22,17 @@ from groundjudge.errors import CaseError, PromptError, name_list
 from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
 from groundjudge.prompt.front_matter import FrontMatter, split_front_matter
 from groundjudge.prompt.input import Input
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 from groundjudge.verdict import Frozen, PromptId, well_formed
 
 # In capitals too, but by letters of ASCII: no endpoint has a role with the long s of "ſystem".
-ROLE = re.compile(
+ROLE = compile_when_used(
     r"^[^\S\n]*+#?[^\S\n]*+((?a:system|user|assistant|developer))[^\S\n]*:[^\S\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 # Text in double braces is a placeholder unless it looks like JSON.
-DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
-CUSTOM_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+DOUBLE = compile_when_used(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
+CUSTOM_NAME = compile_when_used(r"[A-Za-z][A-Za-z0-9_-]*")
 """What an input of a prompt's own may be called: the name stands in a tag."""
 
 LARGEST_PROMPT = 2**20
@@ -128,11 +129,12 @@ class Prompt(Frozen):
         role, pieces = self.sections[0]
         return role == "system" and len(pieces) == 1
 
-    def text_around(self, placeholder: str) -> str:
-        """The text of all messages, with the same text for each placeholder."""
+    @property
+    def text(self) -> str:
+        """The text of all messages, with a space in place of each placeholder."""
         pieces: list[str] = []
         for _, section in self.sections:
-            pieces.append(placeholder.join(section[::2]))
+            pieces.append(" ".join(section[::2]))
         return "\n".join(pieces)
 
     def missing(self, case: Case) -> list[Input]:
@@ -274,7 +276,7 @@ class Prompt(Frozen):
         return fields
 
 
-def _placeholder_pattern(body: str, front_matter: FrontMatter) -> re.Pattern[str]:
+def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
     """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
     if DOUBLE.search(body):
         return DOUBLE
@@ -283,10 +285,10 @@ def _placeholder_pattern(body: str, front_matter: FrontMatter) -> re.Pattern[str
     for prompt_input in front_matter.inputs or ():
         names.add(prompt_input.name)
     alternatives = "|".join(re.escape(name) for name in sorted(names))
-    return re.compile(rf"\{{(?P<name>{alternatives})\}}")
+    return compile_when_used(rf"\{{(?P<name>{alternatives})\}}")
 
 
-def _split_sections(body: str, placeholder: re.Pattern[str]) -> tuple[Section, ...]:
+def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
     """Split a text into its role sections, and these at their placeholders."""
     if "{%" in body:
         message = "{% … %} is not supported: a prompt is plain text with placeholders"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from pydantic import ConfigDict, field_validator, model_validator
 
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen
 
 LONGEST_RULES = 1500
@@ -21,7 +21,7 @@ FEWEST_OPTIONS = 2
 NUMBER = "{{n}}"
 """Stands for the number of the sentence in a question about each sentence."""
 
-REFERENCE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+REFERENCE = compile_when_used(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 
 class EvidenceQuestion(Frozen):

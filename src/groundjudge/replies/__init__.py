@@ -24,15 +24,43 @@ FORMATS: Mapping[str, Callable[..., Format]] = {
 """What makes each format, by the name that prompt files use; its parameters are the options of the format."""
 
 FORMAT_EXAMPLES: Mapping[str, str] = {
-    "tags": "tags around the verdict and the reason: <S1>the price is missing</S1><S2>4</S2>",
-    "json": 'a JSON object: {"reasoning": "the price is missing", "score": 0.8}',
-    "line": "prose, then a line that begins with a name: Final verdict: Consistent",
-    "plain": "the verdict and nothing else: Yes",
-    "banded": "three lines, Analysis:, Level: and Score:, the score in bands that have labels",
-    "scorecard": "for each sentence the lines Statement Sentence:, Supporting Evidence: and Score:",
-    "adjacent": "lines for each part: RECALL_Reasoning:, RECALL_Formula: and RECALL_Weighted_Summed_Score:",
+    "tags": """\
+# tags around the reason and the verdict: <S1>the price is missing</S1><S2>4</S2>
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5, integer: true}
+""",
+    "json": """\
+# a JSON object: {"reasoning": "the price is missing", "score": 0.8}
+reply: {format: json, value: score, reason: reasoning}
+scale: {worst: 0, best: 1}
+""",
+    "line": """\
+# prose, then the verdict on a line of its own: Final verdict: Consistent
+reply: {format: line, name: Final verdict}
+scale: {choices: {Consistent: 1, Inconsistent: 0}}
+""",
+    "plain": """\
+# the verdict and nothing else: Yes
+reply: {format: plain}
+scale: {choices: {"yes": 1, "no": 0}}
+""",
+    "banded": """\
+# the lines Analysis:, Level: and Score:, where each level is a range of scores
+reply: {format: banded}
+scale: {worst: 0, best: 100}
+""",
+    "scorecard": """\
+# for each sentence the lines Statement Sentence:, Supporting Evidence: and Score:
+reply: {format: scorecard}
+scale: {worst: 0, best: 10}
+""",
+    "adjacent": """\
+# for each part the lines RECALL_Reasoning:, RECALL_Formula: and RECALL_Weighted_Summed_Score:
+reply: {format: adjacent, names: [recall, precision]}
+scale: {worst: 1, best: 5}
+""",
 }
-"""How a reply in each format looks, in one line."""
+"""For each format when to take it, and front matter to paste into a prompt file and to adapt."""
 
 __all__ = ["Adjacent", "Banded", "Json", "Labelled", "Line", "Plain", "Scorecard", "Tags"]
 __all__ += ["Expectation", "Format", "PartReading", "Reading"]

@@ -24,6 +24,7 @@ from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import LONGEST, Reader, parse_number, write_number
 from groundjudge.scale import Scale
+from groundjudge.text.patterns import compile_when_used
 
 REASONING, FORMULA, SUM = "Reasoning", "Formula", "Weighted_Summed_Score"
 # How far the stated sum may be from the computed one, in points of the scale.
@@ -36,9 +37,9 @@ SHARE_TOLERANCE = 0.01
 DIGITS_OF_SUM = 9
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-TERM = re.compile(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
-EMPHASIZED = re.compile(r"(\*{1,3})(?P<formula>\(.*\))\1")
-SUMS = re.compile(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
+TERM = compile_when_used(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
+EMPHASIZED = compile_when_used(r"(\*{1,3})(?P<formula>\(.*\))\1")
+SUMS = compile_when_used(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
 
 
 @dataclass(frozen=True)

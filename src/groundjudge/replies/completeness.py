@@ -6,7 +6,6 @@ of one word; and there may be slips of the pen. What a copy may leave out can ha
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -30,17 +29,18 @@ from groundjudge.replies.format import PartReading, Span
 from groundjudge.replies.marks import find_marks
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
+from groundjudge.text.patterns import compile_when_used
 
 # What ends a sentence or a line.
-ENDS = re.compile(r"[.!?。\n]")
+ENDS = compile_when_used(r"[.!?。\n]")
 # So many words may be left out behind a sentence that ends in "...", at most.
 LONGEST_CUT = 2
 # How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
 RAREST, MOST_PLACES = 4, 20
 # What stands between white space.
-UNBROKEN = re.compile(r"\S+")
+UNBROKEN = compile_when_used(r"\S+")
 # A word with the signs behind it, or the rest of its sentence.
-UP_TO_END = re.compile(r"\S*(?:[^.!?。]*[.!?。]\S*)?")
+UP_TO_END = compile_when_used(r"\S*(?:[^.!?。]*[.!?。]\S*)?")
 
 
 class ComparableText:

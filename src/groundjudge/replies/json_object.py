@@ -19,25 +19,26 @@ from groundjudge.replies.opening import fold, has_open_aside, has_stray_end, is_
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_number
 from groundjudge.scale import DIGITS, Scale
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import well_formed
 
-OBJECT = re.compile(r"\{")
-OUTSIDE = re.compile(r"[{\[\]]")
+OBJECT = compile_when_used(r"\{")
+OUTSIDE = compile_when_used(r"[{\[\]]")
 # What does not stand between the objects of a list.
-NOT_IN_LIST = re.compile(r"[^\s,]")
+NOT_IN_LIST = compile_when_used(r"[^\s,]")
 # Strings, comments, and signs of structure. A string that does not end holds all that follows. In single
 # quotes a string begins behind a sign and ends before one: 'it's fine'.
-TOKEN = re.compile(
+TOKEN = compile_when_used(
     r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))|(?P<end>[}\]])'
     r"|(?P<sign>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+(?:'|\Z))?",
     re.DOTALL,
 )
 # What a comment must not have: it is a part of another member.
-HIDDEN = re.compile(r"[\d\"']")
+HIDDEN = compile_when_used(r"[\d\"']")
 # A number as JSON has it, but without an exponent.
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+NUMBER = compile_when_used(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # What makes another number of the one in an object that ends there.
-SIGN = re.compile(r"\s*+[%％/／](?![/*])")
+SIGN = compile_when_used(r"\s*+[%％/／](?![/*])")
 QUOTES = " \t\r\n\"'“”"
 # Outermost objects of a reply: no judge writes so many, and 200,000 characters can hold 100,000.
 MOST_OBJECTS = 1000
@@ -47,7 +48,7 @@ MOST_OBJECTS = 1000
 # characters outside of strings: 0.2 s for 20,000. Up to here it takes at most half a second.
 MOST_REPAIR_WORK = 6_000_000
 MOST_UNQUOTED = 20_000
-STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+STRING = compile_when_used(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 # A schema lists the values of a scale of whole numbers if they are no more than this.
 MOST_ENUMERATED = 20
 

@@ -14,14 +14,15 @@ from groundjudge.replies.opening import LETTER_OR_DIGIT, NOTHING, FoldedText, ha
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_number, write_value
 from groundjudge.scale import Scale
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
 # with nothing but closing marks behind it.
-GOES_ON_BELOW = re.compile(
+GOES_ON_BELOW = compile_when_used(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
-LINE_END = re.compile("\n")
-NOT_BLANK = re.compile(r"\S")
+LINE_END = compile_when_used("\n")
+NOT_BLANK = compile_when_used(r"\S")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|(?P<heading>\#{1,6})|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 # What follows a label; nothing follows one that ends in a bracket, and a heading that is only a label.
@@ -65,7 +66,7 @@ class LabelledEntry(NamedTuple):
         return self.folded.text[self.place_end : self.end]
 
 
-def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> re.Pattern[str]:
+def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> LazyPattern:
     """Return a pattern for labels, each followed by a colon unless it ends in a bracket or is a heading.
 
     In a label a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
@@ -75,7 +76,7 @@ def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> re.Patter
         names: what may stand alone on a line above labels: the names of parts.
     """
     name = rf"(?P<name>{_spellings(names)})[^\S\n]*:?[^\S\n]*$"
-    return re.compile(
+    return compile_when_used(
         rf"{BULLETS}(?:(?P<label>{_spellings(labels)}){COLON}|{name})",
         re.IGNORECASE | re.MULTILINE,
     )
@@ -96,7 +97,7 @@ def comparable_label(label: str) -> str:
 
 
 def read_entries(
-    reply: Reply, labels: re.Pattern[str], scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
+    reply: Reply, labels: LazyPattern, scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
 ) -> tuple[Reader, list[LabelledEntry]]:
     """Open a reply, and return its reader and its labelled entries in order.
 
@@ -298,7 +299,7 @@ class Labelled(Format):
         return entry.label in map(comparable_label, self.labels)
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
+    def _pattern(self) -> LazyPattern:
         labels = [*self.labels]
         for label in (self.reason, self.level, self.shares):
             if label:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from groundjudge.evidence.copied import TracedText
 from groundjudge.evidence.normalized import UNSPACED
 from groundjudge.replies.format import Span
+from groundjudge.text.patterns import compile_when_used
 
 _NUMERALS = "一二三四五六七八九十"
 _BLANK = r"[^\S\n]"
@@ -32,29 +33,29 @@ _MARK = rf"""(?:
       (?: {_BLANK}? : (?!\d) | {_BLANK}+ [-–—] (?=\s) )                                            # Step 1:
     | [o+] (?=\s)                                                                                  # bullets
     )"""
-_LIST_MARKS = re.compile(
+_LIST_MARKS = compile_when_used(
     rf"^{_SIGNS} (?P<mark> {_MARK} (?:{_SIGNS} {_MARK}){{0,2}} ) (?={_SIGNS} [^\W_])",
     re.MULTILINE | re.IGNORECASE | re.VERBOSE,
 )
 # Inside of a line, behind a sign.
-_INNER_MARK = re.compile(
+_INNER_MARK = compile_when_used(
     rf"(?<=[.!?:;,。(]) {_FEW_SIGNS} (?P<mark> [a-z]\)++ (?=[\s*_]) | [{_NUMERALS}]{{1,3}}、 )"
     r"| (?P<bracket> \([0-9]{1,2}\) [.:]*+ ) (?=[\s*_])",
     re.IGNORECASE | re.VERBOSE,
 )
 # A number that stands alone on its line, or inside of one, is a mark only if a number before or after it is
 # one, too: "How many? 2. Both are old."
-_BARE_NUMBER = re.compile(
+_BARE_NUMBER = compile_when_used(
     rf"(?:(?<=[.!?:;,。]) {_FEW_SIGNS} | ^{_SIGNS}) (?P<number>[0-9]{{1,3}}) [.):]++ (?=[\s*_])"
     rf"(?={_SIGNS} \n? {_SIGNS} \w)",
     re.MULTILINE | re.VERBOSE,
 )
 # A line with such signs behind them, too, is text: ```make all```
-_FENCE = re.compile(
+_FENCE = compile_when_used(
     r"^[^\w\n`~]*+(?:`{3,}|~{3,})[^\S\n]*+(?P<info>(?:[^\S\n]*+[^\s`]++)*+)[^\S\n]*+$", re.MULTILINE
 )
-_LABEL_OF_CODE = re.compile(r"\{.*+ | \S*+ (?: \s++ (?:\{|\w++=) .*+)?+", re.VERBOSE)
-_UNSEEN = re.compile(
+_LABEL_OF_CODE = compile_when_used(r"\{.*+ | \S*+ (?: \s++ (?:\{|\w++=) .*+)?+", re.VERBOSE)
+_UNSEEN = compile_when_used(
     r"""
       <!--(?:[^<-]|-(?!->)|<(?!!--))*+-->                                       # a comment
     | !\[[^\[\]\n]*+\](?:\([^()\n]*+\)|\[[^\[\]\n]*+\])?                        # an image

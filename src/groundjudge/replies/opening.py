@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.origins import Origins
 from groundjudge.replies.reply import Reply
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
 FINISH = {
@@ -27,24 +28,24 @@ WIDTHS = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | str.make
 del WIDTHS[ord("，")]
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
 # It begins with one set of characters, as the next one does: so most places are left out at once.
-INVISIBLE = re.compile(
+INVISIBLE = compile_when_used(
     "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\r\\\\]"
     r"(?:(?<![\r\\])|(?<=\r)(?=\n)|(?<=\\)(?=_))"
 )
 # Emphasis that no letter and no digit touches from outside: 3*1 is not 31. It begins and ends alike and in
 # one element: in *so*</S1><S2>A*</S2> the last asterisk belongs to the grade.
-EMPHASIS = re.compile(
+EMPHASIS = compile_when_used(
     r"(?P<begin>([*_`])(?<!\w\2)(?<!\2\2)\2{0,2})(?!\s|\2)(?:(?!\2)[^\n<])++(?<!\s)(?P<end>(?P=begin))(?!\w|\2)"
 )
 # What every tag of reasoning has; looking for it first saves time.
-THINK = re.compile(r"</?think", re.IGNORECASE)
+THINK = compile_when_used(r"</?think", re.IGNORECASE)
 # Both tags in turn, or the end of a reasoning alone.
-THINKING = re.compile(
+THINKING = compile_when_used(
     r"<think(?:ing)?(?:\s[^<>]*)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>"
     r"|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
     re.IGNORECASE | re.MULTILINE,
 )
-REASONING = re.compile(
+REASONING = compile_when_used(
     r"\s*<(think(?:ing)?)(?:\s[^<>]*)?>(?:[^<]++|<(?!/\1>))*+(?:</\1>|(?P<open>\Z))", re.IGNORECASE
 )
 # What the names of tags for reasoning have in common.
@@ -52,20 +53,20 @@ _THINKING_WORD = "(?:think|thought|reason|reflect|analy[sz]|scratchpad|monologue
 # How reasoning and comments begin and end: while one is open, no verdict stands there. The tags have many
 # names, each with such a word: <seed:think>, <|START_THINKING|>, <inner_thoughts>, ◁think▷.
 ASIDES = (
-    re.compile(
+    compile_when_used(
         rf"[<◁][|｜]?(?P<end>/|end_(?:of_)?)?(?=[\w:.-]{{0,40}}?{_THINKING_WORD})[\w:.-]{{1,60}}+"
         r"(?:\s[^<>◁▷\n]*+)?[|｜]?[>▷]",
         re.IGNORECASE,
     ),
-    re.compile(r"\[(?P<end>/)?THINK\]"),  # of Mistral; [Reasoning] may be a heading
-    re.compile(r"<unused94>|(?P<end><unused95>)"),  # of Gemma
-    re.compile(r"<\|channel\|>(?!\s*final)|(?P<end><\|end\|>|<\|channel\|>\s*final)"),
-    re.compile(r"<!--|(?P<end>-->)"),
+    compile_when_used(r"\[(?P<end>/)?THINK\]"),  # of Mistral; [Reasoning] may be a heading
+    compile_when_used(r"<unused94>|(?P<end><unused95>)"),  # of Gemma
+    compile_when_used(r"<\|channel\|>(?!\s*final)|(?P<end><\|end\|>|<\|channel\|>\s*final)"),
+    compile_when_used(r"<!--|(?P<end>-->)"),
 )
 # A tag of any name with which a reply begins.
-FIRST_TAG = re.compile(r"\s*+<(?P<name>[^\W\d_](?:[^\W\d]|[:.-]){0,60}+)(?:\s[^<>]*+)?(?<!/)>")
+FIRST_TAG = compile_when_used(r"\s*+<(?P<name>[^\W\d_](?:[^\W\d]|[:.-]){0,60}+)(?:\s[^<>]*+)?(?<!/)>")
 # HTML needs no end of these, tokens of chat templates have none, and an answer's may be the stop sequence.
-NEVER_CLOSED = re.compile(
+NEVER_CLOSED = compile_when_used(
     r"br|hr|img|p|li|s|[bes]o[sp]|(?:start|end|begin)_of_\w+"
     r"|(?:final[_-]?)?(?:answer|evaluation|json|output|response|result|verdict)",
     re.IGNORECASE,
@@ -78,10 +79,10 @@ ENDS_OF_TURN = (
     *("<end_of_turn>", "<|end_of_turn|>", "<|END_OF_TURN_TOKEN|>", "<|end_of_text|>", "<|endoftext|>"),
     "<｜end▁of▁sentence｜>",
 )
-END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+END_ALONE = compile_when_used(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Matches nowhere.
-NOTHING = re.compile(r"(?!)")
-LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+NOTHING = compile_when_used(r"(?!)")
+LETTER_OR_DIGIT = compile_when_used(r"[^\W_]")
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def fold(raw: str) -> FoldedText:
     return FoldedText(raw, "".join(pieces).translate(WIDTHS), origins)
 
 
-def open_reply(reply: Reply, marker: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> FoldedText:
+def open_reply(reply: Reply, marker: LazyPattern = NOTHING, *, has_strings: bool = False) -> FoldedText:
     """Return a finished reply, folded, with blanks in the place of the reasoning, which holds no verdict.
 
     Args:
@@ -211,7 +212,7 @@ def has_open_aside(text: str) -> bool:
     return False
 
 
-def _begins_with_open_tag(text: str, marker: re.Pattern[str]) -> bool:
+def _begins_with_open_tag(text: str, marker: LazyPattern) -> bool:
     """Whether a text begins with a tag that no other closes: all of it may be thoughts, by whatever name."""
     tag = FIRST_TAG.match(text)
     if tag is None or NEVER_CLOSED.fullmatch(tag["name"]):
@@ -238,7 +239,7 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     return text[before] in QUOTATION_MARKS and text[end] in QUOTATION_MARKS
 
 
-def has_stray_end(text: str, marker: re.Pattern[str]) -> bool:
+def has_stray_end(text: str, marker: LazyPattern) -> bool:
     """Whether a text has the end of a reasoning that never began, other than in a line behind a marker."""
     first_marker = marker.search(text)
     for tag in THINKING.finditer(text):
@@ -250,7 +251,7 @@ def has_stray_end(text: str, marker: re.Pattern[str]) -> bool:
     return False
 
 
-def _blank_reasoning(folded: FoldedText, marker: re.Pattern[str]) -> FoldedText:
+def _blank_reasoning(folded: FoldedText, marker: LazyPattern) -> FoldedText:
     """Return a text with blanks in the place of the reasoning at its beginning."""
     text, start = folded.text, 0
     block = REASONING.match(text)

@@ -15,6 +15,7 @@ from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale, fold_label
+from groundjudge.text.patterns import compile_when_used
 
 # `Statement` and `Criteria` are what later versions of the format call the sentence.
 SENTENCE = ("statement sentence", "statement", "criteria")
@@ -24,13 +25,13 @@ LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
 # What stands for the evidence where there is none; a remark may follow it.
 NO_EVIDENCE = "NOTHING FOUND"
 # The prompt's own wording may be followed by a remark.
-NOTHING_FOUND = re.compile(
+NOTHING_FOUND = compile_when_used(
     r"\W*+(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*+\Z"
     r"|(?-i:NOTHING FOUND\b))",
     re.IGNORECASE,
 )
 # The labels of a card by their letters: sentence, evidence, score ("c").
-BLOCKS = re.compile(r"^(?:sec)+")
+BLOCKS = compile_when_used(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
 NO_CLAIM_FOLDED = fold_label(NO_CLAIM)

@@ -6,7 +6,6 @@ tokens: `1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: 0.25`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,23 +15,21 @@ from groundjudge.replies.opening import fold
 from groundjudge.replies.value import label_of, parse_number, write_number, write_value
 from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_values
 from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
+from groundjudge.text.patterns import compile_when_used
 
 # The code of shares that cannot be read: of a warning, and of the error that asks again.
 SHARES_UNREADABLE = "shares_unreadable"
-
-# No list is longer than this for each value: short texts are quick to match.
-LONGEST_ENTRY = 80
 
 # How far from 1 the sum of the shares may be.
 TOLERANCE = 0.05
 
 # "2: 0.55," and "2 (incorrect) = 55 %;". A name has no sign that ends it: an entry can be read in one way.
 # The comma of "1:0,2:95" is no decimal one: what follows it is the next name.
-ENTRY = re.compile(
+ENTRY = compile_when_used(
     r"\s*+(?P<name>[^:=,，;\n]++)[:=]\s*+(?P<share>[0-9]*+(?:[.,][0-9]++(?!\s*+[:=(]))?)"
     r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,，;\n]|\Z)"
 )
-NAME_AND_LABEL = re.compile(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
+NAME_AND_LABEL = compile_when_used(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
 
 
 class WeighedReading(NamedTuple):
@@ -106,8 +103,6 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
     """
     names = _values_to_share(scale, levels)
     text = unwrap(fold(text).text)
-    if len(text) > LONGEST_ENTRY * len(names):
-        return None
     names_by_text = _names_by_text(names, levels)
     shares: dict[str, float] = {}
     percents: set[bool] = set()

@@ -11,6 +11,7 @@ from groundjudge.replies.opening import LETTER_OR_DIGIT, has_open_aside, is_quot
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import FULL_STOPS, Scale
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
 UNTAGGED = str.maketrans("<>", "‹›")
@@ -94,7 +95,7 @@ class Tags(Format):
         return text
 
     @cached_property
-    def _element(self) -> re.Pattern[str]:
+    def _element(self) -> LazyPattern:
         """A pattern for outermost elements, and for a closing tag that closes nothing.
 
         An element that is not closed holds all that follows.
@@ -104,7 +105,7 @@ class Tags(Format):
             tags.append(self.shares)
         names = "|".join(map(re.escape, tags))
         closing = r"<\s*+/\s*+(?P=name)\s*+>"
-        return re.compile(
+        return compile_when_used(
             rf"<\s*+(?P<name>{names})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
             rf"|<\s*+/\s*+(?:{names})\s*+>",
             re.IGNORECASE,

@@ -22,6 +22,7 @@ from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Part
 from groundjudge.replies.opening import FoldedText, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import SPACES, Scale, fold_label, unwrap
+from groundjudge.text.patterns import compile_when_used
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
@@ -30,16 +31,16 @@ LONGEST = 120
 MOST_PLACES = 1000
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
 NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
-NAME = re.compile(r"([^\W\d][\w ]*?)\s*:")
-VALUE = re.compile(
+NAME = compile_when_used(r"([^\W\d][\w ]*?)\s*:")
+VALUE = compile_when_used(
     rf"(?P<number>{NUMBER})\s*(?P<percent>%)?(?:\s*(?:/|\bout\s+of\b)\s*(?P<best>{NUMBER}))?"
     r"(?:\s*[,，]\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
 # What a prompt has in the place: "your Score", or an ellipsis.
-ECHO = re.compile(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
+ECHO = compile_when_used(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
 # A whole reply in a code fence, as models put it that were trained on code.
-FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
+FENCED = compile_when_used(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ The mean of this distribution agrees with people a little better than the likeli
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.replies.value import write_value
 from groundjudge.scale import DASHES, SPACES, Scale, fold_label
+from groundjudge.text.patterns import compile_when_used
 
 # Endpoints give the probabilities of at most 20 tokens.
 MOST_VALUES = 20
@@ -27,7 +27,7 @@ LEAST_MASS = 0.98
 AROUND = b" \t\r\n\"'`*"
 
 # What must not follow a value on its line: "1" is not all of "12", of "1.5" or of "1 of 3".
-GOES_ON = re.compile(r"[^\S\n]*\w|[.,]\d|[-+]")
+GOES_ON = compile_when_used(r"[^\S\n]*\w|[.,]\d|[-+]")
 
 
 def is_weighable(scale: Scale) -> bool:

@@ -15,7 +15,6 @@ from groundjudge.errors import PromptError, ReplyError, did_you_mean
 from groundjudge.prompt.front_matter import ExampleReply
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Format, Reading
-from groundjudge.replies.draft import PLACEHOLDER, draft_front_matter
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import (
@@ -27,11 +26,12 @@ from groundjudge.rubric.rubric import (
     weighted_with,
 )
 from groundjudge.scale import Scale, fold_label
+from groundjudge.text.patterns import compile_when_used
 
 ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
 """The fields of a rubric that questions for a decision model must fit."""
 
-SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
+SINGLE_BRACES = compile_when_used(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
 """What looks like a placeholder, in the text around the placeholders."""
 
 
@@ -74,7 +74,10 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     replaced = replaced_fields(options)
     settings.update(replaced)
     if settings["scale"] is None:
-        fault = f"scale is missing: put it into the file, or pass a Scale in code. {_draft_of(prompt)}"
+        fault = (
+            "scale is missing: put it into the file, or pass a Scale in code. For numbers it reads "
+            "scale: {worst: 1, best: 5}, for labels scale: {choices: {supported: 1, unsupported: 0}}"
+        )
         raise prompt_error("no_scale", prompt, fault)
     example = front_matter.example_reply
     # The example is written in the file's own format and scale.
@@ -98,7 +101,8 @@ def _find_problems(rubric: Rubric) -> list[str]:
         problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
     labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
     literal_names: list[str] = []
-    for name in dict.fromkeys(SINGLE_BRACES.findall(rubric.prompt.text_around(" "))):
+    text = rubric.prompt.text
+    for name in dict.fromkeys(SINGLE_BRACES.findall(text)):
         if fold_label(name) not in map(fold_label, labels):
             literal_names.append(f"{{{name}}}")
     if literal_names:
@@ -108,8 +112,8 @@ def _find_problems(rubric: Rubric) -> list[str]:
         )
     if rubric.structured == "always":
         labels = ()  # the schema that is sent along names the keys
-    text = fold_label(rubric.prompt.text_around(" "))
-    if labels and not any(_is_mentioned(label, text) for label in labels):
+    folded_text = fold_label(text)
+    if labels and not any(_is_mentioned(label, folded_text) for label in labels):
         problems.append(
             f"its text never mentions {' or '.join(labels)}, where the verdict is looked for in replies: ask "
             "for it there, or correct `reply:`"
@@ -147,7 +151,11 @@ def _find_prompt_file(name: str | Path) -> Path:
 def _read_format(prompt: Prompt) -> Format:
     """Make the reply format that a prompt file names."""
     if prompt.front_matter.reply is None:
-        fault = f"reply is missing: add it, or in Python pass a format. {_draft_of(prompt)}"
+        fault = (
+            "reply is missing: add it, or in Python pass a format. Find the reply that the prompt asks for, "
+            "put its two lines into the front matter, between two lines of --- at the top of the file, and "
+            "give them the prompt's own names and scale:\n\n" + "\n".join(FORMAT_EXAMPLES.values())
+        )
         raise prompt_error("no_reply_format", prompt, fault)
     options = dict(prompt.front_matter.reply)
     format_name = str(options.pop("format", None))
@@ -165,26 +173,6 @@ def _read_format(prompt: Prompt) -> Format:
     known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
     fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
     raise prompt_error("bad_reply_option", prompt, fault)
-
-
-def _draft_of(prompt: Prompt) -> str:
-    """Write the front matter that a prompt lacks, as its text suggests it, and the formats that there are."""
-    lines = draft_front_matter(prompt.text_around(PLACEHOLDER))
-    if prompt.front_matter.reply is not None:
-        del lines["reply"]
-    if prompt.front_matter.scale is not None:
-        del lines["scale"]
-    how = "By its text, add this to its front matter, the part between two lines of ---, and check it"
-    draft = "\n".join(lines.values())
-    if not prompt.front_matter.model_fields_set:
-        how = "By its text, put this at its top, and check it"
-        draft = f"---\n{draft}\n---"
-    message = f"{how}:\n\n{draft}\n"
-    if "reply" in lines:
-        message += "\nThe formats are:\n"
-        for name, example in FORMAT_EXAMPLES.items():
-            message += f"  {name}: {example}\n"
-    return message
 
 
 def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:

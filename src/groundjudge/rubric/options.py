@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
@@ -109,9 +110,6 @@ SHAPES: Mapping[str, Shape] = {
 }
 """The shapes of options; `Rubric`, `Panel` and `run` check the other ones."""
 
-LONGEST_VALUE = 200
-"""How many characters of a value of a wrong shape are shown."""
-
 
 def check_options(options: Mapping[str, object], options_type: type[Any]) -> None:
     """Refuse options that a TypedDict does not have, and values of a wrong shape; None is always right.
@@ -127,10 +125,8 @@ def check_options(options: Mapping[str, object], options_type: type[Any]) -> Non
             continue
         has_shape, shape = SHAPES[option]
         if not has_shape(value):
-            shown_value = repr(value)
-            if len(shown_value) > LONGEST_VALUE:  # all verdicts of an earlier run, for instance
-                shown_value = f"{shown_value[:LONGEST_VALUE]}..."
-            message = f"{option} must be {shape}, not {shown_value}"
+            # A value can be long, such as all verdicts of an earlier run.
+            message = f"{option} must be {shape}, not {reprlib.repr(value)}"
             raise TypeError(message)
 
 

@@ -25,6 +25,7 @@ from groundjudge.case.paths import FieldPaths, until_found
 from groundjudge.errors import CaseError, name_list
 from groundjudge.runs.cells import LARGEST_ROW, field_of_column, parse_list
 from groundjudge.runs.run import Rows, find_duplicate, id_of
+from groundjudge.text.patterns import compile_when_used
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""
@@ -40,16 +41,16 @@ DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "
 """The delimiters that a table can have: the one that is most frequent in the first line counts, outside of
 quotation marks."""
 
-QUOTED = re.compile('"[^"]*+"')
+QUOTED = compile_when_used('"[^"]*+"')
 """A cell, or a part of one, in which a delimiter is text."""
 
-SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
+SEPARATOR_LINE = compile_when_used(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
 """The line that some programs write above the header of a CSV file for Excel: it names the delimiter."""
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
 
-NOT_UTF8 = re.compile("[\ud800-\udfff]")
+NOT_UTF8 = compile_when_used("[\ud800-\udfff]")
 """What bytes that are not UTF-8 become."""
 
 MAX_KEYS = 1000

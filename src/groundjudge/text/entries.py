@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
+
+from groundjudge.text.patterns import compile_when_used
 
 MAX_ENTRY = 300
 """Characters of an entry that is not cut any further, unless it is a list of lists or mappings."""
@@ -15,7 +16,7 @@ MAX_DEPTH = 5
 """How deeply entries are cut; each step reads the text once more."""
 
 DECODER = json.JSONDecoder()
-BLANKS = re.compile(r"\s*+")
+BLANKS = compile_when_used(r"\s*+")
 
 
 def entry_starts(text: str) -> list[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from groundjudge.text.patterns import compile_when_used
+
 _NEGATIONS = """
 not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot cant doesnt didnt
 isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint nicht kein keine keinen keinem
@@ -17,7 +19,7 @@ NEGATIONS = frozenset(_NEGATIONS.split())
 """Negations that are words of their own; of the two parts of a French one, the second."""
 
 # Negations in Chinese.
-_NEGATION_SIGN = re.compile(
+_NEGATION_SIGN = compile_when_used(
     r"""
     未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿禁]  # not in 不但, 未来, 无论
   | (?<![南北东東西是])非(?![常洲])  # 非常 is "very", 非洲 is Africa, 是非 right and wrong
@@ -26,9 +28,9 @@ _NEGATION_SIGN = re.compile(
     re.VERBOSE,
 )
 # A word of letters that may deny: not the one of "not only", "no. 5" and "non-members".
-_DENIAL = re.compile(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
+_DENIAL = compile_when_used(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
 # Words of Portuguese; in small letters, as names are in any language.
-_PORTUGUESE = re.compile(r"\b(?:[a-zà-ü]*[ãõ][a-z]*|uma?|em|aos?|às?|é|há|pel[ao]s?)\b")
+_PORTUGUESE = compile_when_used(r"\b(?:[a-zà-ü]*[ãõ][a-z]*|uma?|em|aos?|às?|é|há|pel[ao]s?)\b")
 
 
 def negated_at(text: str) -> list[int]:

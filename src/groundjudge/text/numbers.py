@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from groundjudge.text.letters import fold_case
+from groundjudge.text.patterns import compile_when_used
 
 _WORDS = """
 0 zero; 2 two zwei; 3 three third drei; 4 four fourth vier; 5 five fifth fünf; 6 six sixth sechs;
@@ -63,7 +64,7 @@ _DIGIT = "〇零一二三四五六七八九"
 _LARGE = "千万萬亿億"
 _WORD = _any_of(WORDS.keys() - ONE)
 _POWER = rf"(?:{_any_of(word for word in POWERS if word.isascii())})\b|[{_LARGE}]"
-_NUMBER = re.compile(
+_NUMBER = compile_when_used(
     rf"""
     (?: {_DIGITS}
       | (?=[{_DIGIT}十百两兩])(?<![周週])(?<!星期)(?<!礼拜)(?:百分之)?
@@ -84,7 +85,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
-_PART = re.compile(rf"{_POWER}|[十百]|\d+|[{_DIGIT}两兩]+|\b(?!and\b)[^\W\d_]+")
+_PART = compile_when_used(rf"{_POWER}|[十百]|\d+|[{_DIGIT}两兩]+|\b(?!and\b)[^\W\d_]+")
 _IN_DIGITS = str.maketrans("〇零一二三四五六七八九两兩", "0012345678922")
 
 

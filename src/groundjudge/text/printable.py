@@ -6,7 +6,9 @@ import json
 import re
 from typing import BinaryIO
 
-STEERING = re.compile(
+from groundjudge.text.patterns import compile_when_used
+
+STEERING = compile_when_used(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls: C0 but for tabs and ends of lines, DEL, C1
     r"\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f"  # ends of lines; the direction of text
     # What else is invisible, such as tags and variation selectors. The joiners U+200C and U+200D are part of

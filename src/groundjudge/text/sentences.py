@@ -13,13 +13,14 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from groundjudge.text.entries import entry_starts
+from groundjudge.text.patterns import compile_when_used
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_FENCE = re.compile(r"^[ \t>]*(?:```+|~~~+)(?P<info>[^`\n]*)$", re.MULTILINE)
+_LINE = compile_when_used(r"[^\n]*\n|[^\n]+\Z")
+_FENCE = compile_when_used(r"^[ \t>]*(?:```+|~~~+)(?P<info>[^`\n]*)$", re.MULTILINE)
 _BULLET = r"[-*+–·•‣⁃\u25a0-\u25ff]"  # with the geometric shapes of Unicode
 _NUMBER = r"\d{1,3}(?:\.\d{1,3})*\."
 # The beginning of a line that is one sentence.
-_ITEM_OR_ROW = re.compile(
+_ITEM_OR_ROW = compile_when_used(
     rf"""
     [ \t>]*+ (?:
         (?P<item> (?:{_BULLET} | {_NUMBER}) [ \t] | \(?(?:\d{{1,3}} | [^\W\d_])[)）] | \d{{1,3}}[．、] | ・)
@@ -29,15 +30,15 @@ _ITEM_OR_ROW = re.compile(
     """,
     re.VERBOSE,
 )
-_CITATION = re.compile(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_CITATION = compile_when_used(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
+_LETTER_OR_DIGIT = compile_when_used(r"[^\W_]")
 
 # Characters that are searched for the word ahead of a point.
 _MAX_WORD = 24
 # Letters of a word that may be an abbreviation: asking takes longer than all the rest.
 _MAX_ABBREVIATION = 7
-_WORD_AHEAD = re.compile(r"[\w.&@:/?='’-]+\Z")
-_WORD_BEHIND = re.compile(r"[^\w\n]{0,9}(\w{1,12})")
+_WORD_AHEAD = compile_when_used(r"[\w.&@:/?='’-]+\Z")
+_WORD_BEHIND = compile_when_used(r"[^\w\n]{0,9}(\w{1,12})")
 # Letters of a word with a capital that is an abbreviation ahead of a number, in any language: "Abb. 3".
 _MAX_BEFORE_NUMBER = 4
 

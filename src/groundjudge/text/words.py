@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeAlias
 from unicodedata import category, east_asian_width, normalize
 
+from groundjudge.text.patterns import compile_when_used
+
 snowball: Any = import_module("Stemmer")  # which is not typed
 
 Language: TypeAlias = Literal["english", "german", ""]
@@ -41,11 +43,11 @@ _DASHES = "‐‑‒–−"
 _BETWEEN_CLAUSES = "();—。，、；：！？"
 _SIGNS_THAT_SAY_SOMETHING = "%‰§"
 
-_NUMBER = re.compile(r"(?P<number>-?\d[\d.,:]*)(?P<unit>[^\W\d_]*)")
-_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_COMMA = re.compile(r"(?<!\d),|,(?!\d)")  # but for the commas of numbers
-_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-_SHORT_FORM = re.compile(r"'(?:s|re|ve|m|ll|d)?\Z", re.IGNORECASE)
+_NUMBER = compile_when_used(r"(?P<number>-?\d[\d.,:]*)(?P<unit>[^\W\d_]*)")
+_THOUSANDS = compile_when_used(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_COMMA = compile_when_used(r"(?<!\d),|,(?!\d)")  # but for the commas of numbers
+_HYPHEN = compile_when_used(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_SHORT_FORM = compile_when_used(r"'(?:s|re|ve|m|ll|d)?\Z", re.IGNORECASE)
 _SHORT_VERBS = {"ca": "can", "wo": "will", "sha": "shall"}  # can't, won't, shan't
 
 MAX_KEPT = 1 << 14

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from groundjudge.case.case import Case, Message
 from groundjudge.case.shapes import text_of
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.numbers import numbers
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.words import words
 
 # Edits a case; None where the edit does not apply, or might not do what it claims.
@@ -21,7 +21,7 @@ Function: TypeAlias = Callable[[Case], Case | None]
 # What edits and attacks add to a case, by language; {verdict} is the best verdict in the judge's format.
 TEXTS = Path(__file__).with_name("texts.json")
 
-CHINESE = re.compile("[\u4e00-\u9fff]")
+CHINESE = compile_when_used("[\u4e00-\u9fff]")
 
 # Texts whose content words are kept: each sentence of a response is compared with one source.
 MOST_KEPT = 32

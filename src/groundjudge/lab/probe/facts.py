@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from groundjudge.text.numbers import numbers
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # From the response, its backing and all text of the case to the edited response.
 Exchange: TypeAlias = Callable[[str, str, str], str | None]
@@ -64,7 +65,7 @@ _ANY_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _ANY_MONTH = "|".join(MONTHS)
 
 # A word of these anywhere near is enough: a fact too many that is left alone does no harm.
-_BOUND_BEFORE = re.compile(
+_BOUND_BEFORE = compile_when_used(
     rf"""\b(?: up | least | most | over | under | within | below | above | after | before | than | or | from
            | to | by | between | about | around | roughly | nearly | almost | minimum | maximum | since
            | until | till | no | nr | room | page | step | line | platform | gate | document | doc | source
@@ -73,28 +74,28 @@ _BOUND_BEFORE = re.compile(
        | (?: 超过 | 至少 | 最[多早迟] | [少多低高]于 | 不到 | 大?约 ) [\u4e00-\u9fff]{{0,3}} $""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BOUND_BEHIND = re.compile(
+_BOUND_BEHIND = compile_when_used(
     r"""\s* (?: (?: to | or | and | through | until | [-–—~至到] ) \s* \d
            | (?: [a-z]+\ )? or\ (?: more | less | [a-z]+er ) \b
            | [%％\u4e00-\u9fff]{0,3}? (?: 以[上下内外] | 之?内(?![部容]) | 左右 | [前后起] ) | [多余几] )""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NUMBER = re.compile(
+_NUMBER = compile_when_used(
     rf"""(?<![\w.,:：/\[(]) (?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)
          (?! [\d:：/\])–年月日号點点时楼层路] | [.,:]\d | -\d | [.)]\s | [A-Za-z]
            | \s?(?:[ap]\.?m|o'clock|{_ANY_MONTH})\b )
        | \b (?P<word>{_ANY_WORD}) \b (?![-\s](?:hundred|thousand|million|o'clock|of\ them))""",
     re.ASCII | re.VERBOSE,
 )
-_MEASURE = re.compile(
+_MEASURE = compile_when_used(
     rf"(?<![\w.,:：/\-–])(?P<number>\d[\d,.]*|{_ANY_WORD})(?P<gap>[\s-]?)(?P<unit>{_ANY_UNIT})"
     r"(?![A-Za-z²³半级龄历票卡]|\s?(?:old|ago))",
     re.ASCII,
 )
-_CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3])([:：][0-5]\d)(?![\d:])")
-_CHINESE_DATE = re.compile(r"(?<!\d)(\d\d?月)(\d\d?)日")
-_YEAR = re.compile(r"(?<![\d.,:/-])(1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
-_RANGE_OF_DATES = re.compile(
+_CLOCK = compile_when_used(r"(?<![\d:.])([01]?\d|2[0-3])([:：][0-5]\d)(?![\d:])")
+_CHINESE_DATE = compile_when_used(r"(?<!\d)(\d\d?月)(\d\d?)日")
+_YEAR = compile_when_used(r"(?<![\d.,:/-])(1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
+_RANGE_OF_DATES = compile_when_used(
     r"\b(?:daily|every ?day|weekdays?|weekends?|all week|year-round|all year)\b"
     "|每天|每日|天天|工作日|平日|周末|全年"
 )
@@ -123,13 +124,13 @@ _KINDS = (
 KINDS = frozenset(_KINDS.split())
 
 _CAPITALIZED = "[A-Z][a-z][A-Za-z]*"
-_RUN = re.compile(
+_RUN = compile_when_used(
     rf"(?<![\w'’.-])(?<![A-Z]\w )(?:{_CAPITALIZED})(?:[ ](?:of the |of |the )?{_CAPITALIZED})*(?![\w-]|\.\w)"
 )
-_STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
-_NATIONALITY = re.compile(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
+_STARTS = compile_when_used(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
+_NATIONALITY = compile_when_used(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
 # A Chinese surname and a given name before a title; without a title, two signs may begin any word.
-_PERSON = re.compile(
+_PERSON = compile_when_used(
     r"(?<![行国])[林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭陆许何徐孙郭赵陈刘杨吴王李张朱胡周高马苏叶程方]"
     r"[\u4e00-\u9fff]{0,2}?"
     r"(?=老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|队长|馆员|奶奶|爷爷)"
@@ -167,7 +168,7 @@ def unit(response: str, backing: str, case_text: str) -> str | None:
 
 def date(response: str, backing: str, case_text: str) -> str | None:
     """Another weekday, month, day, year or time of day in place of a backed one."""
-    kinds: list[tuple[re.Pattern[str], Sequence[str]]] = []
+    kinds: list[tuple[LazyPattern, Sequence[str]]] = []
     for date_names in _NAMES_OF_DATES:
         if not _has_range(date_names, case_text):
             kinds.append((_any_of(date_names), date_names))
@@ -207,7 +208,7 @@ def backed_names(sentence: str, backing: str) -> list[re.Match[str]]:
     return [match for match in _PERSON.finditer(sentence) if match[0] in backing]
 
 
-def _any_of(date_names: Iterable[str]) -> re.Pattern[str]:
+def _any_of(date_names: Iterable[str]) -> LazyPattern:
     """Any of the names; "May" only behind a day or a preposition."""
     alternatives: list[str] = []
     for date_name in date_names:
@@ -215,7 +216,7 @@ def _any_of(date_names: Iterable[str]) -> re.Pattern[str]:
             alternatives.append(r"(?:(?<=\d )|(?<=in )|(?<=of ))May")
         else:
             alternatives.append(date_name)
-    return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(alternatives)})(?![a-rt-z])")
+    return compile_when_used(rf"(?<![A-Za-z])(?:{'|'.join(alternatives)})(?![a-rt-z])")
 
 
 def _other_dates(match: re.Match[str], date_names: Sequence[str]) -> list[str]:
@@ -228,9 +229,9 @@ def _other_dates(match: re.Match[str], date_names: Sequence[str]) -> list[str]:
     if date_names:
         place = date_names.index(match[0])
         return [date_names[(place + distance) % len(date_names)] for distance in (2, 3, 4, 1, 5)]
-    if match.re is _CHINESE_DATE:  # the days up to the 28th, which each month has
+    if match.re.pattern == _CHINESE_DATE.pattern:  # the days up to the 28th, which each month has
         return [f"{match[1]}{(int(match[2]) + distance - 1) % 28 + 1}日" for distance in (3, 5, 8, 12)]
-    if match.re is _YEAR:
+    if match.re.pattern == _YEAR.pattern:
         return [str(int(match[0]) + distance) for distance in (3, 4, 7, 11, 13, 17, 19)]
     return [f"{(int(match[1]) + distance) % 24}{match[2]}" for distance in (2, 3, 5, 7, 22)]
 
@@ -320,5 +321,5 @@ def _rename(response: str, old_name: str, case_text: str) -> str | None:
         return None
     replacements = dict(zip(old_parts, new_names, strict=False))
     any_part = "|".join(re.escape(part) for part in replacements)
-    pattern = re.compile(rf"(?<![\w-])(?:{any_part})(?![\w-])")
+    pattern = compile_when_used(rf"(?<![\w-])(?:{any_part})(?![\w-])")
     return pattern.sub(lambda part: replacements[part[0]], response)

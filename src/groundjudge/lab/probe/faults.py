@@ -15,6 +15,7 @@ from groundjudge.case.shapes import text_of
 from groundjudge.lab.probe import edit, facts
 from groundjudge.lab.probe.edit import Edit, with_response
 from groundjudge.text.negations import negated_at
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import Span, sentences
 
 # The share of a sentence's words that must be backed before it is taken for a statement of fact.
@@ -28,16 +29,16 @@ HEDGES: Mapping[str, str] = {
     "大多数|大部分|(?<![大一几])部分(?!时间)|有些": "所有",
     "有时候?|通常|往往|经常": "总是",
 }
-_ALL = re.compile(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
+_ALL = compile_when_used(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
 
 # What must not be before the verb that is negated: the verb might not be the main one.
-_HINDERS = re.compile(
+_HINDERS = compile_when_used(
     r"\b(?:which|that|who|whose|if|unless|when|where|while|because|although|though|whether|as|since|how|what|than"
     r"|before|after|until|not|never)\b|[,;:?!？]"
     "|如果|若|假如|要是|当|除非|因为|虽然|什么|谁|哪|怎么|是否|吗",
     re.IGNORECASE,
 )
-_VERB = re.compile(
+_VERB = compile_when_used(
     r"(?<=\s)(?:is|are|was|were|can|will|must|may|should)(?=\s)"
     r"(?!\s+(?:not|no|never|only|also|at|about|more|less|just|still|neither|nothing|either)\b)"
     r"|(?<=[a-z]\s)(?:open|close|cost|take|begin|include|require|last|contain|serve|allow|arrive|depart|belong|live"
@@ -57,13 +58,13 @@ _DENIALS: Mapping[str, str] = {
 }
 
 # How a response begins that sets something right.
-_DENIES = re.compile(
+_DENIES = compile_when_used(
     r"\W*(?:(?:no|nope|not|never|nonsense|you(?: a|')re mistaken|wrong)\b"
     "|不|没有|哪|才不|错了|谁说|[你您][记弄搞]错)",
     re.IGNORECASE,
 )
 # What is between two names where one of them does something to the other.
-_ACTION_BETWEEN = re.compile(
+_ACTION_BETWEEN = compile_when_used(
     r"^\s(?:[a-z]+\s){0,2}(?:teaches|taught|hired|hires|sold|sells|gave|lent|lends|beat|defeated|trains|trained|coaches"
     r"|coached|replaced|replaces|succeeded|informs|supervises|helps|helped|paid|invites|invited|asked|asks|told)"
     r"(?:\s(?!and\b|or\b)[\w-]+){0,6}(?<!\s(?:in|at|on|of))\s$"

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 
 from groundjudge.case.case import Case, Document
 from groundjudge.lab.probe.edit import Edit, text_in_language, unrelated_text, with_response
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
 
-_NUMBERED = re.compile(
+_NUMBERED = compile_when_used(
     r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
 )
 # What means something else in capitals.
-_CASE_MATTERS = re.compile(r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]")
+_CASE_MATTERS = compile_when_used(
+    r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]"
+)
 
 
 def documents_reversed(case: Case) -> Case | None:
