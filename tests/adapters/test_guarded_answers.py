@@ -19,6 +19,7 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     ChatMessage,
+    HumanMessage,
     ToolMessage,
     convert_to_messages,
 )
@@ -122,6 +123,61 @@ def test_text_beside_a_call_is_judged_where_it_is_not_taken_out() -> None:
     outcome = run_exchange(TURNS["text beside a call"], Seen())
     assert outcome.drafts[0].response == "bad aside\n\ngood one"
     assert outcome.replaced
+
+
+class Answers(BaseModel):
+    """What a chain may return."""
+
+    answer: str
+    messages: list[Any] = []
+    note: str = ""
+
+
+GOOD, BAD = AIMessage("good one"), AIMessage("bad one")
+OUTPUTS: Mapping[str, tuple[Any, str | None]] = {
+    "a string": ("bad one", "bad one"),
+    "a message": (BAD, "bad one"),
+    "a tuple of messages": ((BAD, GOOD), "bad one\n\ngood one"),
+    "messages as mappings": ([{"role": "assistant", "content": "bad one"}, GOOD], "bad one\n\ngood one"),
+    "the messages that went in, and a new one": (
+        {"messages": [HumanMessage(QUERY), AIMessage("bad, says an old answer"), HumanMessage("And?"), GOOD]},
+        "good one",
+    ),
+    "a good answer and a bad message": ({"answer": "good one", "messages": [BAD]}, "bad one\n\ngood one"),
+    "a bad answer and a good message": ({"answer": "bad one", "messages": [GOOD]}, "good one\n\nbad one"),
+    "an answer and the same message": ({"answer": "good one", "messages": [GOOD]}, "good one"),
+    "a model with an answer and messages": (
+        Answers(answer="good one", messages=[BAD]),
+        "bad one\n\ngood one",
+    ),
+    "a blank answer and a bad one": ({"answer": "", "output": "bad one"}, "bad one"),
+    "two answers that differ": ({"answer": "good one", "output": "bad one"}, None),
+    "two answers that differ, and a message": (
+        {"answer": "good one", "output": "bad one", "messages": [GOOD]},
+        None,
+    ),
+    "a missing answer and a message": ({"answer": None, "messages": [GOOD]}, None),
+    "a mapping without an answer": ({"text": "bad one"}, None),
+    "a list of strings": (["bad one", "good two"], None),
+    "messages inside an answer": ({"result": {"messages": [BAD, GOOD]}}, None),
+    "a number": (5, None),
+}
+"""What an application returns, and what is judged of it; None: the shape is an error of the judge."""
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_shape_of_an_output_is_judged_whole_or_not_at_all(name: str) -> None:
+    outputs, judged = OUTPUTS[name]
+    asked: Any = [HumanMessage(QUERY)]
+    if "went in" in name:
+        asked = outputs["messages"][:-1]
+    guard = as_guard(JUDGE, **options(Seen(), retries=0))
+    outcome = guard.run(guard.case({"messages": asked}, outputs))
+    if judged is None:
+        assert outcome.reason == "not_judged"
+    else:
+        assert outcome.drafts[0].response == judged
+        assert outcome.reason == ("fallback" if "bad" in judged else "passed")
 
 
 def test_what_fields_find_is_judged_as_it_is() -> None:
