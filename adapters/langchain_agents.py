@@ -117,29 +117,29 @@ def guarded(
     output: str | None = None,
     **options: Unpack[GuardOptions],
 ) -> Runnable[Any, Any]:
-    """Judge what a chain answers before it goes out, and ask again or replace it if it fails.
+    """Judge a chain's answer before it goes out; ask again, or replace it, if it fails.
 
-    One place is judged and replaced: the whole output, which is a text, a message or an object, or the key
-    of a mapping that `output` names. Whatever else a mapping holds is neither judged nor changed. An object
-    is judged as JSON; for it `fallback` is a function to an object of its type. A message that calls tools is
-    not judged, and loses the text beside the calls.
+    One place is judged and replaced: the whole output (a text, a message or an object), or the key that
+    `output` names in a mapping. All other keys pass unjudged and unchanged. An object is judged as JSON, and
+    needs a `fallback` function that returns one of its type. A message that calls tools is not judged, and
+    loses the text beside the calls.
 
-    The answer goes out in one piece. When the chain is asked again, the draft and the note are added to the
-    messages of its input, or the note to its query, and only the answer is taken from the new output: all
-    other keys are as the chain first returned them.
+    The answer goes out in one piece. To ask again, the draft and the note are added to the messages of the
+    chain's input, or the note to its query. Only the answer is taken from the new output; all other keys stay
+    as the chain first returned them.
 
     Args:
-        runnable: a chain, or a function like one; no graph.
+        runnable: a chain or a function, but not a graph.
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        output: the key with the answer, of a chain that returns a mapping.
+        output: the key with the answer, if the chain returns a mapping.
         options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`. For `fields`
-            the inputs and outputs are the chain's. They say nothing of the response, and what a function
-            returns as the response does not count.
+            the inputs and outputs are the chain's; they cannot name the response, and a response that a
+            function returns is ignored.
 
     Returns:
-        A runnable with the chain's input and output. Besides what `Guard.run` raises it raises CaseError:
-        `missing_field`, where the output is a mapping and `output` names no key of it, or where the input has
-        no place for the note; `answer_elsewhere`, where a rejected answer stands under another key too.
+        A runnable with the chain's input and output. Besides what `Guard.run` raises, it raises CaseError:
+        `missing_field` if the output is a mapping and `output` names none of its keys, or if the input has no
+        place for the note; `answer_elsewhere` if a rejected answer stands under another key too.
 
     Raises:
         GroundjudgeError, TypeError, ValueError: as for `as_guard`; ValueError also if `fields` has a path to
@@ -199,14 +199,14 @@ class _GuardedChain:
         return self._judged_output(chain_input, output, outcome)
 
     def _check_input(self, chain_input: Any) -> None:  # noqa: ANN401
-        """Refuse an input without a place for the note before the first answer, and not at one that fails."""
+        """Refuse an input without a place for the note at once, not only when an answer fails."""
         if is_mapping(chain_input) and self.guard.retries and self.guard.mode == "enforce":
             _key_for_note(chain_input)
 
     def _latest(self, outputs: Sequence[Any]) -> Any:  # noqa: ANN401
         """The first output with the latest answer.
 
-        What else is in a later output was made of the note: a query that the chain passes on, for instance.
+        The rest of a later output may hold the note, for instance in a query that the chain passes on.
         """
         if len(outputs) == 1:
             return outputs[0]
@@ -239,7 +239,7 @@ class _GuardedChain:
     def _case_of(self, chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401
         """From the chain's input and output to the case; None if the output only calls tools."""
         if self.guard.mode == "enforce":
-            # Here and not as the case is made: `on_error` can let no answer out if nobody knows where it is.
+            # Raised here, before the case is made, so that `on_error` cannot let out an answer nobody found.
             answer = self._answer_in(output)
             if isinstance(answer, AIMessage) and answer.tool_calls:
                 return None
@@ -247,12 +247,14 @@ class _GuardedChain:
 
     def _make_case(self, chain_input: Any, output: Any) -> Case:  # noqa: ANN401
         answer = _message_of(self._answer_in(output))
-        case = Case.of(self.read_fields(chain_input, output))
+        response: Any = [answer]
+        if isinstance(answer.content, str):
+            response = answer.content
         # Whatever `fields` found: only what can be replaced is judged.
-        return case.replace(response=answer.content if isinstance(answer.content, str) else [answer])
+        return Case.of(self.read_fields(chain_input, output)).replace(response=response)
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
-        """The fields of the case but the response: the answer stands here for the end of the thread."""
+        """The fields of the case, read as if the answer ended the thread of the inputs."""
         outputs: dict[str, Any] = {"messages": [_message_of(self._answer_in(output))]}
         if is_mapping(output):
             answers = [self.key, *keys_of(output, "messages", "response")]
@@ -270,7 +272,7 @@ class _GuardedChain:
     def _check_rejected(self, chain_input: Any, output: Any) -> None:  # noqa: ANN401
         """Let nothing out if a rejected answer stands under another key, which is not replaced.
 
-        Sources are left aside, and what the chain passes on of its input: neither is the chain's own words.
+        Sources may have the same words, and so may what the chain passes on from its input.
 
         Raises:
             CaseError: `answer_elsewhere`.
@@ -281,13 +283,14 @@ class _GuardedChain:
         if isinstance(answer, BaseMessage):
             answer = content_text(answer.content)
         texts = [text for text in _strings_in(as_data(answer)) if text.strip()]
-        others = [key for key in output if key != self.key and key not in keys_of(output, "context")]
-        for key in others:
-            if is_mapping(chain_input) and chain_input.get(key) is output[key]:
+        sources = keys_of(output, "context")
+        for key, value in output.items():
+            is_passed_on = is_mapping(chain_input) and chain_input.get(key) is value
+            if key == self.key or key in sources or is_passed_on:
                 continue
-            strings = list(_strings_in(as_data(output[key])))
+            words = "\n".join(_strings_in(as_data(value)))
             for text in texts:
-                if any(text in string for string in strings):
+                if text in words:
                     message = (
                         f"the answer under {self.key!r} may not go out, and stands under {key!r} too, which "
                         "guarded does not replace: guard the step of the chain that writes the answer"
