@@ -2,6 +2,7 @@
 
     grounded = GroundingMiddleware("groundedness", model="openai:gpt-6-luna", fallback="I do not know.")
     agent = create_agent("openai:gpt-6.1-sol", tools, middleware=[grounded])
+    answer = guarded(prompt | llm, "groundedness", model="openai:gpt-6-luna", fallback="I do not know.")
 
 An answer that fails is written again with a note on what is not grounded, and else replaced by the fallback.
 Drafts and notes reach neither the state, nor a checkpoint, nor a stream: the answer is held until it is
@@ -10,47 +11,35 @@ judged, so users wait for all of it and for the judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, NotRequired, TypeAlias, Unpack
 
+from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.content import content_text, read_block
-from groundjudge.case.data import as_json, is_list, is_mapping
-from groundjudge.case.fields import keys_of
-from groundjudge.case.shapes import read_chat, role_of
-from groundjudge.errors import requires
-from groundjudge.judging.answer import NOT_SPEAKING, Turn, count_old
-from groundjudge.judging.guard import NOTE, DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
-from groundjudge.judging.judge import BaseJudge
+from groundjudge.case.data import as_data, as_json, declared_fields, is_list, is_mapping
+from groundjudge.case.fields import Fields, field_of, keys_of
+from groundjudge.case.shapes import shape_of
+from groundjudge.errors import CaseError, requires
+from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-    from langchain_core.messages import (
-        AIMessage,
-        BaseMessage,
-        HumanMessage,
-        RemoveMessage,
-        ToolMessage,
-        convert_to_messages,
-    )
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
     from langchain_core.runnables import config as configs
     from langchain_core.runnables.base import Runnable, RunnableLambda, coerce_to_runnable
+    from langgraph.pregel import Pregel  # pyright: ignore[reportMissingTypeStubs]
     from langgraph.types import Command
 
-__all__ = ["GroundingMiddleware", "add_guard"]
+__all__ = ["GroundingMiddleware", "guarded"]
 
 Call: TypeAlias = Callable[..., Any]
-Edit: TypeAlias = Callable[[BaseMessage], BaseMessage | None]
-"""From a message that an application added to what stands in its place; None for nothing."""
 
-DRAFT_ID = "groundjudge-draft"
 NOTE_ID = "groundjudge-note"
-RETRY_IDS = (DRAFT_ID, NOTE_ID)
-"""The ids of the two messages that ask a chain again."""
+"""The id of the message that asks an agent or a chain again."""
 
 GRAPH_CHANNELS = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
@@ -121,86 +110,263 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         return partial(self.guard.case, request.state, {"messages": [answer]})
 
 
-def add_guard(
-    chain: Runnable[Any, Any] | Call,
+def guarded(
+    runnable: Runnable[Any, Any] | Call,
     guard: GuardLike,
     *,
-    retry_input: Callable[[Any, Any, str], Any] | None = None,
+    output: str | None = None,
     **options: Unpack[GuardOptions],
 ) -> Runnable[Any, Any]:
-    """Judge what a chain, or a node of LangGraph, answers before it goes out.
+    """Judge a chain's answer before it goes out; ask again, or replace it, if it fails.
 
-    The answer is a string, a message, messages, or a mapping with a response or `messages`. All messages that
-    the input does not have are judged as one response. The answer goes out as it is, in one piece, but for
-    text beside the calls of tools, which is taken out. The fallback takes its form, in place of all that is
-    new.
+    One place is judged and replaced: the whole output (a text, a message or an object), or the key that
+    `output` names in a mapping. All other keys pass unjudged and unchanged. An object is judged as JSON, and
+    needs a `fallback` function that returns one of its type. A message that calls tools is not judged, and
+    loses the text beside the calls.
+
+    The answer goes out in one piece. To ask again, the draft and the note are added to the messages of the
+    chain's input, or the note to its query. Only the answer is taken from the new output; all other keys stay
+    as the chain first returned them.
 
     Args:
-        chain: a runnable, or a function like one.
+        runnable: a chain or a function, but not a graph.
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        retry_input: from the chain's input, its output and the note to the input of the next try. By default
-            the answer and the note are added to the messages of the input, or the note to its query.
-        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
-            inputs and outputs are the chain's.
+        output: the key with the answer, if the chain returns a mapping.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`. For `fields`
+            the inputs and outputs are the chain's; they cannot name the response, and a response that a
+            function returns is ignored.
 
     Returns:
-        A runnable with the chain's input and output.
+        A runnable with the chain's input and output. Besides what `Guard.run` raises, it raises CaseError:
+        `missing_field` if the output is a mapping and `output` names none of its keys, or if the input has no
+        place for the note; `answer_elsewhere` if a rejected answer stands under another key too.
 
     Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`; TypeError also if the judge comes first,
-            or if `retry_input` is no function.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`; ValueError also if `fields` has a path to
+            the response; TypeError also for a graph.
     """
-    if isinstance(chain, str | Path | Guard | BaseJudge):
+    settings = as_guard(guard, **options)
+    if is_mapping(settings.fields):
+        for name, path in settings.fields.items():
+            if field_of(name) == "response":
+                message = (
+                    f"guarded judges what it replaces, and `fields` reads the response from {path!r}: leave "
+                    "it out, and name the key with the answer, as in output='answer'"
+                )
+                raise ValueError(message)
+    step = coerce_to_runnable(runnable)
+    if isinstance(step, Pregel):
         message = (
-            f"add_guard takes the chain first and the judge second, and {type(chain).__name__} is no chain"
+            "guarded takes a chain, and this is a graph: give create_agent a GroundingMiddleware, and call "
+            "Guard.run in the node of any other graph that writes the answer"
         )
         raise TypeError(message)
-    if retry_input is not None and not callable(retry_input):
-        message = f"retry_input must be a function of input, output and note, not {retry_input!r}"
-        raise TypeError(message)
-    settings = as_guard(guard, **options)
-    step = coerce_to_runnable(chain)
-    next_input = retry_input or _with_note
+    chain = _GuardedChain(step, settings, output)
+    return RunnableLambda(chain.invoke, chain.ainvoke, name="guarded")
 
-    def case_of(chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401  the chain's
-        output = _without_asides(chain_input, output)
-        if _only_calls_tools(chain_input, output):
-            return None
-        return partial(settings.case, chain_input, output)
 
-    def track_rejected() -> tuple[set[str], Callable[[Any, Any, str], Any]]:
-        """Make a set of the ids that may not go out, and the next input's function, which adds to it."""
-        rejected_ids: set[str] = set(RETRY_IDS)
+class _GuardedChain:
+    """A chain, its guard, and the one place in the chain's output that is judged and replaced."""
 
-        def ask_again(first_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
-            rejected_ids.update(_ids_to_drop(first_input, output))
-            return next_input(first_input, output, note)
+    def __init__(self, step: Runnable[Any, Any], guard: Guard, key: str | None) -> None:
+        self.step = step
+        self.guard = guard
+        self.key = key
+        self.read_fields = guard.judge.cases(guard.fields, ["inputs", "outputs"], self._read_exchange)
 
-        return rejected_ids, ask_again
-
-    def invoke(chain_input: Any) -> Any:  # noqa: ANN401
-        rejected_ids, ask_again = track_rejected()
+    def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
+        outputs: list[Any] = []
 
         def ask(try_input: Any) -> Any:  # noqa: ANN401
-            output = _with_first_input(chain_input, try_input, step.invoke(try_input))
-            return _without_rejected(output, rejected_ids)
+            outputs.append(self.step.invoke(try_input))
+            return self._latest(outputs)
 
-        with _hold_back(settings, chain_input) as held_input:
-            output, outcome = settings.answer(ask, held_input, case_of, ask_again)
-        return _judged_output(settings, chain_input, output, outcome)
+        self._check_input(chain_input)
+        with _hold_back(self.guard, chain_input) as held_input:
+            output, outcome = self.guard.answer(ask, held_input, self._case_of, self._retry_input)
+        return self._judged_output(chain_input, output, outcome)
 
-    async def ainvoke(chain_input: Any) -> Any:  # noqa: ANN401
-        rejected_ids, ask_again = track_rejected()
+    async def ainvoke(self, chain_input: Any) -> Any:  # noqa: ANN401
+        outputs: list[Any] = []
 
         async def ask(try_input: Any) -> Any:  # noqa: ANN401
-            output = _with_first_input(chain_input, try_input, await step.ainvoke(try_input))
-            return _without_rejected(output, rejected_ids)
+            outputs.append(await self.step.ainvoke(try_input))
+            return self._latest(outputs)
 
-        with _hold_back(settings, chain_input) as held_input:
-            output, outcome = await settings.aanswer(ask, held_input, case_of, ask_again)
-        return _judged_output(settings, chain_input, output, outcome)
+        self._check_input(chain_input)
+        with _hold_back(self.guard, chain_input) as held_input:
+            output, outcome = await self.guard.aanswer(ask, held_input, self._case_of, self._retry_input)
+        return self._judged_output(chain_input, output, outcome)
 
-    return RunnableLambda(invoke, ainvoke, name="guarded")
+    def _check_input(self, chain_input: Any) -> None:  # noqa: ANN401
+        """Refuse an input without a place for the note at once, not only when an answer fails."""
+        if is_mapping(chain_input) and self.guard.retries and self.guard.mode == "enforce":
+            _key_for_note(chain_input)
+
+    def _latest(self, outputs: Sequence[Any]) -> Any:  # noqa: ANN401
+        """The first output with the latest answer.
+
+        The rest of a later output may hold the note, for instance in a query that the chain passes on.
+        """
+        if len(outputs) == 1:
+            return outputs[0]
+        return self._with_answer(outputs[0], self._answer_in(outputs[-1]))
+
+    def _answer_in(self, output: Any) -> Any:  # noqa: ANN401
+        """What is judged and replaced.
+
+        Raises:
+            CaseError: `missing_field`: the output is a mapping without the key, or no key was named.
+        """
+        if self.key is None and not is_mapping(output):
+            return output
+        if self.key is not None and is_mapping(output) and self.key in output:
+            return output[self.key]
+        shown = type(output).__name__  # and no word of an answer that nobody has judged
+        if is_mapping(output):
+            shown = shape_of(output)
+        message = (
+            f"guarded(output={self.key!r}) cannot tell where the answer is, as the chain returned {shown}: "
+            "name the key with the answer, as in output='answer', or leave `output` out if all of it is"
+        )
+        raise CaseError("missing_field", message, "response")
+
+    def _with_answer(self, output: Any, answer: Any) -> Any:  # noqa: ANN401
+        if self.key is None:
+            return answer
+        return {**output, self.key: answer}
+
+    def _case_of(self, chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401
+        """From the chain's input and output to the case; None if the output only calls tools."""
+        if self.guard.mode == "enforce":
+            # Raised here, before the case is made, so that `on_error` cannot let out an answer nobody found.
+            answer = self._answer_in(output)
+            if isinstance(answer, AIMessage) and answer.tool_calls:
+                return None
+        return partial(self._make_case, chain_input, output)
+
+    def _make_case(self, chain_input: Any, output: Any) -> Case:  # noqa: ANN401
+        answer = _message_of(self._answer_in(output))
+        response: Any = [answer]
+        if isinstance(answer.content, str):
+            response = answer.content
+        # Whatever `fields` found: only what can be replaced is judged.
+        return Case.of(self.read_fields(chain_input, output)).replace(response=response)
+
+    def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
+        """The fields of the case, read as if the answer ended the thread of the inputs."""
+        outputs: dict[str, Any] = {"messages": [_message_of(self._answer_in(output))]}
+        if is_mapping(output):
+            answers = [self.key, *keys_of(output, "messages", "response")]
+            for key, value in output.items():
+                if key not in answers:
+                    outputs[key] = value
+        exchange = {"inputs": chain_input, "outputs": output}
+        return fields.in_row({"inputs": chain_input, "outputs": outputs}, exchange)
+
+    def _retry_input(self, chain_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
+        """The chain's input with the note."""
+        self._check_rejected(chain_input, output)
+        return _with_note(chain_input, _message_of(self._answer_in(output)), note)
+
+    def _check_rejected(self, chain_input: Any, output: Any) -> None:  # noqa: ANN401
+        """Let nothing out if a rejected answer stands under another key, which is not replaced.
+
+        Sources may have the same words, and so may what the chain passes on from its input.
+
+        Raises:
+            CaseError: `answer_elsewhere`.
+        """
+        if self.key is None:
+            return
+        answer = output[self.key]
+        if isinstance(answer, BaseMessage):
+            answer = content_text(answer.content)
+        texts = [text for text in _strings_in(as_data(answer)) if text.strip()]
+        sources = keys_of(output, "context")
+        for key, value in output.items():
+            is_passed_on = is_mapping(chain_input) and chain_input.get(key) is value
+            if key == self.key or key in sources or is_passed_on:
+                continue
+            words = "\n".join(_strings_in(as_data(value)))
+            for text in texts:
+                if text in words:
+                    message = (
+                        f"the answer under {self.key!r} may not go out, and stands under {key!r} too, which "
+                        "guarded does not replace: guard the step of the chain that writes the answer"
+                    )
+                    raise CaseError("answer_elsewhere", message, key)
+
+    def _judged_output(self, chain_input: Any, output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
+        """What goes out: the output with its answer, or with the fallback in its place."""
+        if self.guard.mode == "observe":
+            return output
+        answer = self._answer_in(output)
+        if outcome is None:
+            answer = _without_aside(answer)
+        elif outcome.replaced:
+            self._check_rejected(chain_input, output)
+            is_message = isinstance(answer, BaseMessage)
+            answer = outcome.response
+            if is_message and not isinstance(answer, BaseMessage):
+                answer = AIMessage(content_text(answer))
+        return self._with_answer(output, answer)
+
+
+def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
+    """A chain's answer as a message; an object as JSON.
+
+    Raises:
+        CaseError: `field_unreadable`: it is something else.
+    """
+    if isinstance(answer, AIMessage):
+        return answer
+    if isinstance(answer, BaseMessage):
+        return AIMessage(answer.content)
+    if isinstance(answer, str):
+        return AIMessage(answer)
+    if is_mapping(answer) or declared_fields(answer) is not None:
+        return AIMessage(as_json(answer))
+    message = f"a chain's answer must be a text, a message or an object, not {type(answer).__name__}"
+    raise CaseError("field_unreadable", message, "response")
+
+
+def _key_for_note(chain_input: Mapping[str, Any]) -> str:
+    """The key of the messages of an input, or else of its query.
+
+    Raises:
+        CaseError: `missing_field`: it has neither.
+    """
+    keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
+    if keys:
+        return keys[0]
+    message = (
+        f"the chain's input has neither messages nor a query that a note could be added to, but is "
+        f"{shape_of(chain_input)}: pass retries=0, or name one of them `query`"
+    )
+    raise CaseError("missing_field", message, "query")
+
+
+def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
+    """The same messages with the draft and the note, or the same text with the note."""
+    if isinstance(chain_input, str):
+        return f"{chain_input}\n\n{note}"
+    if is_mapping(chain_input):
+        key = _key_for_note(chain_input)
+        return {**chain_input, key: _with_note(chain_input[key], draft, note)}
+    return [*convert_to_messages(chain_input), draft, HumanMessage(note, id=NOTE_ID)]
+
+
+def _strings_in(data: Any) -> Iterator[str]:  # noqa: ANN401  whatever JSON can hold
+    """All strings in JSON data."""
+    if isinstance(data, str):
+        yield data
+    elif is_mapping(data):
+        for value in data.values():
+            yield from _strings_in(value)
+    elif is_list(data):
+        for value in data:
+            yield from _strings_in(value)
 
 
 @contextmanager
@@ -246,119 +412,21 @@ def _judged_response(
     return ExtendedModelResponse(response, Command(update=update))
 
 
-def _judged_output(
-    guard: Guard,
-    chain_input: Any,  # noqa: ANN401  the chain's
-    output: Any,  # noqa: ANN401
-    outcome: Outcome | None,
-) -> Any:  # noqa: ANN401
-    """What the guarded chain returns: what the chain returned, or the fallback in its form."""
-    if guard.mode == "observe":
-        return output
-    output = _without_asides(chain_input, output)
-    if outcome and outcome.replaced:
-        return _with_fallback(chain_input, output, outcome.response)
-    return output
-
-
-# --- what a chain newly says ------------------------------------------------------------------------------
-
-
-def _read_messages(value: Any) -> list[BaseMessage]:  # noqa: ANN401  the chain's
-    """The messages that a value is, one for each of its entries; none if it is something else."""
-    if isinstance(value, BaseMessage):
-        return [value]
-    if not is_list(value):
-        return []
-    # A thread can be long, and is looked at several times: messages need not be read as such.
-    is_thread = all(isinstance(entry, BaseMessage) for entry in value)
-    if not is_thread and read_chat(value) is None:
-        return []
-    return convert_to_messages(value)
-
-
-def _count_old(chain_input: Any, messages: Sequence[BaseMessage]) -> int:  # noqa: ANN401  the chain's
-    """Count the messages of an output that were in the chain's input, or before it."""
-    value = chain_input
-    if is_mapping(chain_input):
-        keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
-        value = chain_input[keys[0]] if keys else ()
-    if isinstance(value, str):
-        value = [HumanMessage(value)]
-    # One turn for each of LangChain's messages, as these are counted.
-    earlier = [_turn_of(message) for message in _read_messages(value)]
-    return count_old(earlier, [_turn_of(message) for message in messages])
-
-
-def _turn_of(message: BaseMessage) -> Turn:
-    role = role_of(message)
-    if role is None:
-        role = message.type
-    return role, content_text(message.content)
-
-
-def _new_messages(chain_input: Any, output: Any) -> list[BaseMessage]:  # noqa: ANN401  the chain's
-    """The messages of an output that the chain added."""
-    if not is_mapping(output):
-        messages = _read_messages(output)
-        return messages[_count_old(chain_input, messages) :]
-    new_messages: list[BaseMessage] = []
-    for key in keys_of(output, "messages", "response"):
-        new_messages += _new_messages(chain_input, output[key])
-    return new_messages
-
-
-def _edit_new_messages(chain_input: Any, output: Any, edit: Edit) -> Any:  # noqa: ANN401  the chain's
-    """The output with each message that the chain added as `edit` makes it; the others stay the same."""
-    if is_mapping(output):
-        edited_output = dict(output)
-        for key in keys_of(output, "messages", "response"):
-            edited_output[key] = _edit_new_messages(chain_input, output[key], edit)
-        return edited_output
-    messages = _read_messages(output)
-    if not messages:
-        return output
-    if not is_list(output):
-        return edit(output)
-    n_old = _count_old(chain_input, messages)
-    entries = list(output[:n_old])
-    for entry, message in zip(output[n_old:], messages[n_old:], strict=True):
-        edited = edit(message)
-        if edited is message:
-            entries.append(entry)
-        elif edited is not None:
-            entries.append(edited)
-    return entries
-
-
-def _answers(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """The messages that are answers: those of the application that say something and call no tool."""
-    answers: list[BaseMessage] = []
+def _answers(messages: Iterable[AIMessage]) -> list[AIMessage]:
+    """The messages that are answers: those that say something and call no tool."""
+    answers: list[AIMessage] = []
     for message in messages:
-        is_speaking = role_of(message) not in NOT_SPEAKING and content_text(message.content).strip()
-        if is_speaking and not getattr(message, "tool_calls", None):
+        if content_text(message.content).strip() and not message.tool_calls:
             answers.append(message)
     return answers
 
 
-def _join_answers(answers: Sequence[BaseMessage]) -> AIMessage:
+def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
     """Several answers as one message, each text once; one that is alone is itself."""
-    if len(answers) == 1 and isinstance(answers[0], AIMessage):
+    if len(answers) == 1:
         return answers[0]
     texts = dict.fromkeys(content_text(message.content) for message in answers)
     return AIMessage("\n\n".join(texts))
-
-
-def _only_calls_tools(chain_input: Any, output: Any) -> bool:  # noqa: ANN401  the chain's
-    """Whether an output calls tools and says nothing, in a message or in a text."""
-    if is_mapping(output):
-        for key in keys_of(output, "response"):
-            if isinstance(output[key], str) and output[key].strip():
-                return False
-    new_messages = _new_messages(chain_input, output)
-    if _answers(new_messages) or not new_messages:
-        return False
-    return bool(getattr(new_messages[-1], "tool_calls", None))
 
 
 def _without_aside(message: BaseMessage) -> BaseMessage:
@@ -372,154 +440,6 @@ def _without_aside(message: BaseMessage) -> BaseMessage:
     return message.model_copy(update={"content": blocks or ""})
 
 
-def _without_asides(chain_input: Any, output: Any) -> Any:  # noqa: ANN401  the chain's
-    return _edit_new_messages(chain_input, output, _without_aside)
-
-
-# --- asking a chain again ---------------------------------------------------------------------------------
-
-
 def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
     note_message = HumanMessage(note, id=NOTE_ID)
     return request.override(messages=[*request.messages, *response.result, note_message])
-
-
-def _with_note(chain_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
-    """The same messages with the answer and the note, or the query with the note."""
-    if isinstance(chain_input, str):
-        return f"{chain_input}\n\n{note}"
-    if not is_mapping(chain_input):
-        answer = _draft_message(chain_input, output)
-        return [*convert_to_messages(chain_input), answer, HumanMessage(note, id=NOTE_ID)]
-    keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
-    key = keys[0] if keys else "messages"
-    value = chain_input.get(key, ())
-    if isinstance(value, str):
-        return {**chain_input, key: f"{value}\n\n{note}"}
-    thread = convert_to_messages(value)
-    if key == "messages" and is_mapping(output):
-        messages = _read_messages(output.get("messages"))
-        n_old = _count_old(chain_input, messages)
-        if n_old:
-            # A graph returns what it was asked too, and what its tools returned.
-            thread = [*messages[:n_old], *_tool_messages(messages[n_old:])]
-    draft = _draft_message(chain_input, output)
-    return {**chain_input, key: [*thread, draft, HumanMessage(note, id=NOTE_ID)]}
-
-
-def _draft_message(chain_input: Any, output: Any) -> AIMessage:  # noqa: ANN401  the chain's
-    """An answer as a message; with all that it holds, if it is not known where in it the text is."""
-    answers = _answers(_new_messages(chain_input, output))
-    if answers:
-        return _join_answers(answers).model_copy(update={"id": DRAFT_ID})
-    value = output
-    if is_mapping(output):
-        keys = keys_of(output, "messages", "response")
-        value = output[keys[0]] if keys else output
-    if is_list(value) and value:
-        value = value[-1]
-    return AIMessage(content_text(getattr(value, "content", value)), id=DRAFT_ID)
-
-
-def _tool_messages(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The calls of tools and their results, without the text beside the calls."""
-    edit = _keep_tools(messages)
-    edited = [edit(message) for message in messages]
-    return [message for message in edited if message is not None]
-
-
-def _keep_tools(messages: Iterable[BaseMessage]) -> Edit:
-    """Make the function that keeps of these messages only calls of tools with their results.
-
-    A call without a result would be refused in the next turn. What removes a message stays too.
-    """
-    result_ids = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
-
-    def edit(message: BaseMessage) -> BaseMessage | None:
-        if isinstance(message, ToolMessage | RemoveMessage):
-            return message
-        calls = message.tool_calls if isinstance(message, AIMessage) else []
-        if calls and all(call["id"] in result_ids for call in calls):
-            return _without_aside(message)
-        return None
-
-    return edit
-
-
-def _ids_to_drop(chain_input: Any, output: Any) -> set[str]:  # noqa: ANN401  the chain's
-    """The ids of all that a rejected output added but tools' calls and results.
-
-    A graph with a checkpointer of its own returns them again after the next try.
-    """
-    new_messages = _new_messages(chain_input, output)
-    edit = _keep_tools(new_messages)
-    return {message.id for message in new_messages if message.id and edit(message) is None}
-
-
-def _with_first_input(chain_input: Any, try_input: Any, output: Any) -> Any:  # noqa: ANN401  the chain's
-    """The output with what the chain passes on of its input as the first input has it, without the note.
-
-    A chain may be `RunnablePassthrough.assign(...)`, or return the whole state that it was called with.
-    """
-    if try_input is chain_input or not is_mapping(output):
-        return output
-    restored = dict(output)
-    for name, value in output.items():
-        if _is_passed_on(value, try_input):
-            restored[name] = chain_input
-    if not is_mapping(try_input) or not is_mapping(chain_input):
-        return restored
-    for key, changed in try_input.items():
-        first = chain_input.get(key, ...)
-        if changed is first:
-            continue
-        for name, value in output.items():
-            if not _is_passed_on(value, changed):
-                continue
-            # Under another name only the note tells it from what just has the same text. A key that
-            # `retry_input` adds may be one of the output before: {**output, "query": note}.
-            is_sure = name == key and first is not ...
-            if not is_sure and NOTE not in str(value):
-                continue
-            if first is ...:
-                restored.pop(name, None)
-            else:
-                restored[name] = first
-    return restored
-
-
-def _is_passed_on(value: object, given: object) -> bool:
-    """Whether a value is what was given; a graph may return another string of that text."""
-    return value is given or (isinstance(value, str) and value == given)
-
-
-def _without_rejected(output: Any, rejected_ids: Collection[str]) -> Any:  # noqa: ANN401  the chain's
-    """What a graph that returns all of its messages returns, without drafts and notes."""
-    if is_mapping(output):
-        if "messages" not in output:
-            return output
-        return {**output, "messages": _without_rejected(output["messages"], rejected_ids)}
-    if not is_list(output):
-        return output
-    return [entry for entry in output if getattr(entry, "id", None) not in rejected_ids]
-
-
-def _with_fallback(chain_input: Any, output: Any, fallback: Any) -> Any:  # noqa: ANN401  the chain's
-    """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
-    if is_mapping(output):
-        keys = keys_of(output, "messages", "response")
-        if not keys:
-            return fallback
-        replaced = dict(output)
-        for key in keys:
-            replaced[key] = _with_fallback(chain_input, output[key], fallback)
-        return replaced
-    message = AIMessage(content_text(fallback))
-    if is_list(output):
-        if not _read_messages(output):
-            return [message]
-        edit = _keep_tools(_new_messages(chain_input, output))
-        return [*_edit_new_messages(chain_input, output, edit), message]
-    if isinstance(output, BaseMessage):
-        return message
-    return fallback

@@ -16,9 +16,11 @@ from groundjudge.rubric.load import load_rubric
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import score_names
 
-if TYPE_CHECKING:  # LangSmith's older versions do not have them
-    from langsmith import Langsmith
-    from langsmith.types.evaluator import Evaluator
+with requires("groundjudge.adapters.langsmith_online needs LangSmith", "langsmith"):
+    from langsmith import Client
+
+if TYPE_CHECKING:  # older versions of LangSmith do not have it
+    from langsmith.types import Evaluator
 
 __all__ = ["online_evaluator"]
 
@@ -36,7 +38,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     dataset_id: str | None = None,
     variable_mapping: Mapping[str, str] | None = None,
     provider: Provider = "openai_decisions",
-    client: Langsmith | None = None,
+    client: Client | None = None,
     **settings: Any,  # noqa: ANN401  those of LangSmith
 ) -> Evaluator:
     """Let LangSmith judge the runs of a project or of a dataset's experiments, with a decision model.
@@ -55,8 +57,9 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
             `{"query": "inputs.question"}`. By default `outputs` has the response and the context,
             `reference_outputs` the reference, and `inputs` all others, under their own names.
         provider: "openai_decisions"; "typesafe", or "typesafe_compatible" with a `base_url`.
-        client: None: as the environment says.
-        settings: what else LangSmith takes: model, base_url, sampling_rate, filter, display_name, ...
+        client: where the evaluator is created, and with which key; None: as the environment says.
+        settings: LangSmith's other settings of a decision-model evaluator: model, base_url, sampling_rate,
+            filter, display_name, ...
 
     Returns:
         LangSmith's evaluator. Its name has the judge's version and hash; its feedback keys are the names of
@@ -66,11 +69,17 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
         PromptError: `not_hosted`: LangSmith cannot ask this judge's questions, the mapping names no input, or
             there is not one of `project_id` and `dataset_id`.
         ImportError: LangSmith is too old for evaluators of this kind.
-        LangsmithError: the API refuses.
+        TypeError: LangSmith has no setting of that name.
+        LangSmithError: the API refuses.
     """
     with requires("online_evaluator needs LangSmith 0.15.1 or newer", "langsmith"):
-        from langsmith import Langsmith  # noqa: PLC0415
+        from langsmith.types import Evaluator, EvaluatorCreateDecisionModelParams  # noqa: PLC0415
 
+    known_settings = EvaluatorCreateDecisionModelParams.__annotations__
+    for name in settings:
+        if name not in known_settings:
+            message = f"LangSmith has no setting {name!r} of an evaluator{did_you_mean(name, known_settings)}"
+            raise TypeError(message)
     rubric = judge if isinstance(judge, Rubric) else load_rubric(judge)
     if (project_id is None) == (dataset_id is None):
         raise PromptError("not_hosted", "pass project_id or dataset_id, one of them", "project_id")
@@ -90,7 +99,13 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     else:
         hosted["dataset_id"] = dataset_id
     hosted.update(settings)
-    return (client or Langsmith()).evaluators.create_decision_model(**hosted)
+    if client is None:
+        client = Client(auto_batch_tracing=False)  # it traces nothing, so it needs no thread that could
+    # The SDK has a method for this only in a class that reads its URL from LANGCHAIN_BASE_URL, and would send
+    # the key and the rules to LangSmith's cloud whatever LANGSMITH_ENDPOINT says.
+    untyped: Any = client
+    response = untyped.request_with_retries("POST", "/api/v1/runs/rules/decision-models", json=hosted)
+    return Evaluator.construct(None, **response.json())
 
 
 def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:

@@ -22,6 +22,7 @@ class Seen(NamedTuple):
     query: Mapping[str, str]
     body: Any
     queries: Mapping[str, Sequence[str]]
+    headers: Mapping[str, str]
 
 
 def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServer:
@@ -40,7 +41,7 @@ def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServe
             url = urlsplit(self.path)
             queries = parse_qs(url.query)
             query = {name: values[-1] for name, values in queries.items()}
-            status, response = answer(Seen(self.command, url.path, query, body, queries))
+            status, response = answer(Seen(self.command, url.path, query, body, queries, dict(self.headers)))
             response_content = json.dumps(response).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

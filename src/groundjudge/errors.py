@@ -188,6 +188,8 @@ class CaseError(GroundjudgeError):
     codes: ClassVar[Mapping[str, str]] = {
         "alias_conflict": "Two keys of a row mean the same field, and their values differ. "
         "Remove one of them, or name the one that counts with `fields=` (`--fields`).",
+        "answer_elsewhere": "A guarded chain's rejected answer stands under another key of its output too. "
+        "Guard the step of the chain that writes the answer, or leave the other key out.",
         "bad_path": "A dotted path of `fields=` (`--fields`) leads nowhere, or is ambiguous. "
         "Compare it with the roots and keys that the message lists; a key may contain a dot.",
         "context_unreadable": "A document of the context has no text under a known name. "

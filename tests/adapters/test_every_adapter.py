@@ -30,7 +30,7 @@ from scripted_model import ScriptedModel
 from groundjudge import Case, GroundjudgeError, ModelError, PromptError, Reply, Verdict, load
 from groundjudge.adapters.deepeval import JudgeMetric
 from groundjudge.adapters.langchain import runnable
-from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langsmith import evaluator as langsmith_evaluator
 from groundjudge.adapters.langsmith import summary as langsmith_summary
@@ -477,7 +477,7 @@ def metric_of(judge: Any) -> JudgeMetric:
         pytest.param(langsmith_summary, id="langsmith summary"),
         pytest.param(runnable, id="langchain"),
         pytest.param(GroundingMiddleware, id="langchain middleware"),
-        pytest.param(partial(add_guard, str.upper), id="langchain guard"),
+        pytest.param(partial(guarded, str.upper), id="langchain guard"),
         pytest.param(metric_of, id="deepeval"),
         pytest.param(langfuse_evaluator, id="langfuse"),
         pytest.param(JudgeEvaluator, id="pydantic-evals"),

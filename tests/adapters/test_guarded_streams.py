@@ -26,7 +26,8 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 from groundjudge import GuardError, Reply
-from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
+from groundjudge.judging.guard import as_guard
 from groundjudge.types import Request
 
 REJECTED = re.compile(rf"\bbad\b|{WORD}|not sent|Keep what|sources say")
@@ -69,19 +70,22 @@ def function(drafts: tuple[str, ...]) -> Any:
     def answer(state: Any) -> Any:
         message = model.invoke(state["messages"])
         get_stream_writer()(f"custom: {message.content}")
-        return {"messages": [message]}
+        return message
 
     return answer
 
 
 def lcel(drafts: tuple[str, ...]) -> Runnable[Any, Any]:
     prompt = ChatPromptTemplate([("placeholder", "{messages}")])
-    as_state: Runnable[str, Any] = RunnableLambda(lambda text: {"messages": [AIMessage(text)]}, name="parser")
-    return prompt.with_config(run_name="prompt") | chat(*drafts) | StrOutputParser() | as_state
+    return prompt.with_config(run_name="prompt") | chat(*drafts) | StrOutputParser()
 
 
-def whole_graph(drafts: tuple[str, ...]) -> Any:
-    return create_agent(chat(*drafts))  # pyright: ignore[reportUnknownVariableType]
+def with_a_graph(drafts: tuple[str, ...]) -> Runnable[Any, Any]:
+    agent: Any = create_agent(chat(*drafts))  # pyright: ignore[reportUnknownVariableType]
+    chain: Runnable[Any, Any] = agent | RunnableLambda[Any, Any](
+        lambda state: state["messages"][-1], name="parser"
+    )
+    return chain
 
 
 class WritesToTheStream(AgentMiddleware):
@@ -100,12 +104,43 @@ class WritesToTheStream(AgentMiddleware):
         return response
 
 
-CHAINS = [function, lcel, whole_graph]
+def guarded_chain(chain: Any, model: Any) -> Runnable[Any, Any]:
+    """A node that asks a guarded chain."""
+    return guarded(chain, "groundedness", model=model, fallback=FALLBACK) | as_update
+
+
+@RunnableLambda
+def as_update(answer: Any) -> Any:
+    """The update of a graph's state by a text or a message."""
+    return {"messages": [AIMessage(text_of(answer))]}
+
+
+def text_of(answer: Any) -> Any:
+    return answer if isinstance(answer, str) else answer.text
+
+
+def guard_in_a_node(drafts: tuple[str, ...], model: Any) -> Any:
+    """A node that calls `Guard.run`, as the page on guards shows it."""
+    guard = as_guard("groundedness", model=model, fallback=FALLBACK)
+    writer = chat(*drafts).with_config(tags=["nostream"])
+
+    def answer(state: Any) -> Any:
+        def write_again(note: str, _: object) -> str:
+            return writer.invoke([*state["messages"], ("user", note)]).text
+
+        draft = writer.invoke(state["messages"])
+        outcome = guard.run(guard.case(state, {"messages": [draft]}), write_again)
+        return as_update.invoke(outcome.response)
+
+    return answer
+
+
+CHAINS = [function, lcel, with_a_graph]
 NAMES = "model prompt guarded RunnableSequence GenericFakeChatModel".split()
 DRAFTS = {"bad then good": ("bad one", "good two"), "bad twice": ("bad one", "bad two")}
 
 
-def node(name: str, step: Runnable[Any, Any], saver: InMemorySaver) -> Any:
+def node(name: str, step: Any, saver: InMemorySaver) -> Any:
     graph = StateGraph(MessagesState)
     graph.add_node(name, step)  # pyright: ignore[reportUnknownMemberType]
     graph.add_edge(START, name)
@@ -158,8 +193,28 @@ NODES = [
 def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str) -> None:
     for drafts in DRAFTS.values():
         saver = InMemorySaver()
-        step = add_guard(chain(drafts), "groundedness", model=MODELS[model](), fallback=FALLBACK)
+        step = guarded_chain(chain(drafts), MODELS[model]())
         check(node(name, step, saver), saver, drafts, how)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("drafts", DRAFTS.values(), ids=DRAFTS)
+def test_node_that_runs_a_guard_shows_nothing_rejected(drafts: tuple[str, ...], how: str) -> None:
+    saver = InMemorySaver()
+    check(node("answer", guard_in_a_node(drafts, JudgesChat()), saver), saver, drafts, how)
+
+
+@pytest.mark.parametrize("chain", [lcel, with_a_graph])
+def test_events_of_a_guarded_chain_show_nothing_rejected(chain: Any) -> None:
+    step = guarded(chain(("bad one", "good two")), "groundedness", model=JudgesChat(), fallback=FALLBACK)
+
+    async def collect_events() -> list[Any]:
+        return [event async for event in step.astream_events({"messages": [("user", QUERY)]})]
+
+    events = asyncio.run(collect_events())
+    assert events[-1]["event"] == "on_chain_end"
+    assert text_of(events[-1]["data"]["output"]) == "good two"
+    assert not REJECTED.findall(str(events))
 
 
 def test_tokens_of_what_is_only_observed_are_streamed_and_those_of_the_judge_are_not() -> None:
@@ -181,8 +236,9 @@ def test_blocked_answer_leaves_nothing_in_the_checkpoints() -> None:
 
 def test_what_a_stream_shows_without_a_guard_would_be_found() -> None:
     saver = InMemorySaver()
+    unguarded = node("answer", lcel(("bad one",)) | as_update, saver)
     with pytest.raises(AssertionError):
-        check(node("answer", lcel(("bad one",)), saver), saver, ("bad one",), "sync")
+        check(unguarded, saver, ("bad one",), "sync")
     for middleware, mode in ([], "messages"), ([WritesToTheStream()], "custom"):
         streamed_chunks = chunks(create_agent(chat("bad one"), middleware=middleware), "sync")
         assert REJECTED.findall(str([data for _, kind, data in streamed_chunks if kind == mode]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langsmith import Langsmith
+from langsmith import Client
 from loopback import Seen, json_server, running, url_of
 
 from groundjudge import PromptError, load_rubric
@@ -21,7 +21,8 @@ class Server:
     def __init__(self) -> None:
         self.requests: list[Seen] = []
         self.server = json_server(self.answer)
-        self.client = Langsmith(base_url=url_of(self.server), api_key="a-key")
+        self.url = url_of(self.server)
+        self.client = Client(api_url=self.url, api_key="a-key", auto_batch_tracing=False)
 
     def answer(self, request: Seen) -> tuple[int, Any]:
         self.requests.append(request)
@@ -64,6 +65,27 @@ def test_parts_are_feedback_of_their_own_with_their_levels(server: Server) -> No
     assert {len(question["levels"]) for question in request.body["questions"].values()} == {5}
     assert request.body["variable_mapping"]["reference"] == "reference_outputs.reference"
     assert (request.body["dataset_id"], request.body["provider"]) == ("d", "typesafe")
+
+
+@pytest.mark.parametrize("variable", ["LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"])
+@pytest.mark.parametrize("path", ["", "/", "/api", "/api/v1"])
+def test_the_environment_says_where_and_with_which_key_it_is_created(
+    server: Server, variable: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, server.url + path)
+    monkeypatch.setenv("LANGSMITH_API_KEY", "the-key")
+    monkeypatch.setenv("LANGSMITH_WORKSPACE_ID", "the-workspace")
+    assert online_evaluator("groundedness", project_id="p").display_name == "created"
+    (request,) = server.requests
+    assert (request.method, request.path) == ("POST", "/api/v1/runs/rules/decision-models")
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    assert (headers["x-api-key"], headers["x-tenant-id"]) == ("the-key", "the-workspace")
+
+
+def test_misspelt_setting_is_refused_before_a_request(server: Server) -> None:
+    with pytest.raises(TypeError, match=r"no setting 'sampling_rat' .*did you mean 'sampling_rate'"):
+        online_evaluator("groundedness", project_id="p", client=server.client, sampling_rat=0.1)
+    assert not server.requests
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -57,7 +57,7 @@ from groundjudge import (
 )
 from groundjudge.adapters import deepeval, inspect
 from groundjudge.adapters.langchain import runnable
-from groundjudge.adapters.langchain_agents import GroundingMiddleware, add_guard
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langfuse import summary as langfuse_summary
 from groundjudge.adapters.langsmith import evaluator, summary
@@ -360,7 +360,7 @@ async def guarding(judge: Judge, case: Case) -> list[str]:
 async def guarded_agents(chain: Runnable[str, str], agent: OpenAIAgent[None]) -> RunResult:
     """The agents of the frameworks take what the adapters make."""
     GroundingMiddleware("groundedness", model="offline", fallback="none", fields={"query": "inputs.q"})
-    assert_type(add_guard(chain, "groundedness", model="offline", repeats=3), Runnable[Any, Any])
+    assert_type(guarded(chain, "groundedness", model="offline", repeats=3, output="a"), Runnable[Any, Any])
     PydanticAgent("test").output_validator(grounding_validator("groundedness", model="offline", retries=2))
     GroundingHooks(as_guard("groundedness", model="offline"), mode="observe")
     guarded_run_sync(agent, "q", "groundedness", {"max_turns": 3}, model="offline", deadline=20)
@@ -427,7 +427,7 @@ async def misspelt_options_of_guards_are_found(judge: Judge, agent: OpenAIAgent[
     as_guard(judge, mode="silent")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     as_guard(judge, treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundingMiddleware(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    add_guard(str, judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    guarded(str, judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     grounding_validator(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundingHooks(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     guarded_run_sync(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.data import declared_fields, is_list, is_mapping
@@ -12,29 +12,6 @@ from groundjudge.case.shapes import is_blank, read_chat
 
 NOT_SPEAKING = frozenset({"user", "system", "developer", "tool"})
 """The roles whose messages are no answer; any other role, such as "critic", is one of the application's."""
-
-Turn: TypeAlias = tuple[str, str]
-"""The role and the text of a message."""
-
-
-def count_old(earlier: Sequence[Turn], thread: Sequence[Turn]) -> int:
-    """Count the messages of a thread that were there before an application answered.
-
-    Args:
-        earlier: the messages that the application was asked with.
-        thread: the messages that it returned: all of them, or only new ones.
-    """
-    n_earlier = len(earlier)
-    if thread[:n_earlier] == earlier:
-        return n_earlier
-    # A graph with a checkpointer returns earlier turns too, which its input has not. They begin with a
-    # question: what begins with an answer is new, even if the application repeats the question behind it.
-    # Of a question that is there twice the first counts: better an old answer is judged again than a new
-    # one is not.
-    questions = [turn for turn in earlier if turn[0] == "user"]
-    if not questions or not thread or thread[0][0] not in NOT_SPEAKING:
-        return 0
-    return thread.index(questions[-1]) + 1 if questions[-1] in thread else 0
 
 
 def merge_answer(inputs: object, outputs: object) -> object:
@@ -64,7 +41,7 @@ def merge_answer(inputs: object, outputs: object) -> object:
         return outputs  # most answers are one message, for which a long input need not be read twice
 
     earlier = _messages_of_inputs(inputs)
-    n_old = count_old(_turns(earlier), _turns(thread))
+    n_old = _count_old(earlier, thread)
     new_messages = thread[n_old:]
     responses = [Message(role="assistant", content=text) for text in texts]
     answer = _join([*new_messages, *responses])
@@ -93,14 +70,21 @@ def merge_response(case: Case) -> Case:
         earlier = case.query
     if not is_list(earlier):
         earlier = (Message(role="user", content=case.query_text),)
-    answer = _join(response[count_old(_turns(earlier), _turns(response)) :])
+    answer = _join(response[_count_old(earlier, response) :])
     if answer is None:
         return case
     return case.replace(response=[answer] if answer.holds_media else answer.content)
 
 
-def _turns(messages: Sequence[Message]) -> list[Turn]:
-    return [(message.role, message.content) for message in messages]
+def _count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
+    """Count the messages with which an application was asked, if what it returned begins with them.
+
+    Of anything else nothing is old: it is better to judge an old answer again than to miss a new one.
+    """
+    n_earlier = len(earlier)
+    asked = [(message.role, message.content) for message in earlier]
+    returned = [(message.role, message.content) for message in thread[:n_earlier]]
+    return n_earlier if returned == asked else 0
 
 
 def _answer_texts(messages: Sequence[Message]) -> list[str]:
