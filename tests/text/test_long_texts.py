@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from groundjudge.text.negations import negated_at
 from groundjudge.text.numbers import numbers
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import negated_at
+from groundjudge.text.words import words
 
 PIECES = {
     "numbers with blanks": "1 000 ",
@@ -25,5 +26,5 @@ LONG = 100_000
 @pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES.keys())
 def test_long_texts_are_read_to_their_end(piece: str) -> None:
     text = piece * (LONG // len(piece))
-    for search in (negated_at, numbers, sentences):
+    for search in (negated_at, numbers, sentences, words):
         search(text)

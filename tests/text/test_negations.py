@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundjudge.text.words import negated_at
+from groundjudge.text.negations import negated_at
 
 NEGATIONS = {
     "no as in-the in Portuguese": ("It is open. No parque há uma fonte, e no centro um museu.", 0),
