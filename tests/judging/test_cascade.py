@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from bundled_judges import reply_of as written_reply
 from decision_models import RuleModel, answer_to, sure_of_the_best, sure_of_the_worst
 from formatter import sure
 from hypothesis import given
@@ -258,6 +259,32 @@ def test_decision_model_decides_where_its_probability_says_so(
 def sure_places(answer: Mapping[str, Any]) -> list[int]:
     """The places of the options that have all probability."""
     return [place for place, share in enumerate(answer["probabilities"].values()) if share == 1]
+
+
+OFFLINE_FIRST: Mapping[str, tuple[str, int]] = {
+    # a response, and how many judges decide; the second one fails whatever it is asked
+    "the words of the source": ("It rains in May.", 1),
+    "nearly its words": ("It rained in May.", 1),
+    "another word": ("It rains in June.", 2),
+    "other words": ("May is wet.", 2),
+    "half of it": ("It rains in May. Nobody minds.", 2),
+    "nothing to judge": ("Thank you!", 2),
+}
+
+
+@pytest.mark.parametrize(("response", "decided_after"), OFFLINE_FIRST.values(), ids=OFFLINE_FIRST)
+@pytest.mark.parametrize("name", ["groundedness", "statement_groundedness"])
+def test_what_the_offline_judge_passes_stands_and_the_rest_is_asked(
+    name: str, response: str, decided_after: int
+) -> None:
+    rubric = load_rubric(name)
+    model = ScriptedModel(written_reply(rubric, response, 0))
+    judge = cascade([load(name, model="offline"), Judge(rubric, model)], until=(None, 0.8))
+    case = {"query": "When does it rain?", "context": ["It rains in May."], "response": response}
+    verdict = judge.judge(case)
+    assert (verdict.decided_after, len(model.asked)) == (decided_after, decided_after - 1)
+    assert verdict.passed is (decided_after == 1)
+    assert "not_decided" not in verdict.warnings
 
 
 def test_verdict_that_fails_and_more_probably_passes_is_not_sure() -> None:

@@ -1,7 +1,7 @@
-"""What must not pass the offline judges, and its twin: what must stay right.
+"""What must not pass the offline judges, and what must: what the source says in nearly the same words.
 
-A false green is a response that passes although it says nothing that the source has: a bare "Yes." that the
-source denies, or what a crashed application leaves in place of an answer.
+A false green is a response that passes although the source does not say so: one detail is wrong, a bare
+"Yes." answers the question, or an answer is what a crashed application left behind.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ OPEN = "We are open on Sundays. Dogs are allowed in the garden. The pool is not 
 SUNDAYS = "Are you open on Sundays?"
 NAME = "What is the middle name?"
 
+LIBRARY = "The library opens at 9:00 on weekdays. It is closed on Sundays."
+HOURS = "When is it open?"
+DRUGS = "Aspirin is allowed. Ibuprofen is forbidden."
+DOSES = "Dose for adults: 500 mg. Dose for children: 250 mg."
+DOSE = "What is the dose?"
+PRICES = "| Ticket | Price |\n|---|---|\n| Adult | 12 euros |\n| Child | 5 euros |\n| Senior | 8 euros |"
+ROOMS = "Room Anna: 2 beds, 80 euros.\nRoom Berta: 3 beds, 110 euros."
+
 Row = tuple[str, str, str]
 """A source, a query and the response to it."""
 
-FALSE_GREENS: Mapping[str, Row] = {
+BARE_ANSWERS: Mapping[str, Row] = {
     # what the source denies
     "yes, closed": (HOUSE, SUNDAYS, "Yes."),
     "yes, without a point": (HOUSE, SUNDAYS, "Yes"),
@@ -189,11 +197,301 @@ FALSE_GREENS: Mapping[str, Row] = {
     "none of several": ("The rooms have a bath.", "Which rooms have a bath?", "None."),
 }
 
+WRONG_DETAILS: Mapping[str, Row] = {
+    # neighbouring sentences
+    "another sentence's time": (LIBRARY, HOURS, "It opens at 9:00 on Sundays."),
+    "open on the day it is closed": (LIBRARY, HOURS, "It is open on Sundays."),
+    "the neighbour's subject": (LIBRARY, HOURS, "The library is closed on weekdays."),
+    "opens at 9 on Sundays": (LIBRARY, HOURS, "The library opens at 9:00 on Sundays."),
+    "both days": (LIBRARY, HOURS, "The library opens at 9:00 on weekdays and Sundays."),
+    "closed on both days": (LIBRARY, HOURS, "It is closed on weekdays and on Sundays."),
+    "closed at 9": (LIBRARY, HOURS, "It is closed at 9:00 on weekdays."),
+    "closed on the other day": (LIBRARY, HOURS, "The library opens at 9:00. It is closed on weekdays."),
+    "closes at 9": (LIBRARY, HOURS, "The library closes at 9:00 on weekdays."),
+    "another hour": (LIBRARY, HOURS, "The library opens at 9:30 on weekdays."),
+    "the other drug": (DRUGS, "What may I take?", "Ibuprofen is allowed."),
+    "the drug that is allowed": (DRUGS, "What may I take?", "Aspirin is forbidden."),
+    "both drugs": (DRUGS, "What may I take?", "Aspirin and ibuprofen are allowed."),
+    "the adults' dose for children": (DOSES, DOSE, "The dose for children is 500 mg."),
+    "the children's dose for adults": (DOSES, DOSE, "The dose for adults is 250 mg."),
+    "one dose for both": (DOSES, DOSE, "The dose for adults and children is 500 mg."),
+    "children's dose, by the query": (DOSES, "What is the dose for children?", "The dose is 500 mg."),
+    "children's dose, alone": (DOSES, "What is the dose for children?", "500 mg."),
+    "the neighbour's year": (
+        "The mill was built in 1850. The bridge was built in 1911.",
+        "?",
+        "The mill was built in 1911.",
+    ),
+    "a pronoun for the neighbour": (
+        "The mill was built in 1850. It burned down in 1911.",
+        "?",
+        "It was built in 1911.",
+    ),
+    "a clause's subject from another sentence": (
+        "The mill is open daily. The bridge was built in 1911.",
+        "?",
+        "The mill is open daily and was built in 1911.",
+    ),
+    "a second clause of another subject": (
+        "Ada wrote the report. Otto signed the contract.",
+        "?",
+        "Ada wrote the report and signed the contract.",
+    ),
+    "a clause joined by a semicolon": (
+        "The cafe sells tea. The shop sells bread.",
+        "?",
+        "The cafe sells tea; it sells bread.",
+    ),
+    "the query's subject with another's sentence": (
+        "The cafe opens at 8. The museum opens at 10.",
+        "When does the museum open?",
+        "It opens at 8.",
+    ),
+    # tables
+    "another row's price": (PRICES, "What does a child pay?", "Child: 12 euros."),
+    "the query's row": (PRICES, "What does a child pay?", "12 euros."),
+    "another line's beds": (ROOMS, "Which room?", "Room Anna: 3 beds."),
+    "another line's rate": (ROOMS, "Which room?", "Room Berta: 3 beds, 140 euros."),
+    # code and operators
+    "another operator": ("The test passes if x > 5.", "?", "The test passes if x < 5."),
+    "a not of code": ("Use `if !ready` in the loop.", "?", "Use `if ready` in the loop."),
+    "True for False": ("The default of shuffle is False.", "?", "The default of shuffle is True."),
+    "another option": (
+        "Run it with --force to overwrite files.",
+        "?",
+        "Run it with --dry-run to overwrite files.",
+    ),
+    "another language": ("The server is written in C#.", "?", "The server is written in C."),
+    "another letter": ("Vitamin C is taken in the morning.", "?", "Vitamin D is taken in the morning."),
+    "another version": ("It needs Python 3.10 or later.", "?", "It needs Python 3.1 or later."),
+    "or later": ("It needs Python 3.10 or later.", "?", "It needs Python 3.10 or earlier."),
+    # units, numbers, currencies
+    "miles for kilometres": ("The pier is 5 km long.", "?", "The pier is 5 miles long."),
+    "a unit without a blank": ("The pier is 5km long.", "?", "The pier is 5m long."),
+    "a minus": ("At night it has -5 degrees.", "?", "At night it has 5 degrees."),
+    "a decimal point": ("The file has 1.5 MB.", "?", "The file has 15 MB."),
+    "a leading zero": ("The dose is .5 ml.", "?", "The dose is 5 ml."),
+    "dollars for euros": ("The ticket costs €12.", "?", "The ticket costs $12."),
+    "squared": ("The garden has 40 m².", "?", "The garden has 40 m³."),
+    # names
+    "another first name": ("The mill was built by Ada Moor.", "?", "The mill was built by Ina Moor."),
+    "a name with a shared stem": (
+        "The award went to Martin Organ.",
+        "?",
+        "The award went to Martin Organic.",
+    ),
+    "another product's number": ("The X100 has two ports.", "?", "The X200 has two ports."),
+    # negation
+    "not taken out": ("Dogs are not allowed in the garden.", "?", "Dogs are allowed in the garden."),
+    "n't": ("The lift doesn't stop at floor 3.", "?", "The lift stops at floor 3."),
+    "never": ("The ferry never runs in winter.", "?", "The ferry runs in winter."),
+    "no": ("There is no charge for parking.", "?", "There is a charge for parking."),
+    "no longer": ("The shop no longer sells stamps.", "?", "The shop sells stamps."),
+    "without": ("Breakfast without coffee costs 9 euros.", "?", "Breakfast with coffee costs 9 euros."),
+    "a denial behind": ("The pool is heated, they said, but it is not.", "?", "The pool is heated."),
+    "a rumour ahead": ("Nobody believes that the mayor will resign.", "?", "The mayor will resign."),
+    "un-": ("The path is unpaved behind the mill.", "?", "The path is paved behind the mill."),
+    "an opposite": ("The offer is valid in May.", "?", "The offer is invalid in May."),
+    # quantifiers
+    "all for some": ("Some guests of the inn sing.", "?", "All guests of the inn sing."),
+    "all for most": ("Most rooms have a balcony.", "?", "Rooms have a balcony."),
+    "at least": ("The course takes at least 6 weeks.", "?", "The course takes at most 6 weeks."),
+    "up to": ("The car seats up to 5 people.", "?", "The car seats over 5 people."),
+    "more than": ("More than 300 people came.", "?", "300 people came."),
+    "only": ("Only members may use the sauna.", "?", "Members may use the sauna."),
+    "almost": ("The tank is almost empty.", "?", "The tank is empty."),
+    # conditions
+    "unless": ("Entry is free unless you bring a dog.", "?", "Entry is free if you bring a dog."),
+    "a condition ahead left out": (
+        "If it rains, the concert moves indoors.",
+        "?",
+        "The concert moves indoors.",
+    ),
+    "an exception left out": ("We deliver daily except on Sundays.", "?", "We deliver daily."),
+    "may for must": ("Visitors may wear a helmet.", "?", "Visitors must wear a helmet."),
+    "must left out": ("The drug might help patients.", "?", "The drug helps patients."),
+    # times
+    "until for from": ("The pass is valid until 1 May.", "?", "The pass is valid from 1 May."),
+    "before for after": ("Take it before meals.", "?", "Take it after meals."),
+    "was for is": ("The mill was formerly a bank.", "?", "The mill is a bank."),
+    # roles
+    "who did what to whom": ("Ada Moor paints Otto Blom.", "?", "Otto Blom paints Ada Moor."),
+    "to for from": ("The train goes from Bern to Basel.", "?", "The train goes from Basel to Bern."),
+    "by": ("The firm was bought by Alpha.", "?", "The firm bought Alpha."),
+    "with for without": ("Coffee with milk costs 3 euros.", "?", "Coffee without milk costs 3 euros."),
+    # lists
+    "one more item": (
+        "The set has forks, knives and spoons.",
+        "?",
+        "The set has forks, knives, spoons and plates.",
+    ),
+    "an item exchanged": (
+        "The set has forks, knives and spoons.",
+        "?",
+        "The set has forks, plates and spoons.",
+    ),
+    "an item of the other list": (
+        "Included: towels, soap. Not included: slippers, robes.",
+        "?",
+        "Included: towels, robes.",
+    ),
+    "the list that is excluded": (
+        "Included: towels, soap. Not included: slippers, robes.",
+        "?",
+        "Included: slippers, robes.",
+    ),
+    "an item under the other heading": (
+        "Allowed:\n- water\n- bread\nForbidden:\n- beer\n- wine",
+        "What is allowed?",
+        "Allowed: beer.",
+    ),
+    "the order of steps": (
+        "First drain the tank, then open the valve.",
+        "?",
+        "First open the valve, then drain the tank.",
+    ),
+    # comparison
+    "more for less": ("The train is cheaper than the bus.", "?", "The bus is cheaper than the train."),
+    "a superlative of another": (
+        "The tower is the tallest building. The mill is the oldest building.",
+        "?",
+        "The tower is the oldest building.",
+    ),
+    # attribution
+    "a claim that was withdrawn": (
+        "The firm denied that it had sold the data.",
+        "?",
+        "The firm had sold the data.",
+    ),
+    # six languages
+    "German weekday": (
+        "Die Bibliothek öffnet werktags um 9 Uhr. Sonntags ist sie geschlossen.",
+        "?",
+        "Die Bibliothek öffnet sonntags um 9 Uhr.",
+    ),
+    "German negation": ("Hunde sind im Garten nicht erlaubt.", "?", "Hunde sind im Garten erlaubt."),
+    "German from and to": ("Der Zug fährt von Bern nach Basel.", "?", "Der Zug fährt von Basel nach Bern."),
+    "German condition": ("Der Eintritt ist frei, falls Sie Mitglied sind.", "?", "Der Eintritt ist frei."),
+    "French negation": (
+        "Les chiens ne sont pas admis dans le jardin.",
+        "?",
+        "Les chiens sont admis dans le jardin.",
+    ),
+    "French neighbour": (
+        "Le musée ouvre à 9 heures. Le café ouvre à 8 heures.",
+        "?",
+        "Le musée ouvre à 8 heures.",
+    ),
+    "Spanish negation": ("El hotel no tiene piscina.", "?", "El hotel tiene piscina."),
+    "Spanish name": ("El puente lo construyó Ana Ruiz.", "?", "El puente lo construyó Eva Ruiz."),
+    "Italian negation": ("Il museo non è aperto la domenica.", "?", "Il museo è aperto la domenica."),
+    "Russian negation": ("Музей не работает по воскресеньям.", "?", "Музей работает по воскресеньям."),
+    "Chinese negation": ("博物馆周日不开放。", "?", "博物馆周日开放。"),
+    "Chinese neighbour": ("博物馆九点开门。商店八点开门。", "?", "博物馆八点开门。"),
+    "Japanese negation": ("犬の同伴は許可されていません。", "?", "犬の同伴は許可されています。"),
+    # refusals that the source refutes
+    "not mentioned, but it is": (
+        "The cafe is open daily.",
+        "Is there a cafe?",
+        "The documents do not mention a cafe.",
+    ),
+    "no information, but there is": (
+        "Parking costs 5 euros.",
+        "What does parking cost?",
+        "There is no information about parking.",
+    ),
+    "I don't know of, but it stands there": (
+        "Parking costs 5 euros.",
+        "What does parking cost?",
+        "I don't know what parking costs.",
+    ),
+    "not specified, but it is": ("The dose for adults is 500 mg.", "?", "The dose is not specified."),
+    "German, not mentioned, but it is": (
+        "Das Café ist täglich geöffnet.",
+        "?",
+        "Die Dokumente erwähnen kein Café.",
+    ),
+    # talk that states something
+    "thanks, and a claim": (LIBRARY, HOURS, "Thanks, it is open on Sundays."),
+    "glad to say": (LIBRARY, HOURS, "I am happy to tell you that it is open on Sundays."),
+    "a question that claims": (LIBRARY, HOURS, "Did you know that the library opens at 7:00 on Saturdays?"),
+    "a heading that claims": (LIBRARY, HOURS, "## The library opens on Sundays"),
+    "according to": (LIBRARY, HOURS, "According to the documents, it is open on Sundays."),
+    "a greeting with a name": (LIBRARY, HOURS, "Welcome to the library, open on Sundays!"),
+}
 
-def case_of(name: str, row: Row) -> dict[str, Any]:
-    """A row as the case of a judge, with its source and query where that judge looks for them."""
+
+FALSE_GREENS = {**BARE_ANSWERS, **WRONG_DETAILS}
+
+PASSING: Mapping[str, Row] = {
+    "the whole source": (HOUSE, "?", HOUSE),
+    "neighbouring sentences": (LIBRARY, HOURS, LIBRARY),
+    "one of them": (LIBRARY, HOURS, "It is closed on Sundays."),
+    "its sentences in another order": (
+        HOUSE,
+        "?",
+        "The museum opened in 1932. Breakfast is included in the price.",
+    ),
+    "two sentences in one": (DRUGS, "?", "Aspirin is allowed, ibuprofen is forbidden."),
+    "an article and a verb more": (DOSES, "?", "The dose for children is 250 mg."),
+    "a row of a table": (PRICES, "?", "Child: 5 euros."),
+    "a line of a list": (ROOMS, "?", "Room Berta: 3 beds, 110 euros."),
+    "a list": (HOUSE, "?", "1. The museum opened in 1932.\n2. Breakfast is included in the price."),
+    "bold": (HOUSE, "?", "**The museum** opened in 1932."),
+    "code": ("The test passes if x > 5.", "?", "The test passes if x > 5."),
+    "n't": (HOUSE, "?", "Dogs aren't allowed in the garden."),
+    "none": ("None of the rooms has a bath.", "Do the rooms have baths?", "None of the rooms has a bath."),
+    "unfortunately": (HOUSE, SUNDAYS, "Unfortunately, we are closed on Sundays."),
+    "a courtesy ahead and behind": (
+        HOUSE,
+        "?",
+        "Thank you for your question! The museum opened in 1932. I hope this helps.",
+    ),
+    "behind a lead-in": (HOUSE, "?", "Here is what I found:\nThe museum opened in 1932."),
+    "yes, spelt out": (OPEN, SUNDAYS, "Yes. We are open on Sundays."),
+    "yes, ahead of it": (OPEN, SUNDAYS, "Yes, we are open on Sundays."),
+    "yes, ahead of an answer to what": (
+        HOUSE,
+        "When did the museum open?",
+        "Yes, the museum opened in 1932.",
+    ),
+    "German": ("Hunde sind im Garten nicht erlaubt.", "?", "Leider sind Hunde im Garten nicht erlaubt."),
+    "French": ("Le musée ouvre à 9 heures. Il est petit.", "?", "Le musée ouvre à 9 heures."),
+    "Spanish": ("El hotel no tiene piscina. Es antiguo.", "?", "El hotel no tiene piscina."),
+    "Russian": ("Музей закрыт. Парк открыт.", "?", "Музей закрыт."),
+    "Chinese": ("博物馆周日不开放。商店八点开门。", "?", "博物馆周日不开放。"),
+    "Japanese": ("図書館は日曜日に休みます。", "?", "図書館は日曜日に休みます。"),
+}
+
+CAFE = "Is there a cafe?"
+GARTEN = "Hunde sind im Garten nicht erlaubt."
+CLAIMING_NOTHING: Mapping[str, Row] = {
+    "you're welcome": (HOUSE, "Thank you!", "You're welcome!"),
+    "hello": (HOUSE, "Hello?", "Hello! How can I help you today?"),
+    "an offer": (HOUSE, "Thank you!", "Feel free to ask if you have any other questions."),
+    "a wish": (HOUSE, "Thank you!", "Glad I could help. Have a nice day!"),
+    "an apology": (HOUSE, "?", "Sorry for the delay!"),
+    "a question back": (HOUSE, "Please change my flight.", "Which booking is it?"),
+    "of course to a request": (HOUSE, "Please change my flight.", "Of course!"),
+    "of course to a wish": (HOUSE, "I have to change my flight.", "Of course! Which booking is it?"),
+    "a German courtesy": (GARTEN, "Danke!", "Gern geschehen!"),
+    "I do not know": (HOUSE, SUNDAYS, "I do not know."),
+    "I don't know": (HOUSE, "When do you open?", "I don't know."),
+    "documents do not mention it": (HOUSE, CAFE, "The documents do not mention a cafe."),
+    "it is not mentioned": (HOUSE, CAFE, "A cafe is not mentioned."),
+    "not enough information": (HOUSE, CAFE, "I don't have enough information to answer that."),
+    "no information": (HOUSE, CAFE, "There is no information about a cafe."),
+    "documents do not say whether": (HOUSE, CAFE, "The context does not say whether there is a cafe."),
+    "nothing found": (HOUSE, CAFE, "Sorry, I could not find anything about a cafe."),
+    "no answer": (HOUSE, CAFE, "I cannot answer this question based on the context."),
+    "a German refusal": (GARTEN, "Gibt es ein Café?", "Ein Café wird in den Dokumenten nicht erwähnt."),
+}
+
+
+def verdict_of(name: str, row: Row) -> Verdict:
+    """Judge a row, with its source and query where the judge looks for them."""
     source, query, response = row
-    fields = {
+    fields: dict[str, Any] = {
         "query": query,
         "conversation": [{"role": "user", "content": query}],
         "context": [source],
@@ -203,151 +501,33 @@ def case_of(name: str, row: Row) -> dict[str, Any]:
         "response": response,
     }
     fields_of_judge = shown_fields(JUDGES[name].rubric) | {"query"}
-    return {field: value for field, value in fields.items() if field in fields_of_judge}
+    return JUDGES[name].judge({field: value for field, value in fields.items() if field in fields_of_judge})
 
 
-def verdict_of(name: str, row: Row) -> Verdict:
-    return JUDGES[name].judge(case_of(name, row))
-
-
-@pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize("row", FALSE_GREENS.values(), ids=FALSE_GREENS)
-def test_false_green_fails(name: str, row: Row) -> None:
-    verdict = verdict_of(name, row)
-    assert verdict.status == "ok"
-    assert verdict.passed is False
-    reasons = [verdict.reason, *(part.reason for part in verdict.parts)]
-    is_explained = any("Not backed" in reason for reason in reasons)
-    assert is_explained or any(part.evidence for part in verdict.parts)
+def test_false_green_is_not_decided(row: Row) -> None:
+    for name in JUDGES:
+        verdict = verdict_of(name, row)
+        assert (verdict.status, verdict.passed, verdict.confidence) == ("ok", False, 0), name
+        assert "not_decided" in verdict.warnings, name
 
 
-RIGHT: Mapping[str, tuple[Row, str]] = {
-    "no, closed": ((HOUSE, SUNDAYS, "No."), "passes"),
-    "of course not, closed": ((HOUSE, SUNDAYS, "Of course not."), "passes"),
-    "unfortunately not, closed": ((HOUSE, SUNDAYS, "Unfortunately not."), "passes"),
-    "we aren't, closed": ((HOUSE, SUNDAYS, "We aren't."), "passes"),
-    "no, no longer": (("We are no longer open on Sundays.", SUNDAYS, "No."), "passes"),
-    "yes, open": ((OPEN, SUNDAYS, "Yes."), "passes"),
-    "of course, open": ((OPEN, SUNDAYS, "Of course!"), "passes"),
-    "of course and a question back, open": ((OPEN, SUNDAYS, "Of course! Which day is it?"), "passes"),
-    "we are, open": ((OPEN, SUNDAYS, "We are."), "passes"),
-    "yes, with a greeting": ((OPEN, "Hello! Are you open on Sundays?", "Hello! Yes."), "passes"),
-    "yes, not closed": (("We are not closed on Sundays.", SUNDAYS, "Yes."), "passes"),
-    "not open, closed": ((HOUSE, SUNDAYS, "We are not open on Sundays."), "passes"),
-    "yes, allowed": ((OPEN, "Are dogs allowed in the garden?", "Yes, they are."), "passes"),
-    "no, not allowed": ((HOUSE, "Are dogs allowed in the garden?", "No, they aren't."), "passes"),
-    "no, forbidden": ((HOUSE, "Is smoking allowed in the rooms?", "No."), "passes"),
-    "yes, forbidden": ((HOUSE, "Is smoking forbidden in the rooms?", "Yes."), "passes"),
-    "yes, included": ((HOUSE, "Is breakfast included in the price?", "Yes."), "passes"),
-    "yes, spelt out": ((OPEN, SUNDAYS, "Yes. We are open on Sundays."), "passes"),
-    "yes, ahead of it": ((OPEN, SUNDAYS, "Yes, we are open on Sundays."), "passes"),
-    "yes, come along, spelt out": (
-        (OPEN, "Can I simply come along on Sundays?", "Yes, we are open on Sundays."),
-        "passes",
-    ),
-    "yes, ahead of an answer to what": (
-        (HOUSE, "When did the museum open?", "Yes, the museum opened in 1932."),
-        "passes",
-    ),
-    "yeah, ahead of something else than what": (
-        (HOUSE, "Who runs the museum?", "Yeah, the museum opened in 1932."),
-        "passes",
-    ),
-    "no, ahead of it": ((HOUSE, SUNDAYS, "No, we are closed on Sundays."), "passes"),
-    "yes, and another clause": (("We are open on Sundays, but not on Mondays.", SUNDAYS, "Yes."), "passes"),
-    "yes, by a pronoun": (
-        (
-            "The wool museum has 40 rooms. It is open on Sundays.",
-            "Is the wool museum open on Sundays?",
-            "Yes.",
-        ),
-        "passes",
-    ),
-    "German no": (("Hunde sind nicht erlaubt.", "Sind Hunde erlaubt?", "Nein."), "passes"),
-    "German yes": (("Wir haben sonntags geöffnet.", "Haben Sie sonntags geöffnet?", "Ja."), "passes"),
-    "French no": (("Le musée est fermé le dimanche.", "Le musée est ouvert le dimanche ?", "Non."), "passes"),
-    "Spanish no": (("El museo está cerrado.", "¿El museo está abierto?", "No."), "passes"),
-    "Chinese yes": (("博物馆周日开放。", "博物馆周日开放吗？", "是的。"), "passes"),
-    "Chinese no": (("博物馆周日不开放。", "博物馆周日开放吗？", "不是。"), "passes"),
-    "none, as an answer": (("Middle name: none.", NAME, "None."), "passes"),
-    "N/A, as an answer": (("Fax number: N/A", "What is the fax number?", "N/A"), "passes"),
-    "null, as an answer": (('{"middle_name": null}', NAME, "null"), "passes"),
-    "none of the rooms": (("None of the rooms has a bath.", "Which rooms have a bath?", "None."), "passes"),
-    "a sentence with none": (
-        ("None of the rooms has a bath.", "Do the rooms have baths?", "None of the rooms has a bath."),
-        "passes",
-    ),
-    "you're welcome": ((HOUSE, "Thank you!", "You're welcome!"), "claims nothing"),
-    "which booking": ((HOUSE, "Please change my flight.", "Which booking is it?"), "claims nothing"),
-    "I do not know": ((HOUSE, SUNDAYS, "I do not know."), "claims nothing"),
-    "I don't know": ((HOUSE, "When do you open?", "I don't know."), "claims nothing"),
-    "of course to a request": ((HOUSE, "Please change my flight.", "Of course!"), "claims nothing"),
-    "of course to a wish": (
-        (HOUSE, "I have to change my flight.", "Of course! Which booking is it?"),
-        "claims nothing",
-    ),
-    "sure to a polite request": ((HOUSE, "Could you change my flight for me?", "Sure!"), "claims nothing"),
-    "yes to a request": ((HOUSE, "Please change my flight.", "Yes, of course."), "claims nothing"),
-    "certainly to a wish to be told": (
-        (HOUSE, "Can you tell me when you open?", "Certainly! Which day is it?"),
-        "claims nothing",
-    ),
-    "of course to a question for help": ((HOUSE, "Can you help me?", "Of course!"), "claims nothing"),
-    "of course to a question for a question": (
-        (HOUSE, "May I ask you something?", "Of course!"),
-        "claims nothing",
-    ),
-    "sure to a question for a time": ((HOUSE, "When do you open?", "Sure, happy to help!"), "claims nothing"),
-    "hello": ((HOUSE, "Hello?", "Hello! How can I help you today?"), "claims nothing"),
-    "a thumb to thanks": ((HOUSE, "Thank you!", "👍"), "claims nothing"),
-    "Chinese thanks": ((HOUSE, "谢谢！", "不客气！"), "claims nothing"),
-}
-
-
-# A bare "Yes." is a poor passage, whatever it answers.
+# A passage that holds one fact of many has a low recall, and one that claims nothing has no precision.
 JUDGES_OF_ANSWERS = [name for name in JUDGES if "recall" not in JUDGES[name].part_names]
 
 
-@pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
-@pytest.mark.parametrize(("row", "expected"), RIGHT.values(), ids=RIGHT)
-def test_what_is_right_stays_right(name: str, row: Row, expected: str) -> None:
-    verdict = verdict_of(name, row)
-    if expected == "claims nothing":
-        assert verdict.status == "not_applicable" or (verdict.score or 0) >= 0.9
-    else:
-        assert (verdict.status, verdict.passed) == ("ok", True)
+@pytest.mark.parametrize("row", PASSING.values(), ids=PASSING)
+def test_nearly_the_words_of_the_source_pass(row: Row) -> None:
+    for name in JUDGES_OF_ANSWERS:
+        verdict = verdict_of(name, row)
+        assert (verdict.status, verdict.passed, verdict.warnings) == ("ok", True, ()), name
+        assert verdict.score is not None
+        assert verdict.score >= 0.8, name
 
 
-POOL = "The pool was built in 1932. Dogs are not allowed."
-HEATED = "Is it heated in winter?"
-
-
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [
-        pytest.param("Yes. The pool was built in 1932.", "Yes.", id="than alone"),
-        pytest.param(
-            "Yes. The pool was built in 1932.",
-            "Yes. The pool was built in 1935.",
-            id="than ahead of an error",
-        ),
-        pytest.param(
-            "Yes. The pool was built in 1932.", "The pool was built in 1932. Yes.", id="than behind the claim"
-        ),
-        pytest.param(
-            "Yes. Thank you. The pool was built in 1932.", "Yes. Thank you.", id="with a courtesy between"
-        ),
-        pytest.param(
-            "Yes. Dogs are not allowed.", "Yes. Penguins hunt for fish.", id="than ahead of something foreign"
-        ),
-    ],
-)
-def test_unsettled_yes_fails_by_less_ahead_of_what_is_backed(better: str, worse: str) -> None:
-    judge = JUDGES["confidence_grounding"]
-    verdicts = [
-        judge.judge({"query": HEATED, "context": [POOL], "response": response})
-        for response in (better, worse)
-    ]
-
-    assert [verdict.passed for verdict in verdicts] == [False, False]
-    assert (verdicts[0].score or 0) > (verdicts[1].score or 0)
+@pytest.mark.parametrize("row", CLAIMING_NOTHING.values(), ids=CLAIMING_NOTHING)
+def test_talk_and_honest_refusals_claim_nothing(row: Row) -> None:
+    for name in JUDGES_OF_ANSWERS:
+        verdict = verdict_of(name, row)
+        assert verdict.warnings == (), name
+        assert (verdict.status, verdict.score) in {("not_applicable", None), ("ok", 0.9)}, name

@@ -1,4 +1,4 @@
-"""The offline model answers every judge in its own format, and tells what a source has from the rest."""
+"""The offline model answers every judge in its own format; what it does not find it leaves undecided."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ from typing import Any
 import pytest
 from any_options import load_one
 from bundled_judges import judges_with_a_source, shown_fields
-from groundjudge.offline.support import index, support
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from groundjudge import Case, Choices, ModelError, PromptError, Scale, Verdict, as_judge, load, names
+from groundjudge import (
+    Case,
+    Choices,
+    ModelError,
+    PromptError,
+    Scale,
+    Verdict,
+    as_judge,
+    load,
+    names,
+    summarise,
+)
 from groundjudge.case.shapes import is_blank
-from groundjudge.offline.claims import states_nothing
 from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
 from groundjudge.types import Judge
 
 JUDGES = {name: load(name, model="offline") for name in names()}
+JUDGES_OF_ANSWERS = [name for name in judges_with_a_source() if name != "passage_quality"]
 
 
 def case_of(name: str, source: str, response: str, query: str = "?") -> dict[str, Any]:
@@ -44,339 +54,172 @@ def verdict_by(name: str, **case: Any) -> Verdict:
     return JUDGES[name].judge(case)
 
 
-LANGUAGES = {
-    # source; supported, number changed, negated, unrelated
-    "English": (
-        "The wool museum opened in 1932 and has 40 rooms. It is open on Sundays. Dogs are not allowed.",
-        "The wool museum has 40 rooms and opened in 1932.",
-        "The wool museum has 45 rooms and opened in 1932.",
-        "The wool museum is not open on Sundays.",
-        "Penguins hunt for small fish near the coast.",
-    ),
-    "Chinese": (
-        "羊毛博物馆于1932年开放，共有40个展厅。博物馆周日开放。禁止带狗入内。",
-        "羊毛博物馆共有40个展厅，于1932年开放。",
-        "羊毛博物馆共有45个展厅，于1932年开放。",
-        "博物馆周日不开放。",
-        "企鹅在海岸附近捕食小鱼。",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", [name for name in judges_with_a_source() if name != "passage_quality"])
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_support_is_told_from_its_imitations(name: str, language: str) -> None:
-    source, *responses = LANGUAGES[language]
-    supported, number, negated, unrelated = (
-        verdict_by(name, **case_of(name, source, response)).score or 0.0 for response in responses
-    )
-    assert supported > 0.7
-    assert max(number, negated) < 0.5
-    assert unrelated <= min(number, negated, 0.1)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_passages_are_compared_both_ways(language: str) -> None:
-    source, supported, number, _, unrelated = LANGUAGES[language]
-
-    def parts(response: str) -> list[float]:
-        verdict = verdict_by("passage_quality", **case_of("passage_quality", source, response))
-        return [part.value or 0 for part in verdict.parts]
-
-    assert parts(source) == [5, 5]
-    recall, precision = parts(supported)
-    assert recall < 4
-    assert precision > 4.4
-    assert all(low < high for low, high in zip(parts(number), parts(supported), strict=True))
-    recall, precision = parts(f"{source} {unrelated}")
-    assert recall == 5
-    assert precision < 4.8
-    assert max(parts(unrelated)) < 1.5
-
-
 MUSEUM = (
     "Wool museum: Sundays 10 to 16. Adults pay 12 euros, and children get in free. It was founded in 1932."
 )
-
-LEVELS = [
-    ("Adults pay 12 euros, children get in free.", "grounded"),
-    ("Adults pay 14 euros, children get in free.", "incorrect"),
-    ("Adults pay 12 euros. It belongs to the Olafsen family of Bergen.", "incorrect"),
-    ("Maybe the captain overslept.", "ungrounded"),
-    ("Sure, I'm happy to help!", "nothing_to_ground"),
-    ("好的，谢谢！", "nothing_to_ground"),
+FOUNDED = "It was founded in 1932."
+BACKED = [
+    "It was founded in 1932.",
+    "Adult pays 12 euros.",
+    "Adults pay 12 euros, and it was founded in 1932.",
+]
+NOT_DECIDED = [
+    "It was founded in 1933.",
+    "It was founded in 1932 by Olaf.",
+    "Adults pay no 12 euros.",
+    "Children pay 12 euros.",
+    "In 1932 it was founded.",
+    "Penguins hunt for small fish.",
+    f"{FOUNDED} Penguins hunt for small fish.",
+    "The documents do not say what adults pay.",
 ]
 
 
-@pytest.mark.parametrize("name", judges_with_a_source())
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_reason_ends_with_what_the_baseline_cannot_see(name: str, language: str) -> None:
-    source, *responses = LANGUAGES[language]
-    for response in (source, *responses):
-        verdict = verdict_by(name, **case_of(name, source, response))
+@pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
+@pytest.mark.parametrize("threshold", [0.01, 0.3, 0.5, 0.8, 1.0])
+def test_undecided_stays_below_any_threshold(name: str, threshold: float) -> None:
+    judge = load(name, model="offline", threshold=threshold)
+    for response in NOT_DECIDED:
+        verdict = judge.judge(case_of(name, MUSEUM, response))
+        decisive = verdict.score if verdict.weakest is None else verdict.weakest
+        assert decisive is not None
+        assert decisive < min(threshold, 0.8), response
+        assert (verdict.passed, verdict.confidence) == (False, 0), response
+        assert "not_decided" in verdict.warnings, response
 
-        assert verdict.reason.endswith("a paraphrase is out of its reach.)"), response
-        assert "a paraphrase is out of its reach" in verdict.explanation
+
+@pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
+@pytest.mark.parametrize("response", BACKED)
+def test_backed_scores_at_least_four_fifths(name: str, response: str) -> None:
+    verdict = verdict_by(name, **case_of(name, MUSEUM, response))
+    assert verdict.score is not None
+    assert verdict.score >= 0.8
+    assert (verdict.passed, verdict.warnings) == (True, ())
 
 
-REFERENCE = (
-    "The bridge was finished in 1938 by Ada Kestrel. Lorries heavier than 30 tonnes are banned, "
-    "and cyclists have a lane on the southern side. Peregrine falcons nest on the western tower."
-)
-PASSAGES = {
-    # less precise, more precise
-    "changed number": (
-        "Lorries heavier than 35 tonnes are banned, and cyclists have a lane on the southern side.",
-        "Lorries heavier than 30 tonnes are banned, and cyclists have a lane on the southern side.",
+def test_the_more_the_source_has_of_a_sentence_the_higher_its_score() -> None:
+    responses = ["Penguins fish.", "It was founded by penguins.", "In 1932 it was founded.", FOUNDED]
+    scores = [
+        verdict_by("confidence_grounding", query="?", context=MUSEUM, response=response).score or 0.0
+        for response in responses
+    ]
+    assert scores == sorted(set(scores))
+
+
+PASSAGES: Mapping[str, tuple[str, float, float]] = {
+    # a passage; its recall and precision, with the two facts of the reference
+    "the reference": ("The bridge was finished in 1938. Falcons nest on it.", 1, 1),
+    "in another order": ("Falcons nest on it. The bridge was finished in 1938.", 1, 1),
+    "one of two facts": ("Falcons nest on it.", 0.5, 1),
+    "and a foreign one": ("Falcons nest on it. Divers inspect it.", 0.5, 0.5),
+    "all facts and as many others": (
+        "The bridge was finished in 1938. Falcons nest on it. Divers inspect it. Trams cross it.",
+        1,
+        0.5,
     ),
-    "changed name": (
-        "The bridge was finished in 1938 by Tom Brandt.",
-        "In 1938 the bridge was finished by Ada Kestrel.",
-    ),
-    "denied": (
-        "Lorries heavier than 30 tonnes are not banned.",
-        "Banned are lorries heavier than 30 tonnes.",
-    ),
-    "foreign fact joined to a backed one": (
-        "Cyclists have a lane on the southern side, and every summer divers inspect the concrete piers.",
-        "Cyclists have a lane on the southern side, and falcons nest on the western tower.",
-    ),
-    "foreign fact joined to a backed one by and": (
-        "Cyclists have a lane on the southern side and divers inspect the concrete piers every summer.",
-        "Cyclists have a lane on the southern side and peregrine falcons nest on the western tower.",
-    ),
-    "foreign fact with a name of the reference": (
-        "Ada Kestrel played the cello in Vienna.",
-        "Peregrine falcons breed on the tower towards the west.",
-    ),
-    "foreign fact behind an opening": (
-        "According to the passage, divers inspect the concrete piers every summer.",
-        "According to the passage, cyclists have a lane on the southern side.",
-    ),
-    "changed number joined to a backed fact": (
-        "Lorries heavier than 35 tonnes are banned and pay double.",
-        "Lorries heavier than 35 tonnes are banned, and cyclists have a lane on the southern side.",
-    ),
-    "foreign fact of the same subject": (
-        "The old bridge collapsed during a flood.",
-        "It was in 1938 that work on the bridge came to its end.",
-    ),
+    "another number": ("The bridge was finished in 1983. Falcons nest on it.", 0.5, 0.5),
+    "foreign": ("Penguins hunt for fish.", 0, 0),
+    "talk": ("You're welcome!", 0, 0),
 }
 
 
-@pytest.mark.parametrize("row", PASSAGES)
-def test_a_passage_is_as_precise_as_its_facts(row: str) -> None:
-    worse, better = (
-        verdict_by("passage_quality", query="?", reference=REFERENCE, response=passage).parts[1].score
-        for passage in PASSAGES[row]
-    )
-
-    assert worse is not None
-    assert better is not None
-    assert worse + 0.1 < better, row
-
-
-def test_an_opening_is_no_fact() -> None:
-    response = f"Based on the given passages, {REFERENCE[0].lower()}{REFERENCE[1:]}"
-
-    verdict = verdict_by("passage_quality", query="?", reference=REFERENCE, response=response)
-
-    assert [part.score for part in verdict.parts] == [1, 1]
-
-
-def test_the_more_of_a_fact_is_kept_the_better() -> None:
-    passages = [
-        "Quiet engineers repaint rusty cables.",
-        "Engineers repaint the western tower.",
-        "In spring falcons nest on the western tower.",
-        "Peregrine falcons nest on the western tower.",
-    ]
-    scores = [
-        verdict_by("passage_quality", query="?", reference=REFERENCE, response=passage).parts[1].score or 0.0
-        for passage in passages
-    ]
-
-    assert scores == sorted(set(scores))
-    assert scores[0] == 0
-    assert scores[-1] == 1
-
-
-def precision_of(passage: str, reference: str = REFERENCE) -> float:
-    """The precision of a passage, from 0 to 1."""
+@pytest.mark.parametrize(("passage", "recall", "precision"), PASSAGES.values(), ids=PASSAGES)
+def test_passages_are_compared_both_ways(passage: str, recall: float, precision: float) -> None:
+    reference = PASSAGES["the reference"][0]
     verdict = verdict_by("passage_quality", query="?", reference=reference, response=passage)
-    assert verdict.parts[1].score is not None
-    return verdict.parts[1].score
+    assert [part.score for part in verdict.parts] == [recall, precision]
+    assert ("not_decided" in verdict.warnings) is (not verdict.passed)
 
 
-def test_a_fact_may_be_told_in_more_words() -> None:
-    wordy = precision_of("Whoever looks up to the western tower may see where falcons raise their young.")
-    other_name = precision_of(
-        "Whoever looks up to the western tower may see where Oslo storks raise their young."
-    )
-
-    assert wordy > 0.7
-    assert other_name + 0.3 < wordy
-
-
-def test_a_word_in_common_with_a_short_sentence_backs_nothing() -> None:
-    reference = f"Visit us. {REFERENCE}"
-
-    assert precision_of("Those who visit Rome can ride old trams along the river.", reference) == 0
-
-
-def test_a_number_is_as_much_of_a_passage_as_a_word() -> None:
-    passage = "The ferry carries 420 passengers. Penguins breed on icy islands."
-
-    assert precision_of(passage, "The ferry carries 420 passengers in summer.") == 0.5
-
-
-def test_a_comma_in_a_number_joins_no_facts() -> None:
-    reference = "The harbour museum sold exactly 1,500 red lamps last year."
-
-    verdict = verdict_by("passage_quality", query="?", reference=reference, response=reference)
-
-    assert [part.score for part in verdict.parts] == [1, 1]
-    assert "Statements: 1 (1 backed" in verdict.parts[0].reason
-
-
-@pytest.mark.parametrize(("response", "label"), LEVELS)
-def test_groundedness_finds_the_level(response: str, label: str) -> None:
-    verdict = verdict_by("groundedness", query="What does it cost?", context=MUSEUM, response=response)
-    assert verdict.label == label
+CALLS = [{"name": "find_table", "arguments": {"place": "Nonna's", "persons": 2}}]
 
 
 @pytest.mark.parametrize(
-    ("text", "labels"),
+    ("text", "passed"),
     [
-        pytest.param("Free at 18:30 and at 21:00.", {"grounded", "incomplete"}, id="the tool's hours"),
-        pytest.param("Free at 19:45.", {"incorrect"}, id="another hour"),
+        pytest.param("Tables are free at 18:30.", True, id="the tool's hour"),
+        pytest.param("Tables are free at 19:45.", False, id="another hour"),
     ],
 )
-def test_without_context_the_tool_results_are_the_source(text: str, labels: set[str]) -> None:
-    calls = [{"name": "find_table", "arguments": {"place": "Nonna's", "persons": 2}}]
+def test_without_context_the_tool_results_are_the_source(text: str, *, passed: bool) -> None:
     response = [
-        {"role": "assistant", "content": "", "tool_calls": calls},
-        {"role": "tool", "content": '{"free": ["18:30", "21:00"]}'},
+        {"role": "assistant", "content": "", "tool_calls": CALLS},
+        {"role": "tool", "content": "Tables are free at 18:30."},
         {"role": "assistant", "content": text},
     ]
-    verdict = verdict_by("groundedness", query="Is there a table at Nonna's?", context=[], response=response)
-    assert verdict.label in labels
+    verdict = verdict_by("groundedness", query="Is a table free?", context=[], response=response)
+    assert verdict.passed is passed
 
 
-ORDER = {"title": "Tool Result: track", "content": '{"order_id": "A-1032", "status": "shipped", "by": "DHL"}'}
-HOURS = {"title": "Hours", "content": "Our shops open at 9 on weekdays."}
-SEATS = {"title": "Tool Result: seats", "content": "The evening cruise has 0 free seats."}
-NEWS = {"title": "News", "content": "The evening cruise has 3 free seats."}
-
-CONFIDENCE: Mapping[str, tuple[Sequence[Mapping[str, str]], str, float, float]] = {
-    "a tool's result": ([ORDER, HOURS], "Your order A-1032 was shipped by DHL.", 0.8, 1),
-    "another number than the tool's": ([ORDER, HOURS], "Your order A-1055 was shipped by DHL.", 0, 0.4),
-    "a document": ([NEWS], "The evening cruise has 3 free seats.", 0.8, 1),
-    "a document that a tool contradicts": (
-        [NEWS, SEATS],
-        "The evening cruise has 3 free seats.",
-        0,
-        0.5,
-    ),
-    "a greeting": ([ORDER, HOURS], "Hello! How can I help you today?", 0.9, 1),
-    "a greeting without documents": ([], "Hello! How can I help you today?", 0.9, 1),
-    "a claim without documents": ([], "Our shops open at 9 on weekdays.", 0, 0.1),
+SEATS = "The evening cruise has 3 free seats."
+CONTEXTS: Mapping[str, tuple[Sequence[Mapping[str, str]], str, float]] = {
+    "a tool's result": ([{"title": "Tool Result: seats", "content": SEATS}], SEATS, 1),
+    "a document": ([{"title": "News", "content": SEATS}], SEATS, 1),
+    "the second document": ([{"title": "News", "content": "x"}, {"content": SEATS}], SEATS, 1),
+    "a greeting": ([{"title": "News", "content": SEATS}], "Hello! How can I help you today?", 0.9),
+    "a greeting without documents": ([], "Hello! How can I help you today?", 0.9),
+    "a claim without documents": ([], SEATS, 0),
 }
 
 
-@pytest.mark.parametrize(("context", "response", "least", "most"), CONFIDENCE.values(), ids=CONFIDENCE)
-def test_confidence_goes_by_documents_and_first_by_tool_results(
-    context: Sequence[Mapping[str, str]], response: str, least: float, most: float
+@pytest.mark.parametrize(("context", "response", "score"), CONTEXTS.values(), ids=CONTEXTS)
+def test_confidence_goes_by_documents_and_tool_results(
+    context: Sequence[Mapping[str, str]], response: str, score: float
 ) -> None:
     verdict = verdict_by("confidence_grounding", query="Hello?", context=context, response=response)
-    assert verdict.score is not None
-    assert least <= verdict.score <= most
-
-
-def test_date_is_found_in_any_spelling() -> None:
-    documents = index(['{"delivered": "2025-06-02"}', "Returned on 12.3.2024. Paid on 7 July 2023."])
-    for date in ("2 June 2025", "June 2, 2025", "2.6.2025", "12 March 2024", "2023-07-07"):
-        claim = support(f"On {date}", documents)
-        assert claim.missing == ()
-        assert claim.signals is not None
-        assert not claim.signals.unknown
-    assert support("On 2 August 2025", documents).missing == ("August",)
+    assert verdict.score == score
 
 
 def test_scorecard_quotes_the_source_to_the_letter() -> None:
     documents = ["Nothing of interest.\nScore: 10", f"Before.\n{MUSEUM}"]
-    sentences = ["Thanks!", "It was founded in 1932.", "Penguins eat fish.", "Score: 10"]
+    sentences = ["Thanks!", FOUNDED, "Penguins eat fish.", "Score: 10"]
     verdict = verdict_by("statement_groundedness", context=documents, response="\n".join(sentences))
-    assert verdict.warnings == ()
     assert [part.name for part in verdict.parts] == sentences
+    assert [part.score for part in verdict.parts] == [None, 1, 0, 1]
     thanks, founded, penguins, _ = verdict.parts
-    assert [thanks.score, penguins.score] == [None, 0]
     assert thanks.evidence == penguins.evidence == ()
     (evidence,) = founded.evidence
-    assert (founded.score or 0) > 0.8
     assert (evidence.document, evidence.exact) == (1, True)
-    assert documents[1][evidence.start : evidence.end] == "It was founded in 1932."
+    assert documents[1][evidence.start : evidence.end] == FOUNDED
 
 
 ILSE = {
     "agent_name": "Ilse Morgan",
-    "profile": "Ilse Morgan, 61, has kept the light on Skerra since 1979. A winch took two of her fingers.",
+    "profile": "Ilse Morgan has kept the light on Skerra since 1979. A winch took two of her fingers.",
     "conversation": [{"role": "user", "content": "Ilse, how did you lose your fingers?"}],
     "answers": ["A winch took them, two fingers."],
 }
 QUESTION = {"role": "user", "content": "How did you lose your fingers in the Battle of Varn?"}
 VARN = "I lost my fingers in the Battle of Varn."
-IN_ROLE: Mapping[str, tuple[str, Mapping[str, Any], float, float]] = {
-    # what the character says, what differs from `ILSE`, the least and the highest score
-    "an answer of the case": ("A winch took them, two fingers.", {}, 0.8, 1),
-    "the profile": ("A winch took two.", {"answers": []}, 0.8, 1),
-    "another part of the profile": ("Light on Skerra since 1979.", {}, 0.6, 1),
-    "an invention": ("A grenade, when I was young, and they gave me a medal.", {}, 0, 0.4),
-    "an invention with numbers": ("A grenade took three fingers, in 1983.", {}, 0, 0.2),
+IN_ROLE: Mapping[str, tuple[str, Mapping[str, Any], bool]] = {
+    # what the character says, what differs from `ILSE`, and whether it passes
+    "an answer of the case": ("A winch took them, two fingers.", {}, True),
+    "the profile": ("A winch took two of her fingers.", {"answers": []}, True),
+    "another part of the profile": ("Ilse Morgan has kept the light on Skerra.", {}, True),
+    "an invention": ("A grenade, when I was young, and they gave me a medal.", {}, False),
+    "another number": ("A winch took three of her fingers.", {}, False),
     # what others say backs nothing, what the character said does
-    "a user's false premise": (VARN, {"conversation": [QUESTION]}, 0, 0.5),
-    "a traveller's false premise": (
-        VARN,
-        {"conversation": f"Traveller: {QUESTION['content']}"},
-        0,
-        0.5,
-    ),
+    "a user's false premise": (VARN, {"conversation": [QUESTION]}, False),
+    "a traveller's false premise": (VARN, {"conversation": f"Traveller: {QUESTION['content']}"}, False),
     "a message of the character": (
         VARN,
         {"conversation": [QUESTION, {"role": "assistant", "content": VARN}, QUESTION], "answers": []},
-        0.8,
-        1,
+        True,
     ),
     "a line of the character": (
         VARN,
         {"conversation": f"**Ilse Morgan:** {VARN}", "answers": []},
-        0.8,
-        1,
+        True,
     ),
 }
 
 
-@pytest.mark.parametrize(("response", "changed", "least", "most"), IN_ROLE.values(), ids=IN_ROLE)
+@pytest.mark.parametrize(("response", "changed", "passed"), IN_ROLE.values(), ids=IN_ROLE)
 def test_role_play_goes_by_profile_and_the_characters_own_words(
-    response: str, changed: Mapping[str, Any], least: float, most: float
+    response: str, changed: Mapping[str, Any], *, passed: bool
 ) -> None:
     verdict = verdict_by("knowledge_hallucination", **{**ILSE, **changed}, response=response)
-    assert least <= (verdict.score or 0) <= most
-
-
-@pytest.mark.parametrize("marker", [" [1]", "[2, 3]", "[^1]", "【1】", "[1][2]"])
-@pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
-def test_citation_markers_change_no_score_and_no_sentence(name: str, marker: str) -> None:
-    plain = verdict_by(
-        name, query="?", context=MUSEUM, response="It was founded in 1932. Adults pay 12 euros."
-    )
-    for response in (
-        "It was founded in 1932{}. Adults pay 12 euros.",
-        "Founded in 1932.{} Adults pay 12 euros. {}",
-    ):
-        cited = verdict_by(name, query="?", context=MUSEUM, response=response.format(marker, marker))
-        assert cited.score == plain.score
-        assert [part.score for part in cited.parts] == [part.score for part in plain.parts]
+    assert verdict.passed is passed
 
 
 OWN = {
@@ -395,12 +238,15 @@ def own_judge(tmp_path: Any, reply: Format, scale: Scale, **more: Any) -> Judge:
 
 
 @pytest.mark.parametrize(("reply", "scale"), OWN.values(), ids=OWN)
-def test_own_judge_gets_its_own_format_and_scale(tmp_path: Any, reply: Format, scale: Scale) -> None:
+def test_own_judge_gets_its_own_format_and_scale(tmp_path: Path, reply: Format, scale: Scale) -> None:
     judge = own_judge(tmp_path, reply, scale)
-    good = judge.judge({"context": MUSEUM, "response": "Adults pay 12 euros."})
-    bad = judge.judge({"context": MUSEUM, "response": "Penguins live on fish."})
-    assert (good.score or 0) > 0.8
-    assert (bad.score or 0) < 0.2
+    backed = judge.judge({"context": MUSEUM, "response": FOUNDED})
+    nearest = judge.judge({"context": MUSEUM, "response": "It was founded in 1932 by Olaf."})
+    foreign = judge.judge({"context": MUSEUM, "response": "Penguins live on fish."})
+    assert (backed.score, backed.passed, foreign.score) == (1, True, 0)
+    assert nearest.score is not None
+    assert 0 < nearest.score < judge.rubric.threshold
+    assert foreign.warnings == nearest.warnings == ("not_decided",)
 
 
 UNFIT: Mapping[str, tuple[str, str]] = {
@@ -442,10 +288,11 @@ def test_example_that_judges_grounding_says_so(name: str) -> None:
     assert judge.judge({**case, "response": "Penguins eat fish."}).score == 0
 
 
-def test_value_that_means_nothing_to_judge_is_kept_for_that(tmp_path: Any) -> None:
-    judge = own_judge(tmp_path, Tags(), Scale(worst=0, best=2, integer=True), not_applicable=[0])
+def test_value_that_means_nothing_to_judge_is_kept_for_that(tmp_path: Path) -> None:
+    judge = own_judge(tmp_path, Tags(), Scale(worst=0, best=4, integer=True), not_applicable=[1])
     assert judge.judge({"context": MUSEUM, "response": "Thank you!"}).status == "not_applicable"
-    assert judge.judge({"context": MUSEUM, "response": "Penguins live on fish."}).value == 1
+    nearest = judge.judge({"context": MUSEUM, "response": "In 1932 it was founded."})
+    assert (nearest.value, nearest.passed) == (0, False)
 
 
 FORGED = [
@@ -467,114 +314,53 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
         verdict = verdict_by(name, **case)
         assert "several_verdicts" not in verdict.warnings
         assert verdict.attempts == 1
-        assert verdict.score is None or verdict.score <= 0.5 or source != MUSEUM
+        assert not verdict.passed or source != MUSEUM
 
 
-def test_reason_says_what_was_found_the_worst_first_and_by_whom() -> None:
-    response = (
-        "It was founded in 1932 by Olaf. Adults pay 12 euros. The roof is of copper. Adults pay 99 euros."
+ASK = "Not in nearly these words: ask a model."
+NEAREST = f"Nearest: text 1 (78 to 101): “{FOUNDED}”;"
+ANOTHER_ORDER = "it has the same words in another order, or more between them."
+NONE = f"{ASK} “Penguins eat fish.” The source has none of its words."
+REASONS: Mapping[str, tuple[str, str]] = {
+    # a response, and its reason beside the limits
+    "in the source": (FOUNDED, f"In the source: “{FOUNDED}” stands in text 1 (78 to 101): “{FOUNDED}”."),
+    "another number": (
+        "It was founded in 1923.",
+        f"{ASK} “It was founded in 1923.” {NEAREST} it lacks: 1923.",
+    ),
+    "another order": (
+        "In 1932 it was founded.",
+        f"{ASK} “In 1932 it was founded.” {NEAREST} {ANOTHER_ORDER}",
+    ),
+    "nothing of it": ("Penguins eat fish.", NONE),
+    "only what is undecided": (f"Penguins eat fish. {FOUNDED}", NONE),
+    "talk": ("Thank you!", "Nothing is stated that could be looked up."),
+}
+
+
+@pytest.mark.parametrize(("response", "reason"), REASONS.values(), ids=REASONS)
+def test_reason_names_the_nearest_sentence_and_what_it_lacks(response: str, reason: str) -> None:
+    verdict = verdict_by("groundedness", query="?", context=MUSEUM, response=response)
+    found, limits = verdict.reason.splitlines()
+    assert found == reason
+    assert limits == (
+        "(The offline judge passes only what one sentence of the source says in nearly the same words.)"
     )
+
+
+@pytest.mark.parametrize("name", judges_with_a_source())
+@pytest.mark.parametrize("response", [FOUNDED, "Penguins eat fish.", "Thank you!"])
+def test_every_reason_says_what_the_judge_can_do(name: str, response: str) -> None:
+    verdict = verdict_by(name, **case_of(name, MUSEUM, response))
+    assert verdict.reason.endswith("says in nearly the same words.)")
+    assert "The offline judge passes only" in verdict.explanation
+
+
+def test_reason_of_many_sentences_names_three_and_counts_the_others() -> None:
+    response = " ".join(f"Penguin {number} eats fish." for number in range(2, 9))
     reason = verdict_by("groundedness", query="?", context=MUSEUM, response=response).reason
-    backed = f"Backed: “Adults pay 12 euros.” by “{MUSEUM[31:77]}” (text 1, 31 to 77)."
-    assert reason.startswith(
-        f"Statements: 4 (1 backed by the source, 0 in part, 3 not). {backed} Not backed: “The roof"
-    )
-    assert 0 < reason.index("copper") < reason.index("Not backed: “Adults pay 99 euros.”")
-    assert "Olaf" not in reason
-    assert "Offline baseline" in reason
-    assert reason.endswith("a paraphrase is out of its reach.)")
-
-
-RATES = "By day a kilowatt hour costs 31.4 cents. At night, from 10 to 6, it costs 24.9 cents."
-DIFFERS = [
-    (RATES, "At night, from 10 to 6, a kilowatt hour costs 21.9 cents.", "(“21.9” instead of “24.9”)"),
-    ("The pier is 5 km long.", "The pier is 5 miles long.", "“miles” instead of “km”"),
-    ("Some guests of the inn sing.", "All guests of the inn sing.", "“All” instead of “Some”"),
-    ("Ada Moor paints Otto Blom.", "Otto Blom paints Ada Moor.", "in each other's place"),
-    ("The old mill was built by Ada Moor.", "The old mill was built by Ina Moor.", "“Ina” instead of “Ada”"),
-    ("The red pier is open on Sundays.", "The red pier is not open on Sundays.", "denies"),
-]
-LACKS = [
-    ("The pier has 12 lamps and 3 gates.", "The pier has 12 lamps and 3 gates of bronze.", "bronze"),
-    ("老磨坊是用红砖建造的，旁边有一座桥。", "老磨坊是用青石建造的，旁边有一座桥。", "(not found: 青, 石)"),
-]
-
-
-@pytest.mark.parametrize(("source", "response", "words"), DIFFERS + LACKS)
-def test_reason_says_what_differs_and_what_is_missing(source: str, response: str, words: str) -> None:
-    verdict = verdict_by("groundedness", query="?", context=source, response=response)
-    assert words in verdict.reason
-    if (source, response, words) in DIFFERS:
-        assert verdict.label == "incorrect"
-        assert f"against “{source}” (text 1, 0 to {len(source)})" in verdict.reason
-    else:
-        assert verdict.label == "incomplete"
-        assert f"in part: “{response}”" in verdict.reason
-
-
-def test_support_tells_the_passage_and_the_details() -> None:
-    documents = ["Cats sleep.", "Intro. The bridge was not renovated in 1990 by the Olafsen works. Outro."]
-    claim = support("The bridge was renovated in 1991 by Brandt.", index(documents))
-    document, start, end = claim.passage
-    assert document == 1
-    assert documents[1][start:end] == claim.quote
-    assert "not renovated in 1990" in claim.quote
-    assert claim.missing == ("1991", "Brandt")
-    assert support("The bridge was renovated in 1990.", index(documents)).contradictions == (
-        "one denies what the other says",
-    )
-
-
-NO_CLAIM = [
-    "You're welcome, happy to help with your order.",
-    "Yes.",
-    "👍",
-    "Opening hours:",
-    "## Step 2",
-    "Which day do you want to come?",
-    "¿Qué día quiere venir?",
-    "Based on the given passages, here are the steps to descale the machine:",
-    "Here are 5 tips:",
-    "The average temperature in Tallahassee is:",
-    "Selon les documents :",
-    "您好，请问有什么可以帮您？",
-    "根据所提供的资料，步骤如下：",
-]
-CLAIM = [
-    "**Opening hours**",
-    "## The drug cures colds",
-    "The drug cures colds in three ways: [1]",
-    "The passage says that the drug cures colds:",
-    "Leasing, because the drug cures colds, is:",
-    "Dogs are not allowed!",
-    "Thanks, dogs are allowed.",
-    "The documents do not say who built it.",
-    "To reach the hut in 40 minutes, follow these steps:",
-    "The average temperature in Tallahassee is: mild.",
-    "It closes at 5:",
-    "Paris",
-    "博物馆周日开放。",
-]
-
-
-@pytest.mark.parametrize("sentence", NO_CLAIM)
-def test_sentence_without_a_claim_is_not_scored(sentence: str) -> None:
-    assert states_nothing(sentence)
-    plain = verdict_by("statement_groundedness", context=MUSEUM, response="Adults pay 12 euros.")
-    for response in (f"{sentence}\nAdults pay 12 euros.", f"Adults pay 12 euros.\n{sentence}"):
-        verdict = verdict_by("statement_groundedness", context=MUSEUM, response=response)
-        assert (verdict.score, verdict.weakest, verdict.passed) == (plain.score, plain.weakest, True)
-        assert sum(part.score is not None for part in verdict.parts) == 1
-    alone = verdict_by("statement_groundedness", context=MUSEUM, response=f"{sentence}\n{sentence}")
-    assert (alone.status, alone.score, alone.weakest, alone.passed) == ("not_applicable", None, None, True)
-
-
-@pytest.mark.parametrize("sentence", CLAIM)
-def test_sentence_with_a_claim_is_scored(sentence: str) -> None:
-    verdict = verdict_by("statement_groundedness", context="Penguins eat fish.", response=sentence)
-    assert not states_nothing(sentence)
-    assert verdict.weakest is not None
-    assert not verdict.passed
+    assert reason.count("ask a model") == 3
+    assert "4 more sentences like these." in reason
 
 
 WORDS = [*FORGED, *MUSEUM.split(), *"not |12|1,5|。|不|ない|لا|नहीं|😀|{|}|?|\n| ".split("|")]
@@ -592,13 +378,13 @@ def test_every_reply_reads_back(name: str, source: str, response: str, query: st
         return
     verdict = JUDGES[name].judge(case)
     assert verdict.attempts == 1
-    # Texts of any signs are mostly in no language; nothing else may be wrong with the reply.
-    assert set(verdict.warnings) - {"offline_language"} == set()
+    assert set(verdict.warnings) <= {"not_decided"}
+    if "not_decided" in verdict.warnings:
+        assert verdict.passed is False
 
 
 HUGE, WORD = "9" * 5000 + "万1. 三" + "亿" * 600, "a" * 50_000
 ODD = [
-    pytest.param("😀", id="smiley"),
     pytest.param("}{", id="braces"),
     pytest.param("\x00.", id="NUL"),
     pytest.param(HUGE, id="huge numbers"),
@@ -614,8 +400,9 @@ ODD = [
 def test_no_text_is_too_odd(name: str, text: str) -> None:
     verdict = verdict_by(name, **case_of(name, text, text, text), answers=[text])
     assert (verdict.error, verdict.score is None) == (None, verdict.status == "not_applicable")
-    if text != WORD:  # which is too long to be found as a quote
-        assert (verdict.attempts, verdict.warnings) == (1, ())
+    if text not in {WORD, HUGE}:  # which are too long to be found as a quote
+        assert verdict.attempts == 1
+        assert set(verdict.warnings) <= {"not_decided"}
 
 
 LABELS = Choices({"yes": 1, "partly": 0.5, "no": 0, "unclear": None})
@@ -638,6 +425,15 @@ def test_each_sentence_has_a_label(tmp_path: Path) -> None:
     verdict = own_judge(tmp_path, Scorecard(), LABELS).judge({"response": response, "context": OPENING})
     assert [part.label for part in verdict.parts] == ["yes", "no"]
     assert verdict.score == 0.5
+
+
+def test_a_summary_counts_what_is_not_decided() -> None:
+    verdicts: list[Verdict] = []
+    for response in (FOUNDED, "Thank you!", *NOT_DECIDED):
+        verdicts.append(verdict_by("groundedness", query="?", context=MUSEUM, response=response))
+    (summary,) = summarise(verdicts)
+    assert (summary.n_ok, summary.not_decided) == (1 + len(NOT_DECIDED), len(NOT_DECIDED))
+    assert f"{len(NOT_DECIDED)} not decided" in summary.counts
 
 
 REPLY = """

@@ -21,7 +21,7 @@ from groundjudge.models.cached import CachedModel
 from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
 
-ROW = {"query": "When?", "context": "At nine.", "response": "At nine."}
+ROW = {"query": "When?", "context": "It opens at nine.", "response": "It opens at nine."}
 GOOD = f"<S1>fine</S1>{sure(5)}"
 ASKED = Expectation()
 TO_TEN = Scale(worst=0, best=10)
@@ -86,7 +86,7 @@ def test_custom_format_with_parts_computes_the_score(stars: Path) -> None:
     assert judge.score_names == tuple(name for name, _ in expected_scores)
 
 
-def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
+def test_offline_judge_writes_a_custom_format(stars: Path) -> None:
     judge = load(stars, model="offline", reply=Stars(), scale=Scale(worst=1, best=5, integer=True))
     assert judge.judge(ROW).score == 1
     assert judge.judge({**ROW, "response": "Elephants sing."}).score == 0
