@@ -16,6 +16,9 @@ demo: $(VENV)/demo.installed ## every judge at work on the examples, without a k
 	@mkdir -p build
 	@$(BIN)/groundjudge run examples/cases.jsonl --model offline --out $(VERDICTS) --overwrite \
 	  $(foreach case,$(SHOWN),--full $(case))
+	@echo
+	@echo "Half of the examples are wrong on purpose. The offline judge needs no key: it passes only what one"
+	@echo "sentence of the source says in nearly the same words, and leaves everything else undecided."
 
 test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -56,7 +59,7 @@ docs: $(VENV)/docs.installed ## the documentation site, in build/site; anything 
 pages: $(VENV)/test.installed ## write what the commands in README and docs print into them: PAGES="README.md"
 	$(BIN)/python tests/pages.py refresh $(PAGES)
 
-offline-figures: $(VENV)/test.installed ## how good the offline judges are on labelled files: FILES="a.jsonl b.jsonl"
+offline-figures: $(VENV)/test.installed ## what the offline judge passes on labelled files: FILES="a.jsonl b.jsonl"
 	@$(BIN)/python tools/offline_figures.py $(FILES)
 
 bench: $(VENV)/test.installed ## speed against a bare client, and growth by doubling

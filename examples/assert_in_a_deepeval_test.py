@@ -3,8 +3,9 @@
     pip install "groundjudge[deepeval]"
     deepeval test run examples/assert_in_a_deepeval_test.py
 
-It runs without an API key: the offline model compares words. Change MODEL to use a language model. To see a
-failure, change "9:00" to "8:00" in an answer below.
+The offline judge needs no key: it passes only what one sentence of the source says in nearly the same words,
+and leaves everything else undecided. Change MODEL to use a language model. To see a failure, change a word in
+an answer below.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from groundjudge.adapters.deepeval import (
 MODEL = "offline"  # or "gpt-6-luna", with OPENAI_API_KEY set
 
 OPENING_HOURS = "The library opens at 9:00 on weekdays. It is closed on Sundays."
-LENDING = "Books are lent for four weeks. A loan can be renewed twice, unless somebody waits for the book."
+LENDING = "Books are lent for four weeks. A loan can be renewed twice."
 
 ANSWERS = {
     "When does the library open on weekdays?": "The library opens at 9:00 on weekdays.",
@@ -47,7 +48,7 @@ def test_every_sentence_is_grounded() -> None:
     """The score is the mean over sentences; `score_breakdown` and `verbose_logs` list each of them."""
     test_case = LLMTestCase(
         input="Tell me about the library.",
-        actual_output="It opens at 9:00 on weekdays. It is closed on Sundays. Books are lent for four weeks.",
+        actual_output="The library opens at 9:00 on weekdays. Books are lent for four weeks.",
         retrieval_context=[OPENING_HOURS, LENDING],
     )
     assert_test(test_case, [StatementGroundednessMetric(threshold=0.9, model=MODEL)])
@@ -57,13 +58,13 @@ def test_an_agent_is_grounded_in_the_output_of_its_tools() -> None:
     """Tool outputs count as documents and take precedence over the retrieved ones."""
     test_case = LLMTestCase(
         input="Is my book available?",
-        actual_output="Your book is available on shelf 12.",
+        actual_output="The book is available on shelf 12.",
         retrieval_context=[LENDING],
         tools_called=[
             ToolCall(
                 name="find_book",
                 input_parameters={"title": "Emma"},
-                output={"book": "available", "shelf": 12},
+                output="The book is available on shelf 12.",
             )
         ],
     )

@@ -2,8 +2,9 @@
 
     python examples/evaluate_a_langsmith_experiment.py
 
-It needs no API key and sends nothing. Two comments mark the lines to change for a language model and for an
-upload to LangSmith.
+It sends nothing. The offline judge needs no key: it passes only what one sentence of the source says in
+nearly the same words, and leaves everything else undecided. Two comments mark the lines to change for a
+language model and for an upload to LangSmith.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -26,8 +27,8 @@ MANUAL = {
 }
 ANSWERS = {
     "How long does the battery last?": "The battery of the X2 lasts 11 hours.",
-    "How long is the warranty?": "The warranty lasts 36 months and covers the battery as well.",
-    "Can you help me?": "Of course! What would you like to know?",
+    "How long is the warranty?": "The warranty lasts 36 months from the day of purchase.",
+    "Thank you!": "You are welcome! What else would you like to know?",
 }
 
 

@@ -3,8 +3,9 @@
     pip install "groundjudge[langchain-agents]"
     python examples/guard_a_langchain_agent.py
 
-It runs without a key: the agent's model follows a script, and the judge is the lexical baseline "offline".
-Put a chat model and a judge's model in their places.
+The agent's model follows a script. The offline judge needs no key: it passes only what one sentence of the
+source says in nearly the same words, and leaves everything else undecided. Put a chat model and a judge's
+model in their places.
 """
 
 from __future__ import annotations

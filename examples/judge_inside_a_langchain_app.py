@@ -2,7 +2,9 @@
 
     python examples/judge_inside_a_langchain_app.py
 
-It needs no API key and no network. Two comments mark the lines to change for language models.
+It needs no network. The offline judge needs no key: it passes only what one sentence of the source says in
+nearly the same words, and leaves everything else undecided. Two comments mark the lines to change for
+language models.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ JUDGE = "offline"  # or ChatOpenAI(model="gpt-6-luna"), or any other chat model 
 LLM = FakeListChatModel(  # likewise
     responses=[
         "The library opens at 9:00 on weekdays.",
-        "You may keep a book for six weeks, and students even for ten.",
+        "A book is lent for six weeks. You may renew it twice.",
         "You are welcome! Is there anything else that I can do for you?",
     ]
 )

@@ -3,7 +3,8 @@
     pip install "groundjudge[all]"
     python examples/one_judge_in_three_frameworks.py
 
-It runs without an API key and without a network. Change MODEL to use a language model.
+It needs no network. The offline judge needs no key: it passes only what one sentence of the source says in
+nearly the same words, and leaves everything else undecided. Change MODEL to use a language model.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportTypedDictNotRequiredAccess=false
@@ -59,7 +60,7 @@ def with_langchain() -> tuple[Any, ...]:
     verdict = runnable("groundedness", model=MODEL).invoke(
         {"question": QUESTION, "answer": ANSWER, "documents": CONTEXT}
     )
-    return verdict.score, verdict.label, verdict.reason
+    return verdict.score, verdict.label, verdict.explanation
 
 
 def without_framework() -> tuple[Any, ...]:
@@ -67,7 +68,7 @@ def without_framework() -> tuple[Any, ...]:
     verdict = load("groundedness", model=MODEL).judge(
         {"query": QUESTION, "response": ANSWER, "context": CONTEXT}
     )
-    return verdict.score, verdict.label, verdict.reason
+    return verdict.score, verdict.label, verdict.explanation
 
 
 def main() -> None:
