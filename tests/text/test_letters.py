@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from groundjudge.offline.arithmetic import ends
-from groundjudge.offline.readings import tokenize_text
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -217,7 +217,7 @@ def _end_of_match(
     """
     place = start
     number = 0
-    is_literal = True
+    lacks_link = lacks_word = names_subject = False
     while number < len(keys):
         is_same = place < len(wording.keys) and wording.keys[place] == keys[number]
         if is_same:
@@ -225,21 +225,25 @@ def _end_of_match(
             # Linking words are only left out or added, and none takes another's place.
             if not (claim_links <= source_links or source_links <= claim_links):
                 return None
+            lacks_link = lacks_link or not source_links <= claim_links
             number += 1
             place += 1
             continue
-        if not is_literal:
+        if lacks_word or names_subject:
             return None
-        is_literal = False
         n_named = 0
         if place in wording.pronouns:
             n_named = _length_of_subject(keys[number:], wording, place)
         if n_named:
+            names_subject = True
             number += n_named
         elif number and not links[number] and _may_be_left_out(wording, place, qualifiers):
+            lacks_word = True
             place += 1
         else:
             return None
+    if lacks_word and lacks_link:
+        return None  # "was bought by" is not "bought"
     return place
 
 

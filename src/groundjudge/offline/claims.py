@@ -26,12 +26,13 @@ _GREETINGS = (
 )
 _TALK = (
     "like need please day take care help assist assistance support contact send ask tell hear know hope "
-    "feel free wait moment problem keep go ahead mind rephrase see reach out question answer request "
-    "number information detail document documentation context source text passage material page provide "
-    "give find mention state specify contain enough sufficient available base following below above sure "
-    "course certainly absolutely möchte tag tut leid geschehen helfen hilfe weiterhelfen melden frage "
-    "fragen antwort sagen weiß wissen information informationen angabe angaben dokument dokumente "
-    "dokumenten quelle quellen text texten enthalten enthält erwähnt erwähnen steht finden folgt folgende"
+    "feel free wait moment problem keep go come back right mind rephrase see reach out question answer "
+    "request number information detail document documentation context source text passage material page "
+    "provide give find mention state specify contain enough sufficient available base following below "
+    "above sure course certainly absolutely möchte tag tut leid geschehen helfen hilfe weiterhelfen "
+    "melden frage fragen antwort sagen weiß wissen information informationen angabe angaben dokument "
+    "dokumente dokumenten quelle quellen text texten enthalten enthält erwähnt erwähnen steht finden "
+    "folgt folgende"
 )
 # Words beside them that state nothing either, but are no talk by themselves: "We are not."
 _PRONOUNS_AND_AUXILIARIES = (
@@ -42,14 +43,14 @@ _PRONOUNS_AND_AUXILIARIES = (
 )
 # Beside a negation, these say that something is not in the sources.
 _SAYING = (
-    "mention state say said contain given specify find know tell list cover discuss indicate describe "
-    "information detail answer data erwähnt erwähnen angegeben genannt hervor steht finden weiß wissen "
-    "angabe angaben information informationen antwort beantworten"
+    "mention name state say said show contain given specify find know tell list cover discuss indicate "
+    "describe information detail answer data erwähnt erwähnen angegeben genannt hervor steht finden weiß "
+    "wissen angabe angaben information informationen antwort beantworten"
 )
 # So does a negation in a sentence that speaks of the sources.
 _SOURCES = (
-    "document documentation context text source passage page excerpt material article file "
-    "dokument dokumente dokumenten kontext text texten quelle quellen abschnitt unterlagen auszug"
+    "document documentation context text source passage page excerpt material article file table dokument "
+    "dokumente dokumenten kontext text texten quelle quellen abschnitt unterlagen auszug"
 )
 _YES = "yes yeah yep ja"
 _NO = "no nope nein"
@@ -281,7 +282,8 @@ class _Reader:
         if not found:
             return Claim(sentence, "claims nothing")
         number = self._sources.places[found[0]][0]
-        return Claim(sentence, "refuted", 0.0, (self._sources.passages[number],), tuple(found))
+        rank = 1 - len(set(found)) / len(missing)  # the more of it is there, the more it is refuted
+        return Claim(sentence, "refuted", rank, (self._sources.passages[number],), tuple(found))
 
     def _keys_besides_talk(self, some_words: Sequence[Word]) -> frozenset[str]:
         keys = frozenset(word.key for word in some_words if word.kind == "content")
