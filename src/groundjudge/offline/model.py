@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from groundjudge.case.case import Case
+from groundjudge.case.shapes import text_of
 from groundjudge.errors import ModelError
-from groundjudge.evidence.sources import Passage
 from groundjudge.offline.alignment import read_sources
-from groundjudge.offline.case_texts import SOURCES, query_text, source_texts
 from groundjudge.offline.claims import Claim, read_claims
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.completeness import sentences_to_rate
@@ -26,26 +24,25 @@ from groundjudge.verdict import __version__, passes
 
 LIMITS = "The offline judge passes only what one sentence of the source says in nearly the same words."
 
+SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
+"""The fields of a case that can back a response."""
+
 STATES_NOTHING = 0.9
 """The score of a response that claims nothing, where a judge has no value for that: a greeting is fine."""
 
-HIGHEST_UNDECIDED = 0.8
-"""What is not decided scores less than this and less than the threshold: .8 is the least that is backed."""
-
-MAX_QUOTED = 160
-"""Characters of a sentence that a reason shows."""
-
-MAX_NAMED = 3
-"""Sentences, and missing words of each, that a reason names."""
-
-MAX_WORD = 40
-"""Characters of a word that a reason shows."""
-
-DECIMALS = 2
-"""Decimals of a value on a scale of 0 to 1 that is no scale of whole numbers."""
+HIGHEST_UNDECIDED = 0.6
+"""What is not decided scores at most this, and less than the threshold: .8 is the least that is backed."""
 
 BELOW = 0.9
 """How near to the threshold a claim comes whose words are all found, but not one after the other."""
+
+MAX_SHOWN = 160
+"""Characters of a text that a reason shows."""
+
+NOTHING_STATED = "Nothing is stated that could be looked up."
+
+MAX_NAMED = 3
+"""Sentences, and missing words of each, that a reason names."""
 
 
 @dataclass(frozen=True)
@@ -70,30 +67,25 @@ class OfflineModel:
         Raises:
             ModelError: `offline_cannot_judge`.
         """
-        path = rubric.prompt.path
+        path, fault = rubric.prompt.path, ""
         if not rubric.is_bundled and rubric.prompt.front_matter.offline is None:
-            message = (
-                f"{path}: the offline judge looks sentences up in a source, and does not know what "
-                f"{rubric.name} judges: if that is whether a response is grounded, write `offline: "
-                f"groundedness` into the front matter (or another of {', '.join(names())}); otherwise "
-                "give it a language model"
+            others = ", ".join(names())
+            fault = (
+                "does not say what it judges: if that is whether a response is grounded, write `offline: "
+                f"groundedness` into the front matter (or another of {others})"
             )
-            raise ModelError("offline_cannot_judge", message, path)
-        if SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
-            message = (
-                f"{path}: the offline judge looks a response up in a source, and {rubric.name} shows none of "
-                f"{', '.join(sorted(SOURCES))}: give it a language model"
-            )
-            raise ModelError("offline_cannot_judge", message, path)
+        elif SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
+            fault = f"shows none of {', '.join(sorted(SOURCES))}"
+        if fault:
+            message = f"{path}: the offline judge looks a response up in a source, and {rubric.name} {fault}"
+            raise ModelError("offline_cannot_judge", f"{message}; or give it a language model", path)
 
     async def acomplete(self, request: Request) -> Reply:
         """Reply in the judge's format."""
         rubric, case = request.rubric, request.case
-        # In the prompt's order: texts are numbered in the reason, and the same in every process.
-        fields = tuple(prompt_input.field for prompt_input in rubric.inputs)
-        texts = source_texts(case, fields, needs_context=_needs_context(rubric))
-        sources = read_sources(texts, case.response_text)
-        claims = read_claims(case.response_text, sources, query_text(case, fields))
+        texts = _source_texts(rubric, case)
+        query = text_of(case.query or case.conversation, "user")
+        claims = read_claims(case.response_text, read_sources(texts, case.response_text), query)
         if rubric.format.part_names:
             reading = _read_passage(rubric, case, claims, texts)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
@@ -106,14 +98,27 @@ class OfflineModel:
         return Reply(rubric.write(reading), warnings=() if is_decided else (NOT_DECIDED,), limits=limits)
 
 
-@cache
-def _is_about_context(name: str) -> bool:
-    """Whether a judge of the library looks for its source in the context alone, even if that is empty."""
-    return not load_rubric(name).not_applicable
-
-
-def _needs_context(rubric: Rubric) -> bool:
-    return _is_about_context(rubric.prompt.front_matter.offline or rubric.name)
+def _source_texts(rubric: Rubric, case: Case) -> list[str]:
+    """The texts that have to back the response: the first of these that the prompt shows and the case has."""
+    # In the prompt's order: texts are numbered in the reason, and the same in every process.
+    fields = [prompt_input.field for prompt_input in rubric.inputs]
+    like = rubric.prompt.front_matter.offline
+    needs_context = not (rubric if like is None else load_rubric(like)).not_applicable
+    if "context" in fields and case.context is not None and (case.context or needs_context):
+        return [document.content for document in case.context]
+    tool_results: list[str] = []
+    if isinstance(case.response, tuple):
+        tool_results = [message.content for message in case.response if message.role == "tool"]
+    steps: Sequence[Mapping[str, Sequence[str]]] = (
+        {"reference": [case.reference or ""]},
+        {"profile": [case.profile or ""], "answers": case.answers or ()},
+        {"query": [text_of(case.query, "")], "response": tool_results},
+    )
+    for texts_by_field in steps:
+        texts = [text for field in fields for text in texts_by_field.get(field, ()) if text.strip()]
+        if texts:
+            return texts
+    return []
 
 
 def _read_response(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
@@ -149,7 +154,7 @@ def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartRe
     value, label = _value_of(rubric, claim)
     quotes: tuple[str, ...] = ()
     if rubric.scale.score(value) > 0:
-        quotes = tuple(_text_of(passage, texts) for passage in claim.passages)
+        quotes = tuple(texts[document][start:end] for document, start, end in claim.passages)
     return PartReading(claim.sentence, value, _finding_of(claim, texts), quotes, label)
 
 
@@ -174,31 +179,28 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
 
 def _score_of(rubric: Rubric, claim: Claim) -> float:
     """The score of a claim: what is not decided stays below the threshold, by how much of it was found."""
-    if claim.finding == "backed":
-        return claim.score
-    return BELOW * claim.score * min(rubric.threshold, HIGHEST_UNDECIDED)
+    score = claim.score
+    if claim.finding != "backed":
+        score *= min(BELOW * rubric.threshold, HIGHEST_UNDECIDED)
+    return math.floor(round(score * 100, DIGITS)) / 100
 
 
 def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
     """The value of a claim on the judge's scale and its label, rounded away from the threshold."""
-    is_backed = claim.finding == "backed"
-    scale, score = rubric.scale, _score_of(rubric, claim)
+    scale, score, is_backed = rubric.scale, _score_of(rubric, claim), claim.finding == "backed"
     if scale.choices:
         scores = {label: choice for label, choice in scale.choices.items() if choice is not None}
-        if not is_backed:
-            scores = {
-                label: choice for label, choice in scores.items() if choice < rubric.threshold
-            } or scores
+        below = {label: choice for label, choice in scores.items() if choice < rubric.threshold}
+        if below and not is_backed:
+            scores = below
         label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
         return scores[label], label
-    size = abs(scale.best - scale.worst)
-    step = 1.0 if scale.integer else 10.0 ** (math.floor(math.log10(size)) - DECIMALS)
-    direction = 1 if is_backed else -1
-    n_steps = math.ceil(round(score * size / step, DIGITS)) if is_backed else math.floor(score * size / step)
-    sign = 1 if scale.best > scale.worst else -1
-    value = round(scale.worst + sign * n_steps * step, DIGITS)
+    value = round(scale.worst + score * (scale.best - scale.worst), DIGITS)
+    step = 1 if is_backed is (scale.best > scale.worst) else -1
+    if scale.integer:
+        value = float(math.ceil(value) if step > 0 else math.floor(value))
     while value in rubric.not_applicable:
-        value = round(value + sign * direction * step, DIGITS)
+        value += step
     return value, ""
 
 
@@ -209,57 +211,40 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
         return ""
     stated = scale.score(value)
     other_end = scale.worst if stated > score else scale.best
-    distance = scale.score(other_end) - stated
-    other_share = (score - stated) / distance if distance else 0.0
-    shares = {f"{value:.0f}": 1 - other_share}
-    if other_share:
-        shares[f"{other_end:.0f}"] = other_share
-    return write_shares({name: round(share, DIGITS) for name, share in shares.items()}, scale, rubric.levels)
+    shares = {f"{other_end:.0f}": 0.0, f"{value:.0f}": 1.0}
+    if stated != score:
+        other_share = round((score - stated) / (scale.score(other_end) - stated), DIGITS)
+        shares = {f"{other_end:.0f}": other_share, f"{value:.0f}": 1 - other_share}
+    return write_shares(shares, scale, rubric.levels)
 
 
 def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
-    """What was found, the sentences that are not decided first."""
+    """What was found: of the sentences that are not decided, or else of all."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
-    if not real_claims:
-        return "Nothing is stated that could be looked up."
-    undecided = [claim for claim in real_claims if claim.finding != "backed"]
-    shown = undecided or real_claims
-    lines = [_finding_of(claim, texts, named=True) for claim in shown[:MAX_NAMED]]
-    if len(shown) > MAX_NAMED:
-        lines.append(f"{len(shown) - MAX_NAMED} more sentences like these.")
-    return " ".join(lines)
+    shown = [claim for claim in real_claims if claim.finding != "backed"] or real_claims
+    return " ".join(_finding_of(claim, texts) for claim in shown[:MAX_NAMED]) or NOTHING_STATED
 
 
-def _finding_of(claim: Claim, texts: Sequence[str], *, named: bool = False) -> str:
-    """What was found of a sentence; `named` if it does not stand beside it."""
-    sentence = f" {_in_quotes(claim.sentence)}" if named else ""
+def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
+    """What was found of a sentence, and where; texts are counted from 1 as in the prompts."""
+    places: list[str] = []
+    for document, start, end in claim.passages:
+        places.append(f"text {document + 1} ({start} to {end}): {_in_quotes(texts[document][start:end])}")
+    where = ", ".join(places)
+    sentence = _in_quotes(claim.sentence)
+    missing = ", ".join(word[:MAX_SHOWN] for word in claim.missing[:MAX_NAMED])
     if claim.finding == "claims nothing":
-        return "Nothing is stated that could be looked up."
-    places = ", ".join(_place_of(passage, texts) for passage in claim.passages)
+        return NOTHING_STATED
     if claim.finding == "backed":
-        return f"In the source:{sentence or ' this'} stands in {places}."
-    missing = ", ".join(word[:MAX_WORD] for word in claim.missing[:MAX_NAMED])
+        return f"In the source: {sentence} stands in {where}."
     if claim.finding == "refuted":
-        return f"The source does speak of {missing}:{sentence} {places}."
-    if not claim.passages:
-        return f"Not in nearly these words: ask a model.{sentence} The source has none of its words."
-    difference = (
-        f"it lacks: {missing}" if missing else "it has the same words in another order, or more between them"
-    )
-    return f"Not in nearly these words: ask a model.{sentence} Nearest: {places}; {difference}."
-
-
-def _place_of(passage: Passage, texts: Sequence[str]) -> str:
-    """A sentence of a text and where it stands, texts being counted from 1 as in the prompts."""
-    document, start, end = passage
-    return f"text {document + 1} ({start} to {end}): {_in_quotes(_text_of(passage, texts))}"
-
-
-def _text_of(passage: Passage, texts: Sequence[str]) -> str:
-    return texts[passage.document][passage.start : passage.end]
+        return f"The source does speak of {missing}: {sentence}, but {where}."
+    lacks = f"it lacks: {missing}" if missing else "it has these words in another order or with others"
+    nearest = f"Nearest: {where}; {lacks}." if where else "The source has none of its words."
+    return f"Not in nearly these words: ask a model. {sentence} {nearest}"
 
 
 def _in_quotes(text: str) -> str:
     """A text on one line in quotation marks, cut if it is long."""
     text = " ".join(text.split())
-    return f"“{text if len(text) <= MAX_QUOTED else f'{text[: MAX_QUOTED - 1]}…'}”"
+    return f"“{text}”" if len(text) <= MAX_SHOWN else f"“{text[: MAX_SHOWN - 1]}…”"

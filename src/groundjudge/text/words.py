@@ -25,7 +25,7 @@ Kind: TypeAlias = Literal["content", "link", "filler"]
 """What a word is there for: it says something, it links words that do, or the grammar asks for it."""
 
 _FILLERS = {
-    "english": "a an the this these those it its they their them is are am be been being has have do does "
+    "english": "a an the this these those it its they their them is are be been being has have do does "
     "which who there here and then also so",
     "german": "der die das den dem des ein eine einen einem einer eines dieser diese dieses es ihr ihre "
     "ihren ist sind hat haben wird werden und auch da dann so",

@@ -1,0 +1,30 @@
+"""The words of English and German that are more, or less, than content: what words.json calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from groundjudge.text.negations import NEGATIONS
+from groundjudge.text.words import Language, Word, words
+
+
+def keys_of(sentence_words: Sequence[Word]) -> frozenset[str]:
+    """What the content words of a sentence are compared by."""
+    return frozenset(word.key for word in sentence_words if word.kind == "content")
+
+
+@cache
+def vocabulary(name: str, language: Language) -> frozenset[str]:
+    """The keys of the words that have a name in words.json, as texts of a language have them."""
+    tables = json.loads(files("groundjudge.offline").joinpath("words.json").read_text(encoding="utf-8"))
+    return frozenset(word.key for word in words(" ".join(tables[name]), language))
+
+
+@cache
+def negations(language: Language) -> frozenset[str]:
+    """The keys of the negations of many languages."""
+    # "cannot" is read as "can not".
+    return keys_of(words(" ".join(NEGATIONS - {"cannot"}), language))
