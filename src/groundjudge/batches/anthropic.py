@@ -177,7 +177,7 @@ def read_anthropic_result(result: Mapping[str, Any]) -> Answer:
             return model_error(ERROR_CODES.get(kind, "server"), f"{kind}: {message}", "")
         case _:
             kind = str(result["type"])
-            message = f"the batch did not come to this request: {kind}"
+            message = f"the batch ended before this request was processed: {kind}"
             return model_error(CODES.get(kind, "failed"), message, "")
 
 
