@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from array import array
 from typing import Any
 
@@ -55,3 +57,31 @@ def test_a_list_can_be_gone_through_twice_at_once() -> None:
 def test_ranks_are_places_among_the_sorted_names(names: list[str]) -> None:
     places = {name: place for place, name in enumerate(sorted(set(names)))}
     assert name_ranks(names) == array("q", [places[name] for name in names])
+
+
+FULL_DISK = """
+import resource
+from groundjudge.lab.stored import StoredList, StoredMapping, name_ranks
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))  # no file may be larger
+text = "a" * 100_000
+stored_list, stored_mapping = StoredList(), StoredMapping()
+uses = (
+    lambda: [stored_list.append(text) for _ in range(100)],
+    lambda: stored_mapping.update({str(number): text for number in range(100)}),
+    lambda: name_ranks(f"{number}{text}" for number in range(100)),
+)
+for use in uses:
+    try:
+        use()
+    except OSError as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_is_an_error_with_a_remedy() -> None:
+    process = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FULL_DISK], check=True, capture_output=True, text=True
+    )
+    remedy = "set TMPDIR to a folder with more space"
+    assert [line.partition("): ")[2] for line in process.stdout.splitlines()] == [remedy] * 3

@@ -170,8 +170,7 @@ NO_SAMPLE = "the labels are of rows that were drawn: give the `sample`, without 
 NO_LABEL = HumanLabel(None)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledVerdict:
+class LabelledVerdict(NamedTuple):
     """A verdict, and the label of its case.
 
     Attributes:

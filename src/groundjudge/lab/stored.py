@@ -7,10 +7,10 @@ small one never leaves SQLite's cache.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import closing, contextmanager
 from pickle import HIGHEST_PROTOCOL, dumps, loads
-from sqlite3 import Connection, connect
+from sqlite3 import Connection, OperationalError, connect
 from typing import Any, Generic, TypeVar, overload
 
 ItemT = TypeVar("ItemT")
@@ -30,10 +30,9 @@ class StoredMapping(MutableMapping[str, Any]):
         return _read(row[0])
 
     def __setitem__(self, key: str, value: object) -> None:
-        self._database.execute(
-            "INSERT INTO item VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (_encode(key), _write(value)),
-        )
+        statement = "INSERT INTO item VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        with _naming_the_folder():
+            self._database.execute(statement, (_encode(key), _write(value)))
 
     def __delitem__(self, key: str) -> None:
         if not self._database.execute("DELETE FROM item WHERE key = ?", (_encode(key),)).rowcount:
@@ -58,7 +57,8 @@ class StoredList(Sequence[ItemT], Generic[ItemT]):
 
     def append(self, item: ItemT) -> None:
         """Add an item behind the others."""
-        self._database.execute("INSERT INTO item VALUES (?, ?)", (self._length, _write(item)))
+        with _naming_the_folder():
+            self._database.execute("INSERT INTO item VALUES (?, ?)", (self._length, _write(item)))
         self._length += 1
 
     @overload
@@ -84,7 +84,7 @@ class StoredList(Sequence[ItemT], Generic[ItemT]):
 def name_ranks(names: Iterable[str]) -> array[int]:
     """The place of each name among the distinct names in alphabetical order, from 0."""
     table = "CREATE TABLE item (place INTEGER PRIMARY KEY, name BLOB)"
-    with closing(_open_database(table)) as database:
+    with _naming_the_folder(), closing(_open_database(table)) as database:
         encoded_names = ((_encode(name),) for name in names)
         database.executemany("INSERT INTO item (name) VALUES (?)", encoded_names)
         ranks = database.execute(
@@ -102,6 +102,16 @@ def _open_database(table: str) -> Connection:
     database.execute("BEGIN")
     database.execute(table)
     return database
+
+
+@contextmanager
+def _naming_the_folder() -> Generator[None, None, None]:
+    """Raise an OSError with a remedy where SQLite cannot write, as on a full disk."""
+    try:
+        yield
+    except OperationalError as error:
+        message = f"a temporary file cannot be written ({error}): set TMPDIR to a folder with more space"
+        raise OSError(message) from error
 
 
 def _encode(text: str) -> bytes:
