@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from groundjudge.evidence.copied import TracedText
+from groundjudge.text.patterns import compile_when_used
 
 REPLACEMENTS = {
     "nothing": (r"x", "y"),
@@ -40,5 +41,5 @@ def test_each_character_is_traced_to_where_it_or_what_it_replaced_begins(
             new_origins += [origins[match.start()]] * len(replacement)
             position = match.end()
         origins = new_origins + origins[position:]
-        traced = traced.substitute(re.compile(pattern), replace_by(replacement))
+        traced = traced.substitute(compile_when_used(pattern), replace_by(replacement))
     assert [traced.origins[index] for index in range(len(traced.text) + 1)] == origins
