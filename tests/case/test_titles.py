@@ -209,7 +209,7 @@ def test_documents_of_an_input_of_the_prompts_own_follow_the_same_rule() -> None
     assert '"title": "Tool Result: get_order"' in text_without_titles
 
 
-def test_option_leaves_titles_out_of_prompt_evidence_and_baseline() -> None:
+def test_option_leaves_titles_out_of_prompt_and_evidence() -> None:
     document: dict[str, Any] = {"title": TITLE, "content": 'Ada said: "It left at 9."', "score": 0.7}
     case = Case(query="q", context=[document], response="It left at 9.")
     untitled = load_rubric("statement_groundedness", tool_titles=False)
@@ -217,11 +217,6 @@ def test_option_leaves_titles_out_of_prompt_evidence_and_baseline() -> None:
     reply = 'Statement Sentence: It left at 9.\nSupporting Evidence: "It left at 9."\nScore: 10'
     (part,) = untitled.read(reply, case).parts
     assert [document["content"][quote.start : quote.end] for quote in part.evidence] == ['"It left at 9."']
-    context = [{**PLAIN, "content": "It left at 8."}, "It left at 9."]
-    row = {"query": "q", "context": context, "response": "It left at 9."}
-    for tool_titles in (True, False):
-        judge = load("confidence_grounding", model="offline", tool_titles=tool_titles)
-        assert judge.judge(row).passed is not tool_titles
 
 
 def test_option_is_part_of_identity_and_key_and_reaches_the_judges_of_a_panel() -> None:
