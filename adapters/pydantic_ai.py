@@ -41,7 +41,7 @@ __all__ = ["grounding_validator"]
 
 Validator: TypeAlias = Callable[[RunContext[Any], Any], Awaitable[Any]]
 
-MOST_UNFINISHED = 1000
+MAX_UNFINISHED = 1000
 """How many runs may have drafts and no decision; the oldest of more were abandoned, after an error mostly."""
 
 
@@ -78,7 +78,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
 
         async def ask_again(note: str, _: Verdict) -> str:
             progress_of_runs[ctx.run_id] = progress
-            if len(progress_of_runs) > MOST_UNFINISHED:
+            if len(progress_of_runs) > MAX_UNFINISHED:
                 oldest = next(iter(progress_of_runs))
                 del progress_of_runs[oldest]
             raise ModelRetry(note)

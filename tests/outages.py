@@ -19,7 +19,7 @@ def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run wait for hundredths of a second between attempts."""
     monkeypatch.setattr(pacing, "FIRST_WAIT", SOON)
     monkeypatch.setattr(pacing, "FIRST_PAUSE", SOON)
-    monkeypatch.setattr(pacing, "LONGEST_PAUSE", 5 * SOON)
+    monkeypatch.setattr(pacing, "MAX_PAUSE", 5 * SOON)
 
 
 def at(url: str, **options: Any) -> OpenAIModel:

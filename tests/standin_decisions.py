@@ -21,9 +21,9 @@ from groundjudge.case.data import is_list, is_mapping
 Probabilities: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
 """From a question's id and the keys of its options to their probabilities."""
 
-MOST_PART_BYTES = 256 * 1024
-MOST_PART_VALUES = 10_000
-MOST_PART_DEPTH = 32
+MAX_PART_BYTES = 256 * 1024
+MAX_PART_VALUES = 10_000
+MAX_PART_DEPTH = 32
 
 
 def rising(_: str, keys: Sequence[str]) -> list[float]:
@@ -190,7 +190,7 @@ def check_part(part: Any, role: str) -> None:
         refuse("input: expected texts, or JSON of a user")
     n_bytes = len(json.dumps(part["data"], ensure_ascii=False, separators=(",", ":")).encode())
     n_values, depth = measure(part["data"])
-    if n_bytes > MOST_PART_BYTES or n_values > MOST_PART_VALUES or depth > MOST_PART_DEPTH:
+    if n_bytes > MAX_PART_BYTES or n_values > MAX_PART_VALUES or depth > MAX_PART_DEPTH:
         refuse("input: at most 256 KiB, 10000 values and 32 levels")
 
 

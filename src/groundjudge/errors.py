@@ -63,11 +63,11 @@ FIRST_SERVER_STATUS = 500
 QUOTED = 120
 """Characters of a quote that an error shows."""
 
-MOST_QUOTES = 10
+MAX_QUOTES = 10
 """Quotes that an error shows."""
 
 
-MOST_NAMES = 10
+MAX_NAMES = 10
 """Names that an error lists."""
 
 
@@ -354,7 +354,7 @@ class ReplyError(GroundjudgeError):
         self.is_misplaced = is_misplaced
         message_parts = [self.wording]
         if quotes:
-            shortened = [repr(quote[:QUOTED]) for quote in quotes[:MOST_QUOTES]]
+            shortened = [repr(quote[:QUOTED]) for quote in quotes[:MAX_QUOTES]]
             message_parts.append(f"there is {', '.join(shortened)}")
         beginning = reply.strip()[:QUOTED]
         if beginning:
@@ -478,12 +478,12 @@ def name_list(names: Iterable[str], near: str = "") -> str:
         near: a name that is none of them: where not all are listed, those that are most like it come first.
     """
     ordered = [str(name) for name in names]
-    if near and len(ordered) > MOST_NAMES:
+    if near and len(ordered) > MAX_NAMES:
         likeness = {name: SequenceMatcher(None, near.casefold(), name.casefold()).ratio() for name in ordered}
         ordered.sort(key=likeness.__getitem__, reverse=True)
-    text = ", ".join(ordered[:MOST_NAMES])
-    if len(ordered) > MOST_NAMES:
-        text += f" and {len(ordered) - MOST_NAMES} more"
+    text = ", ".join(ordered[:MAX_NAMES])
+    if len(ordered) > MAX_NAMES:
+        text += f" and {len(ordered) - MAX_NAMES} more"
     return text
 
 

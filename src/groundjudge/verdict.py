@@ -51,7 +51,7 @@ Weighted: TypeAlias = bool | Literal["stated"]
 DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
 
-LEAST_SHARE_SHOWN = 0.005
+MIN_SHARE_SHOWN = 0.005
 """The lowest probability that an explanation names: a lower one would be shown as 0 %."""
 
 
@@ -318,7 +318,7 @@ class Verdict(Judgement):
             return []
         entries: list[str] = []
         for name, share in sorted((self.distribution or {}).items(), key=_share_for_order):
-            if share >= LEAST_SHARE_SHOWN:
+            if share >= MIN_SHARE_SHOWN:
                 entries.append(f"{name}: {100 * share:.0f} %")
         if len(entries) < 2:  # noqa: PLR2004
             return []

@@ -23,7 +23,7 @@ from groundjudge.replies.json_object import Json
 ROUNDS = 3
 DOUBLINGS = 3
 HIGHEST_GROWTH = 2**1.2
-LONGEST_QUOTE = 200_000
+MAX_QUOTE = 200_000
 HIGHEST_SECONDS = 0.5
 
 PROSE = "In room {n} of the old harbour library there are {m} chairs, and it is open until {h} o'clock."
@@ -181,7 +181,7 @@ def measure_long_quotes() -> None:
     for name, prepare in prepared.items():
         times: dict[str, float] = {}
         for piece in PIECES:
-            long_text = piece * (LONGEST_QUOTE // len(piece))
+            long_text = piece * (MAX_QUOTE // len(piece))
             times[piece] = seconds(prepare(long_text))
         slowest_piece = max(times, key=lambda piece: times[piece])
         slowest = times[slowest_piece]
@@ -211,14 +211,14 @@ def measure_replies() -> None:
         blocks = ""
         for sentence in sentences:
             blocks += f"Statement: {sentence}\nSupporting Evidence: {sentence}\nScore: 9\n"
-        reply = blocks.encode()[:LONGEST_QUOTE].decode(errors="ignore").rpartition("Statement:")[0]
-        source = content.encode()[:LONGEST_QUOTE].decode(errors="ignore")
+        reply = blocks.encode()[:MAX_QUOTE].decode(errors="ignore").rpartition("Statement:")[0]
+        source = content.encode()[:MAX_QUOTE].decode(errors="ignore")
         response = " ".join(sentences[: reply.count("Statement:")])  # all of it is rated
         case = {"query": "q", "context": source, "response": response}
         duration = seconds(lambda reply=reply, case=case: rubric.read(reply, case))  # type: ignore[misc]
         show(f"a scorecard of 200 kB, sentences {name}", f"{duration:.3f} s", duration / HIGHEST_SECONDS, 1.0)
     for start in ('{"a": ["a", a"b', "{}", '{"a": {', '{"score": "'):
-        reply = start * (LONGEST_QUOTE // len(start)) + "}"
+        reply = start * (MAX_QUOTE // len(start)) + "}"
         duration = seconds(lambda reply=reply: read_invalid_json(reply))  # type: ignore[misc]
         show(f"invalid JSON of 200 kB: {start}", f"{duration:.3f} s", duration / HIGHEST_SECONDS, 1.0)
 

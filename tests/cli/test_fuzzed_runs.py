@@ -30,7 +30,7 @@ JUDGE = "groundedness"
 KNOWN_ID = "the row that is right"
 KNOWN = json.dumps({"id": KNOWN_ID, **ROW}).encode()
 GOOD_ENDPOINT = [good_reply(GOOD)]
-PACES = ("FIRST_WAIT", "LONGEST_WAIT", "FIRST_PAUSE", "LONGEST_PAUSE", "SETTLING", "LONGEST_OUTAGE")
+PACES = ("FIRST_WAIT", "MAX_WAIT", "FIRST_PAUSE", "MAX_PAUSE", "SETTLING", "MAX_OUTAGE")
 NUMBERS = count()
 EXAMPLES = int(os.environ.get("GROUNDJUDGE_FUZZ", "200"))
 """How many runs are made in the long test."""

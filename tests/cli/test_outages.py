@@ -81,7 +81,7 @@ def test_a_terminal_says_that_the_run_waits(thirty: Path) -> None:
 def test_without_a_terminal_waiting_is_a_line_of_stderr(
     command: Invoke, thirty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("FIRST_WAIT", "FIRST_PAUSE", "LONGEST_PAUSE"):
+    for name in ("FIRST_WAIT", "FIRST_PAUSE", "MAX_PAUSE"):
         monkeypatch.setattr(pacing, name, 0.01)
     with StandIn([*[GOOD] * 5, *[Cut()] * 30, GOOD]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)

@@ -122,7 +122,7 @@ def test_an_error_is_unpacked_too() -> None:
     ],
 )
 def test_the_limit_counts_all_members(body: bytes, is_read: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
-    monkeypatch.setattr("groundjudge.models.transport.LARGEST_RESPONSE", LIMIT)
+    monkeypatch.setattr("groundjudge.models.transport.MAX_RESPONSE", LIMIT)
     verdict = verdict_on(body, "gzip")
     if is_read:
         assert verdict.status == "ok"

@@ -37,7 +37,7 @@ def test_a_single_row_is_judged_too() -> None:
 
 
 def test_a_connection_is_given_up_before_the_server_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "LONGEST_IDLE", 1e-9)
+    monkeypatch.setattr(transport, "MAX_IDLE", 1e-9)
     with RawEndpoint([good_reply(GOOD)], most_replies=1) as server:
         judge = judge_named("j", at(server.url, max_retries=0))
         verdicts = [judge.evaluate(row) for row in rows(3)]

@@ -19,7 +19,7 @@ ANSWER = json.dumps(completion(Text(GOOD))).encode()
 
 
 def verdict_on(answer: Raw, monkeypatch: pytest.MonkeyPatch) -> Verdict:
-    monkeypatch.setattr("groundjudge.models.transport.LARGEST_RESPONSE", LIMIT)
+    monkeypatch.setattr("groundjudge.models.transport.MAX_RESPONSE", LIMIT)
     with StandIn([answer]) as server:
         model = OpenAIModel("m", base_url=server.url, max_retries=0)
         return load("groundedness", model=model).evaluate(ROW)

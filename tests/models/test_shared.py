@@ -9,7 +9,7 @@ from scripted_model import ScriptedModel
 
 from groundjudge import Case, Reply, load
 from groundjudge.models.loop_thread import shared_loop
-from groundjudge.models.shared import MOST_CALLS, share_calls
+from groundjudge.models.shared import MAX_CALLS, share_calls
 from groundjudge.types import Judge, Request
 
 JUDGE: Judge = load("groundedness", model="offline")
@@ -75,8 +75,8 @@ async def test_a_call_in_another_loop_is_not_waited_for() -> None:
 async def test_oldest_unshared_call_is_dropped() -> None:
     model = ScriptedModel("a")
     first, second = share_calls(model)
-    for number in range(MOST_CALLS + 1):
+    for number in range(MAX_CALLS + 1):
         await first.acomplete(request(str(number)))
-    assert len(first.calls) == MOST_CALLS
+    assert len(first.calls) == MAX_CALLS
     await second.acomplete(request("0"))
-    assert len(model.asked) == MOST_CALLS + 2
+    assert len(model.asked) == MAX_CALLS + 2

@@ -14,7 +14,7 @@ from groundjudge.offline.alignment import read_sources
 from groundjudge.offline.claims import read_claims
 
 N_TIMES = 80  # more than the sentences with a word that are looked at
-MOST_GROWTH = 2.2
+MAX_GROWTH = 2.2
 """How much more twice the size may take: a little more than twice, and less than what a square would."""
 
 PIECES: Mapping[str, tuple[str, str]] = {
@@ -65,7 +65,7 @@ def test_twice_the_length_takes_twice_the_work(pieces: tuple[str, str]) -> None:
     read_repeated(*pieces, 2 * N_TIMES)  # fills the caches
     single = count_calls(lambda: read_repeated(*pieces, N_TIMES))
     double = count_calls(lambda: read_repeated(*pieces, 2 * N_TIMES))
-    assert double <= MOST_GROWTH * single
+    assert double <= MAX_GROWTH * single
 
 
 def test_twice_the_length_takes_twice_the_memory() -> None:
@@ -73,4 +73,4 @@ def test_twice_the_length_takes_twice_the_memory() -> None:
     read_repeated(*pieces, 2 * N_TIMES)
     single = peak_memory(lambda: read_repeated(*pieces, N_TIMES))
     double = peak_memory(lambda: read_repeated(*pieces, 2 * N_TIMES))
-    assert double <= MOST_GROWTH * single
+    assert double <= MAX_GROWTH * single

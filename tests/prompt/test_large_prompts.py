@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from groundjudge.errors import PromptError
-from groundjudge.prompt.prompt import LARGEST_PROMPT, Prompt
+from groundjudge.prompt.prompt import MAX_PROMPT, Prompt
 
 BODY = "\n---\nuser:\n{{response}}"
 LAUGHS = "\n".join(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]" for n in range(1, 10))
@@ -32,11 +32,11 @@ def test_anchors_without_aliases_are_read() -> None:
 
 
 def test_a_prompt_that_is_too_long_is_an_error(tmp_path: Path) -> None:
-    text = "{{response}}".ljust(LARGEST_PROMPT + 1, "x")
+    text = "{{response}}".ljust(MAX_PROMPT + 1, "x")
     (tmp_path / "long.prompty").write_text(text)
     with pytest.raises(PromptError, match="at most 1048576 characters"):
         Prompt.parse(text)
     with pytest.raises(PromptError, match="at most 1048576 characters") as caught:
         Prompt.from_file(tmp_path / "long.prompty")
     assert caught.value.code == "unreadable_prompt"
-    assert Prompt.parse(text[:LARGEST_PROMPT]).name == "prompt"
+    assert Prompt.parse(text[:MAX_PROMPT]).name == "prompt"

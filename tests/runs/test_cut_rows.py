@@ -66,7 +66,7 @@ def test_a_row_that_is_cut_three_times_while_others_are_answered_is_an_error(
 def test_a_last_row_that_is_cut_is_waited_for_as_in_an_outage(
     concurrency: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.4)
+    monkeypatch.setattr(pacing, "MAX_OUTAGE", 0.4)
     messages: list[str] = []
     with StandIn(cut_rows({39})) as server:
         judge = judge_named("j", at(server.url, max_retries=0))

@@ -13,7 +13,7 @@ from command_line import run_program
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
-from groundjudge.runs.cells import LARGEST_ROW
+from groundjudge.runs.cells import MAX_ROW
 from groundjudge.runs.rows import read_rows
 
 # PyArrow has no type hints: imported by name, it is Any to every type checker.
@@ -28,9 +28,9 @@ GOOD = '{"response": "a"}\n'
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of at most LIMIT characters."""
     for module in ("rows", "arrow"):
-        monkeypatch.setattr(f"groundjudge.runs.{module}.LARGEST_ROW", LIMIT)
-    monkeypatch.setattr("groundjudge.runs.rows.LARGEST_ARRAY", LIMIT)
-    monkeypatch.setattr("groundjudge.runs.rows.MOST_COLUMNS", 20)
+        monkeypatch.setattr(f"groundjudge.runs.{module}.MAX_ROW", LIMIT)
+    monkeypatch.setattr("groundjudge.runs.rows.MAX_ARRAY", LIMIT)
+    monkeypatch.setattr("groundjudge.runs.rows.MAX_COLUMNS", 20)
 
 
 def read_places(path: Path, **options: Any) -> list[str]:
@@ -87,16 +87,16 @@ def test_a_cell_may_be_longer_than_pythons_usual_limit(tmp_path: Path, usual_lim
         {"context": f"{cell}\n{cell}", "response": "b"},
     ]
     # Who lowers it again takes it from another thread that is in the middle of a record.
-    assert csv.field_size_limit() == LARGEST_ROW
+    assert csv.field_size_limit() == MAX_ROW
 
 
 def test_a_higher_limit_of_the_program_stays(tmp_path: Path, usual_limit: int) -> None:
-    assert usual_limit < LARGEST_ROW
-    csv.field_size_limit(LARGEST_ROW + 1)
+    assert usual_limit < MAX_ROW
+    csv.field_size_limit(MAX_ROW + 1)
     path = tmp_path / "a.csv"
     path.write_text("response\na\n")
     assert [*read_rows(path)] == [{"response": "a"}]
-    assert csv.field_size_limit() == LARGEST_ROW + 1
+    assert csv.field_size_limit() == MAX_ROW + 1
 
 
 @pytest.mark.usefixtures("small")
@@ -176,7 +176,7 @@ def test_a_value_of_any_type_may_be_stored_once(values: list[Any]) -> None:
 
 
 def test_lists_of_too_many_items_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.runs.arrow.MOST_ENTRIES", 99)
+    monkeypatch.setattr("groundjudge.runs.arrow.MAX_ENTRIES", 99)
     pq.write_table(pa.table({"context": in_lists(repeat_text("a", 100), [0, 100])}), tmp_path / "a.parquet")
     with pytest.raises(CaseError, match="smaller row groups"):
         read_places(tmp_path / "a.parquet")

@@ -202,7 +202,7 @@ def test_rows_of_an_endpoint_that_answers_at_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings: dict[str, Any] = {"concurrency": 6, "longest": 300.0, **options}
-    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", settings.pop("longest"))
+    monkeypatch.setattr(pacing, "MAX_OUTAGE", settings.pop("longest"))
     messages: list[str] = []
     with StandIn(script) as server:
         judging = run(judge_named("j", at(server.url)), rows(n_rows), on_outage=messages.append, **settings)
@@ -218,7 +218,7 @@ def test_rows_of_an_endpoint_that_answers_at_times(
 @pytest.mark.parametrize("concurrency", [1, 8])
 async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "FIRST_PAUSE", 1000.0)
-    monkeypatch.setattr(pacing, "LONGEST_PAUSE", 1000.0)
+    monkeypatch.setattr(pacing, "MAX_PAUSE", 1000.0)
     waits = asyncio.Event()
     with StandIn(Flaky(5, 10_000)) as server:
         judge = judge_named("j", at(server.url))
@@ -233,7 +233,7 @@ async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: 
 
 @pytest.mark.soak
 def test_each_endpoint_has_its_own_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.3)
+    monkeypatch.setattr(pacing, "MAX_OUTAGE", 0.3)
     with StandIn([GOOD]) as alive, StandIn(Flaky(3, 10_000)) as down:
         judges: list[Judge] = [judge_named("alive", at(alive.url)), judge_named("down", at(down.url))]
         verdicts = list(run(judges, rows(40), concurrency=4))

@@ -37,7 +37,7 @@ Providers = Mapping[str, Provider]
 TRIES = 5
 """How often a batch is asked for, or a download brings nothing more, before the next command has to try."""
 
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """So many times a request is sent that gets no reply. A batch that was refused as a whole sent none."""
 
 LISTED_WITHIN = 10.0
@@ -133,7 +133,7 @@ def plan(  # noqa: PLR0913  independent options
 ) -> Plan:
     """Put every request that has no answer yet into parts, on disk as a whole or not at all.
 
-    What was sent MOST_ATTEMPTS times is not planned again.
+    What was sent MAX_ATTEMPTS times is not planned again.
 
     Args:
         state: the state of the run.
@@ -158,7 +158,7 @@ def plan(  # noqa: PLR0913  independent options
             new_plan.n_shared += n_useful - len(new_requests)
             for request in new_requests:
                 # Attempts are those of a request, whatever became of the others in its batch.
-                if attempts.get(request.custom_id, 0) >= MOST_ATTEMPTS:
+                if attempts.get(request.custom_id, 0) >= MAX_ATTEMPTS:
                     continue
                 if first_requests is None or not first_requests.answer(request):
                     new_plan.add(request, state, providers[request.model.name])

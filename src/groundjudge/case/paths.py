@@ -15,7 +15,7 @@ FieldPaths: TypeAlias = Mapping[str, str]
 NOTHING = object()
 """What a path leads to that leads nowhere, not even to a null."""
 
-MOST_PATHS = 100
+MAX_PATHS = 100
 """How many paths of a row a wrong path is compared with."""
 
 
@@ -94,7 +94,7 @@ def nothing_at(roots: Mapping[str, object], path: str) -> str:
     """Say that a path leads to no value, and which one that exists is the nearest."""
     hint = ""
     if not list(_values_at(roots, path)):
-        hint = did_you_mean(path, islice(_paths_in(roots), MOST_PATHS))
+        hint = did_you_mean(path, islice(_paths_in(roots), MAX_PATHS))
     return f"nothing is at the path {path!r}{hint}"
 
 
@@ -112,7 +112,7 @@ def until_found(
     for row in rows:
         if not isinstance(row, CaseError):
             if not paths_of_first_row:
-                paths_of_first_row = list(islice(_paths_in(row), MOST_PATHS))
+                paths_of_first_row = list(islice(_paths_in(row), MAX_PATHS))
             for name, path in list(missing_paths.items()):
                 # Also if it is null: the row has the path.
                 if list(_values_at(row, path)):

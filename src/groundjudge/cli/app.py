@@ -33,7 +33,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 """The commands as `groundjudge --help` lists them: those of a first day first."""
 
-LONGEST_HELP = 200
+MAX_HELP = 200
 """Characters of a command's first sentence; longer ones would be cut."""
 
 PARAMETER_EXAMPLES: Mapping[str, str] = {
@@ -61,7 +61,7 @@ class Commands(TyperGroup):
         for title, names in GROUPS.items():
             rows: list[tuple[str, str]] = []
             for name in names:
-                rows.append((name, self.commands[name].get_short_help_str(LONGEST_HELP)))
+                rows.append((name, self.commands[name].get_short_help_str(MAX_HELP)))
             with formatter.section(title):
                 formatter.write_dl(rows)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs 
     from groundjudge.lab.model_change import ModelChange
     from groundjudge.lab.rate import TrueRate
 
-MOST_FLIPS = 200
+MAX_FLIPS = 200
 """How many verdicts that flip the page shows, those with the largest change of the score."""
 
 ReportPage = Annotated[
@@ -255,7 +255,7 @@ def _measure_changes(
             labels,
             thresholds=(threshold_of(thresholds, first_judge), threshold_of(thresholds, second_judge)),
             label_threshold=label_threshold,
-            most_flips=MOST_FLIPS,
+            most_flips=MAX_FLIPS,
         )
         changes.append(change)
     return changes

@@ -16,7 +16,7 @@ import orjson
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.question import Question
 from groundjudge.errors import ReplyError
-from groundjudge.prompt.questions import MOST_OPTIONS
+from groundjudge.prompt.questions import MAX_OPTIONS
 from groundjudge.verdict import Part
 
 TOLERANCE = 0.005
@@ -198,7 +198,7 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
     if not total:
         _refuse(reply, f"the probabilities of {question.id!r} are all 0")
     # The sum of many rounded numbers says nothing.
-    if len(probabilities) > MOST_OPTIONS:
+    if len(probabilities) > MAX_OPTIONS:
         return tuple(probabilities)
     distance = abs(total - 1)
     if distance < NOISE:

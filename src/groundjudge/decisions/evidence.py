@@ -13,14 +13,14 @@ from groundjudge.decisions.state import SourceSentence
 from groundjudge.text.words import Word, words
 from groundjudge.verdict import Evidence
 
-MOST_OFFERED = 60
+MAX_OFFERED = 60
 """Sentences of the source that one question offers."""
 
-MOST_CHOSEN = 3
-LEAST_OF_LIKELIEST = 0.5
+MAX_CHOSEN = 3
+MIN_OF_LIKELIEST = 0.5
 """Sentences that are evidence at most, and how probable each is beside the likeliest one."""
 
-MOST_FOR_NONE = 0.5
+MAX_FOR_NONE = 0.5
 """If it is more probable than this that no sentence supports it, there is no evidence."""
 
 EVIDENCE_KEPT = 64
@@ -46,7 +46,7 @@ class SourceIndex:
         They are all or, of many, those that share most with it, numbers and names first; if these are few,
         their neighbours.
         """
-        if len(self._source) <= MOST_OFFERED:
+        if len(self._source) <= MAX_OFFERED:
             return range(1, len(self._source) + 1)
         shared: defaultdict[int, float] = defaultdict(float)
         weights: dict[str, float] = {}
@@ -55,7 +55,7 @@ class SourceIndex:
         for key, weight in weights.items():
             for index in self._indices_of_words.get(key, ()):
                 shared[index] += weight
-        best = sorted(shared, key=lambda index: (-shared[index], index))[:MOST_OFFERED]
+        best = sorted(shared, key=lambda index: (-shared[index], index))[:MAX_OFFERED]
         return tuple(sorted(index + 1 for index in self._with_neighbours(best)))
 
     def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
@@ -63,10 +63,10 @@ class SourceIndex:
         offered = dict.fromkeys(indices)
         centres = indices or [0]
         distance = 0
-        while len(offered) < MOST_OFFERED:
+        while len(offered) < MAX_OFFERED:
             for centre in centres:
                 for index in (centre - distance, centre + distance):
-                    if 0 <= index < len(self._source) and len(offered) < MOST_OFFERED:
+                    if 0 <= index < len(self._source) and len(offered) < MAX_OFFERED:
                         offered[index] = None
             distance += 1
         return set(offered)
@@ -104,15 +104,15 @@ def find_evidence(
         The likeliest sentence, and every other that is at least half as probable, three at most; () if none
         is more probable than one half.
     """
-    if probabilities[0] > MOST_FOR_NONE:
+    if probabilities[0] > MAX_FOR_NONE:
         return ()
     likeliest = max(probabilities[1:])
     if not likeliest:
         return ()
-    least = LEAST_OF_LIKELIEST * likeliest
+    least = MIN_OF_LIKELIEST * likeliest
     indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
     indices.sort(key=probabilities.__getitem__, reverse=True)
-    numbers = [int(question.keys[index]) for index in indices[:MOST_CHOSEN]]
+    numbers = [int(question.keys[index]) for index in indices[:MAX_CHOSEN]]
     return tuple(_evidence_of(source[number - 1]) for number in numbers)
 
 

@@ -16,7 +16,7 @@ from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.state import RULES, Sentences, inputs_by_name
 from groundjudge.errors import PromptError
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.prompt.questions import MOST_OPTIONS, NUMBER, AskedQuestion, EvidenceQuestion
+from groundjudge.prompt.questions import MAX_OPTIONS, NUMBER, AskedQuestion, EvidenceQuestion
 from groundjudge.replies import Format
 from groundjudge.replies.value import label_of, write_number
 from groundjudge.replies.weighted import is_weighable
@@ -278,7 +278,7 @@ def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], valu
     offered = {alternative.label for alternative in alternatives}
     if scale.choices:
         required_names = [*scale.choices]
-    elif not values.levels and len(scale.whole_numbers) <= MOST_OPTIONS:
+    elif not values.levels and len(scale.whole_numbers) <= MAX_OPTIONS:
         required_names = [str(number) for number in scale.whole_numbers]
         offered = set(names)
     missing = [name for name in required_names if name not in offered]
@@ -323,8 +323,8 @@ def _derive(prompt: Prompt, reply_format: Format, values: Values) -> Questionnai
             alternatives.append(Alternative(str(number), float(number), label, description, score))
     labels = {alternative.label for alternative in alternatives}
     n_values = len(scale.choices) or len(scale.whole_numbers)
-    if not alternatives or len(labels) < n_values or n_values > MOST_OPTIONS:
-        few = f"at most {MOST_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
+    if not alternatives or len(labels) < n_values or n_values > MAX_OPTIONS:
+        few = f"at most {MAX_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
         fault = f"it has no questions for a decision model, which can be made only from {few}; {wants} one"
         raise _error(prompt, f"{fault} of the id `{VERDICT}`", "no_questions")
     is_score = not scale.choices and all(alternative.score is not None for alternative in alternatives)

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from groundjudge.decisions.answers import AnswerError, Answers
-from groundjudge.decisions.evidence import MOST_OFFERED, find_evidence
+from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, JudgeQuestion, Questionnaire
 from groundjudge.decisions.state import Sentences
@@ -108,7 +108,7 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
     values: list[AnswerValue] = []
     parts: list[Part] = []
     warnings: list[str] = []
-    if evidence_questions and len(sentences.source) > MOST_OFFERED:
+    if evidence_questions and len(sentences.source) > MAX_OFFERED:
         warnings.append(EVIDENCE_PRESELECTED)
     for number, sentence in enumerate(sentences.response, 1):
         probabilities = answers.probabilities.get(f"s{number}")

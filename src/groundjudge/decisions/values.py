@@ -11,7 +11,7 @@ from groundjudge.decisions.questionnaire import Alternative, JudgeQuestion
 from groundjudge.scale import DIGITS, Scale
 from groundjudge.verdict import NO_REASONS
 
-LEAST_SHOWN = 0.005
+MIN_SHOWN = 0.005
 """What is less probable than half a percent is not in a reason."""
 
 
@@ -117,7 +117,7 @@ def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> st
             shares[name] = shares.get(name, 0.0) + share
     entries: list[str] = []
     for name, share in sorted(shares.items(), key=itemgetter(1), reverse=True):
-        if share >= LEAST_SHOWN:
+        if share >= MIN_SHOWN:
             entries.append(f"{name} {round(100 * share)} %")
     return ", ".join(entries)
 

@@ -51,7 +51,7 @@ _IS = compile_when_used(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
 _JOINED = compile_when_used(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
 _RANGE = compile_when_used(r"(?<=\d)(?:\s*[-‐-―−]\s*|\s+)(?=\d)")
 # Letters of a word in which there may be a slip.
-SHORTEST_WORD = 4
+MIN_WORD = 4
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def fold_word(word: str) -> str:
     for sign in normalize("NFKD", word):
         if not combining(sign):
             letters += sign
-    if len(letters) < SHORTEST_WORD or not letters.isalpha():
+    if len(letters) < MIN_WORD or not letters.isalpha():
         return word
     return re.sub(r"(.)\1+", r"\1", stem(letters))
 
@@ -127,7 +127,7 @@ def is_alike(word: str, other_word: str) -> bool:
     """Whether two folded words are the same, or differ in two letters that changed places: nine, nien."""
     if word == other_word:
         return True
-    if len(word) < SHORTEST_WORD or not word.isalpha():
+    if len(word) < MIN_WORD or not word.isalpha():
         return False
     if word[0] != other_word[:1] or sorted(word) != sorted(other_word):
         return False

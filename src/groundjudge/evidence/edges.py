@@ -13,7 +13,7 @@ FAR = 48
 # The same for a word or a number in digits.
 NEAR = 8
 # The same for a negation: the longest one, and a blank or emphasis.
-FARTHEST_NEGATION = 24
+MAX_NEGATION = 24
 FINAL = ".,;:!?…。，；：！？、"
 # Signs beside which a clause begins or ends.
 CLAUSE_ENDS = f"{FINAL}()（）—–\n"
@@ -57,7 +57,7 @@ def ends_clause(text: str, end: int) -> bool:
 
 def _follows_negation(text: str, place: int) -> bool:
     """Whether the last word of the clause before a place denies what follows: "not | safe for children"."""
-    before = text[max(0, place - FARTHEST_NEGATION) : place]
+    before = text[max(0, place - MAX_NEGATION) : place]
     # A line break ends a clause ("Smoking? No"), unless a small letter follows: that is a wrapped line.
     is_wrapped = before.endswith("\n") and text[place : place + 1].islower()
     if begins_clause(text, place) and not is_wrapped:

@@ -11,7 +11,7 @@ from groundjudge.evidence.sources import Sources
 from groundjudge.verdict import Evidence
 
 # Passages with the words of a quote among which one with the same signs is sought.
-MOST_PASSAGES = 16
+MAX_PASSAGES = 16
 
 
 def find_exact(quote: Normalized, sources: Sources) -> Evidence | None:
@@ -31,7 +31,7 @@ def find_words(quote: Normalized, sources: Sources) -> Evidence | None:
     for variant in dict.fromkeys((quote, quote.core)):
         # One after the other: a frequent quote has more places than are ever looked at.
         places = ((place, place + len(variant.words)) for place in sources.occurrences(variant.words))
-        for evidence in islice(evidence_at(variant, places, sources), MOST_PASSAGES):
+        for evidence in islice(evidence_at(variant, places, sources), MAX_PASSAGES):
             if evidence.exact:
                 return evidence
             if with_other_signs is None or len(evidence.quote) < len(with_other_signs.quote):
@@ -50,7 +50,7 @@ def verbatim_evidence(quote: str, sources: Sources) -> Iterator[Evidence]:
         if not variant:
             continue
         for number, document in enumerate(sources.documents):
-            for start in islice(_starts_of(variant, document.content), MOST_PASSAGES):
+            for start in islice(_starts_of(variant, document.content), MAX_PASSAGES):
                 end = start + len(variant)
                 if is_whole(document.content, start, end):
                     yield Evidence(quote=variant, document=number, start=start, end=end, exact=True)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from groundjudge.evidence.edges import begins_clause, is_whole
-from groundjudge.evidence.near import MOST_QUOTED
+from groundjudge.evidence.near import MAX_QUOTED
 from groundjudge.evidence.normalized import BULLET, Normalized
 from groundjudge.evidence.sources import Sources
 from groundjudge.text.patterns import compile_when_used
@@ -48,9 +48,9 @@ _SEPARATOR = compile_when_used(
 _MAY_SEPARATE = compile_when_used(rf"[0-9\n…{_CLOSING}]|\.{{3}}")
 
 # Words of a clause; in scripts without spaces, characters.
-FEWEST_WORDS = 3
-MOST_CLAUSES = 20
-MOST_PLACES = 50
+MIN_WORDS = 3
+MAX_CLAUSES = 20
+MAX_PLACES = 50
 
 
 class Run(NamedTuple):
@@ -87,7 +87,7 @@ def find_clauses(quote: Normalized, sources: Sources) -> list[Run] | None:
             number += 1
             continue
         run = _longest_run(words, number, sources)
-        if run is None or len(runs) == MOST_CLAUSES:
+        if run is None or len(runs) == MAX_CLAUSES:
             return None
         runs.append(run)
         number += run.length
@@ -96,11 +96,11 @@ def find_clauses(quote: Normalized, sources: Sources) -> list[Run] | None:
 
 def _longest_run(words: list[str], number: int, sources: Sources) -> Run | None:
     """The longest clause of a document that begins with a word of a quote."""
-    start = words[number : number + FEWEST_WORDS]
-    if len(start) < FEWEST_WORDS or len(words) > MOST_QUOTED:
+    start = words[number : number + MIN_WORDS]
+    if len(start) < MIN_WORDS or len(words) > MAX_QUOTED:
         return None
     longest: Run | None = None
-    for place in islice(sources.occurrences(start), MOST_PLACES):
+    for place in islice(sources.occurrences(start), MAX_PLACES):
         length = _clause_length(words, number, place, sources)
         if length and (longest is None or length > longest.length):
             longest = Run(number, place, length)
@@ -117,7 +117,7 @@ def _clause_length(words: list[str], number: int, place: int, sources: Sources) 
     source_words = sources.words
     while n_same < n_left and source_words[place + n_same] == words[number + n_same]:
         n_same += 1
-    for length in range(n_same, FEWEST_WORDS - 1, -1):
+    for length in range(n_same, MIN_WORDS - 1, -1):
         if length < n_left and not sources.ends_clause(place + length - 1):
             continue
         document, start, end = sources.span(place, place + length)

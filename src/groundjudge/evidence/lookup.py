@@ -14,9 +14,9 @@ from groundjudge.text.sentences import sentences
 from groundjudge.verdict import Evidence
 
 # Pieces and sentences of one quote that are looked up.
-MOST_PARTS = 300
+MAX_PARTS = 300
 # Characters. A longer quote is looked up as a whole only.
-LONGEST_QUOTE = 20_000
+MAX_QUOTE = 20_000
 # The evidence for a quote, and the warnings.
 Findings = tuple[list[Evidence], list[str]]
 
@@ -37,7 +37,7 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
         The quotes that were found, with their offsets, and the distinct warnings for the others:
         `evidence_altered` (a passage has most of its words, or has it as a part of longer words or numbers),
         `evidence_not_found`, or `evidence_unchecked` for what is beyond the bounds: pieces after the first
-        `MOST_PARTS` of a quote, and words that the documents repeat thousands of times.
+        `MAX_PARTS` of a quote, and words that the documents repeat thousands of times.
     """
     evidence: list[Evidence] = []
     warnings: list[str] = []
@@ -69,12 +69,12 @@ def _search(quote: Normalized, sources: Sources) -> Findings:
     whole = find_words(quote, sources)
     if whole and whole.exact:
         return [whole], []
-    if len(quote.source) > LONGEST_QUOTE:
+    if len(quote.source) > MAX_QUOTE:
         return [], ["evidence_not_found"]
     evidence: list[Evidence] = []
     warnings: list[str] = []
     parts = _split(quote, sources)
-    for part, part_evidence in islice(parts, MOST_PARTS):
+    for part, part_evidence in islice(parts, MAX_PARTS):
         if part_evidence:
             evidence.append(part_evidence)
             continue

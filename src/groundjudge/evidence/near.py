@@ -13,14 +13,14 @@ from groundjudge.text.words import stem
 # Words that may be added, left out or exchanged: articles, forms of "to be", "that" and "which".
 MAY_DIFFER = frozenset("a an the is are was were be been being am that which".split())  # noqa: SIM905
 # So many of them may stand side by side.
-MOST_IN_A_ROW = 3
+MAX_IN_A_ROW = 3
 # Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short.
-LONGEST_ENDING = 4
+MAX_ENDING = 4
 # Words. Longer quotes have exact matches only.
-MOST_QUOTED = 1000
+MAX_QUOTED = 1000
 RAREST = 4
 PLACES_OF_EACH = 8
-MOST_WINDOWS = 3
+MAX_WINDOWS = 3
 # The share of a quote's words that a passage has in the same order and that makes it an altered quote.
 # Of three words, one may be another.
 RESEMBLES = 0.75
@@ -39,7 +39,7 @@ class Anchor(NamedTuple):
 
 def near_places(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, int]]:
     """Where passages begin and end that differ only in what may differ."""
-    if len(words) > MOST_QUOTED:
+    if len(words) > MAX_QUOTED:
         return
     for anchor in find_anchors(words, sources):
         if words[anchor.number] in MAY_DIFFER:
@@ -58,14 +58,14 @@ def resembles_passage(words: Sequence[str], sources: Sources) -> bool:
     """Whether a passage has most of the words of a quote in their order."""
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415  few quotes are altered
 
-    if len(words) > MOST_QUOTED:
+    if len(words) > MAX_QUOTED:
         return False
     weights: defaultdict[int, float] = defaultdict(float)
     for anchor in find_anchors(words, sources):
         weights[anchor.place - anchor.number] += anchor.weight
     room = 2 + len(words) // 8
     fewest = max(2, min(len(words) - 1, RESEMBLES * len(words)))
-    for start in nlargest(MOST_WINDOWS, weights, key=lambda start: weights[start]):
+    for start in nlargest(MAX_WINDOWS, weights, key=lambda start: weights[start]):
         window = sources.words[max(0, start - room) : start + len(words) + room]
         if LCSseq.similarity(words, window) >= fewest:
             return True
@@ -92,7 +92,7 @@ def _walk(source_words: Sequence[str], place: int, quote_words: Iterable[str], s
     for word in quote_words:
         place += step
         # `END` before and behind each passage stops this at the latest.
-        for _ in range(MOST_IN_A_ROW):
+        for _ in range(MAX_IN_A_ROW):
             if source_words[place] not in MAY_DIFFER:
                 break
             place += step
@@ -115,7 +115,7 @@ def _are_forms(quote_word: str, source_word: str) -> bool:
             break
         n_shared += 1
     ending = max(len(quote_word), len(source_word)) - n_shared
-    if ending > LONGEST_ENDING:
+    if ending > MAX_ENDING:
         return False
     return stem(quote_word) == stem(source_word)
 

@@ -15,15 +15,15 @@ from groundjudge.verdict import Evidence
 
 # Stands among the words before and after each passage; no quote has it.
 END = "\n"
-# Words that are compared with the documents to find a quote; more if it is long, see `FEWEST_PLACES`.
-MOST_COMPARED = 50_000
-FEWEST_PLACES = 16
+# Words that are compared with the documents to find a quote; more if it is long, see `MIN_PLACES`.
+MAX_COMPARED = 50_000
+MIN_PLACES = 16
 # Characters that can be scanned in the time that turning to another document takes.
 DOCUMENT_COST = 100
 # For so many characters of a quote, one more of its longest words is looked for.
 CHARACTERS_PER_WORD = 60
 # Letters; in scripts without spaces a word is one character, which does not tell where a quote is.
-SHORTEST_WORD = 4
+MIN_WORD = 4
 # Places of a word, more of which tell little about where the quote is.
 FREQUENT = 3
 # Characters that a passage may be longer than its quote.
@@ -85,7 +85,7 @@ class Sources:
         if not self.are_small:
             return self
         length = len(quote.source)
-        words = {word for word in quote.words if len(word) >= SHORTEST_WORD}
+        words = {word for word in quote.words if len(word) >= MIN_WORD}
         longest_first = sorted(words, key=lambda word: (-len(word), word))
         passages: list[Passage] = []
         for word in longest_first[: 2 + length // CHARACTERS_PER_WORD]:
@@ -207,7 +207,7 @@ class Sources:
 
 
 def _most_places(words: Sequence[str]) -> int:
-    return FEWEST_PLACES + MOST_COMPARED // len(words)
+    return MIN_PLACES + MAX_COMPARED // len(words)
 
 
 def _merge(passages: Iterable[Passage]) -> list[Passage]:

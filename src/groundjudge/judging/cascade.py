@@ -35,7 +35,7 @@ Until: TypeAlias = Bounds | Sequence[Bounds]
 By: TypeAlias = Literal["score", "probability"]
 """What bounds are compared with: the deciding score, or the probability that the verdict passes."""
 
-FEWEST_JUDGES = 2
+MIN_JUDGES = 2
 
 N_BOUNDS = 2
 
@@ -205,7 +205,7 @@ def bad_cascade(subject: str, message: str) -> PromptError:
 
 
 def _check_judges(judges: Sequence[Judge]) -> None:
-    if len(judges) < FEWEST_JUDGES:
+    if len(judges) < MIN_JUDGES:
         raise bad_cascade("cascade", f"it needs two judges or more, not {len(judges)}")
     identities = set[object]()
     for judge in judges:

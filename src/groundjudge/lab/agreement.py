@@ -57,7 +57,7 @@ REVERSED = "worse than guessing: are the labels the other way round?"
 NOT_INDEPENDENT = "intervals may be too narrow unless a group (--group) says which rows belong together"
 
 # Two steps of a curve whose cross product is smaller are in one line.
-LEAST_TURN = 1e-9
+MIN_TURN = 1e-9
 
 # The share of the labelled rows above which rows that share their context are worth a note.
 MANY_SAME_CONTEXT = 0.1
@@ -493,7 +493,7 @@ def _roc_curve(positive: Bools, scores: Floats, weights: Floats) -> tuple[tuple[
     true_steps = np.diff(true_positives)
     # A point lies between two steps of one slope if their cross product is 0.
     turns = false_steps[1:] * true_steps[:-1] - false_steps[:-1] * true_steps[1:]
-    is_corner = np.concatenate([[True], np.abs(turns) > LEAST_TURN, [True]])
+    is_corner = np.concatenate([[True], np.abs(turns) > MIN_TURN, [True]])
     false_rates = false_positives[is_corner] / false_positives[-1]
     true_rates = true_positives[is_corner] / true_positives[-1]
     return tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))

@@ -44,7 +44,7 @@ MISTAKES_AT_START = 2
 tenth search with a good judge at once; with two (61 rows) every hundredth. Simulated with 400 labels, and a
 judge that is right on 95 % of the rows, and a little more often where it is surer."""
 
-FEWEST_TO_EXTRAPOLATE = 10
+MIN_TO_EXTRAPOLATE = 10
 """A smaller set says too little to estimate from it how many labels are needed."""
 
 NOT_APPLICABLE = -1.0
@@ -441,7 +441,7 @@ def _why_none(rows: Sequence[CascadeRow], accuracy: float, judge: str) -> str:
     sets = _nested_sets(_rank(rows))
     if not sets:
         return f"{fault}: no verdict of the cheap judge says how sure it is"
-    surest = next((rows_set for rows_set in sets if rows_set.size >= FEWEST_TO_EXTRAPOLATE), sets[-1])
+    surest = next((rows_set for rows_set in sets if rows_set.size >= MIN_TO_EXTRAPOLATE), sets[-1])
     share = f"{surest.n_right / surest.size:.0%} of the {surest.size} rows of which it is most sure"
     return f"{fault}, and more labels would hardly help: it is right on {share}"
 
@@ -451,7 +451,7 @@ def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
     fewest: float | None = None
     sets = _nested_sets(_rank(rows))
     for rows_set in sets:
-        if rows_set.size < FEWEST_TO_EXTRAPOLATE and rows_set != sets[-1]:
+        if rows_set.size < MIN_TO_EXTRAPOLATE and rows_set != sets[-1]:
             continue
         # Half a mistake more than there is: on further rows a set without any will have some.
         share = (rows_set.n_right + 0.5) / (rows_set.size + 1)

@@ -69,10 +69,10 @@ FEW_WITH_SCORES = 50
 FEW_IN_CLASS = 10
 
 # A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
-LEAST_VARIANCE = 1e-12
+MIN_VARIANCE = 1e-12
 
 # A narrower interval is rounding error: nothing varies.
-LEAST_WIDTH = 1e-9
+MIN_WIDTH = 1e-9
 
 # How many bootstrap weights (8 bytes each) are held in memory at once.
 MAX_WEIGHTS = 1_000_000
@@ -641,7 +641,7 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
     difference = weighted_mean(weights, (people - judge) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = 1 - difference / chance
-    return np.asarray(np.where(variance_people > LEAST_VARIANCE, kappa, nan))
+    return np.asarray(np.where(variance_people > MIN_VARIANCE, kappa, nan))
 
 
 def relative_ranks(values: Floats) -> Floats:
@@ -719,7 +719,7 @@ def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = covariance / np.sqrt(first_variance * second_variance)
     smaller_variance = np.minimum(first_variance, second_variance)
-    return np.where(smaller_variance > LEAST_VARIANCE, correlation, nan)
+    return np.where(smaller_variance > MIN_VARIANCE, correlation, nan)
 
 
 def _kendall(weights: Floats, first: Floats, second: Floats) -> Floats:
@@ -742,7 +742,7 @@ def _kendall(weights: Floats, first: Floats, second: Floats) -> Floats:
         untied_in_fewer = 1 - _weight_of_ties(weights, fewer) / n_pairs
         untied_in_more = 1 - _weight_of_ties(weights, more) / n_pairs
         tau = excess / n_pairs / np.sqrt(untied_in_fewer * untied_in_more)
-    return np.where(np.minimum(untied_in_fewer, untied_in_more) > LEAST_VARIANCE, tau, nan)
+    return np.where(np.minimum(untied_in_fewer, untied_in_more) > MIN_VARIANCE, tau, nan)
 
 
 def _weight_of_ties(weights: Floats, values: Floats) -> Floats:
@@ -797,7 +797,7 @@ def _defined_values(values: Floats) -> Floats:
 
 def _figure(value: float, low: float, high: float) -> Figure:
     """A figure with its interval, or without one that has no width."""
-    if high - low > LEAST_WIDTH:
+    if high - low > MIN_WIDTH:
         return Figure(value=value, low=low, high=high)
     return Figure(value=value)
 

@@ -28,7 +28,7 @@ from groundjudge.scale import fold_label
 from groundjudge.verdict import Verdict
 
 # How many faults of a file of labels a message names.
-MOST_FAULTS = 10
+MAX_FAULTS = 10
 
 # The words for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {
@@ -320,10 +320,10 @@ def _raise_faults(faults: Sequence[LabelError], source: str = "") -> None:
     """
     if not faults:
         return
-    messages = [fault.message for fault in faults[:MOST_FAULTS]]
+    messages = [fault.message for fault in faults[:MAX_FAULTS]]
     message = "; ".join(messages)
-    if len(faults) > MOST_FAULTS:
-        message += f"; and {len(faults) - MOST_FAULTS} more"
+    if len(faults) > MAX_FAULTS:
+        message += f"; and {len(faults) - MAX_FAULTS} more"
     if len(faults) > 1:
         message = f"{len(faults)} faults: {message}"
     codes = {fault.code for fault in faults}
@@ -498,10 +498,10 @@ def labels_for(judge: str, labels: Labels) -> dict[str, HumanLabel]:
 def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary) -> NoReturn:
     """Raise an error that names each word that is not a label, and how often it occurs."""
     words: list[str] = []
-    for word, count in counts.most_common(MOST_FAULTS):
+    for word, count in counts.most_common(MAX_FAULTS):
         words.append(f"{word!r} ({count} {'row' if count == 1 else 'rows'})")
-    if len(counts) > MOST_FAULTS:
-        words.append(f"and {len(counts) - MOST_FAULTS} more")
+    if len(counts) > MAX_FAULTS:
+        words.append(f"and {len(counts) - MAX_FAULTS} more")
     labels = "a number, yes or no, true or false, or pass or fail"
     if vocabulary.scores:
         known_labels = ", ".join(repr(name) for name in vocabulary.scores)

@@ -20,7 +20,7 @@ from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
 # How many flips are listed by default.
-MOST_FLIPS = 10
+MAX_FLIPS = 10
 
 # The normal deviate of a power of 80 %.
 Z_POWER = 0.8416212335729143
@@ -104,7 +104,7 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     thresholds: tuple[float | None, float | None] = (None, None),
     label_threshold: float | None = None,
     count_unscored: Unscored | None = None,
-    most_flips: int = MOST_FLIPS,
+    most_flips: int = MAX_FLIPS,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> ModelChange:

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
-from groundjudge.models.secret_values import SHORTEST_SECRET, Secrets, environment_secrets
+from groundjudge.models.secret_values import MIN_SECRET, Secrets, environment_secrets
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
@@ -262,7 +262,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
     for secret in secrets:
         forms = secret_forms(secret)
         echoes_of_secret = [form for form in forms if form in reply_text]
-        if len(secret) >= SHORTEST_SECRET and echoes_of_secret:
+        if len(secret) >= MIN_SECRET and echoes_of_secret:
             request_text = str((request.messages, request.state, request.questions))
             if not any(form in request_text for form in forms):
                 echoes += echoes_of_secret

@@ -18,12 +18,12 @@ from groundjudge.text.patterns import compile_when_used
 RULES = "rules"
 """Where a state has the rules, for which OpenAI's form has a message."""
 
-MOST_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
+MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
 """How many options a question may have, by its type."""
 
-MOST_PART_BYTES = 256 * 2**10
-MOST_PART_VALUES = 10_000
-MOST_PART_DEPTH = 32
+MAX_PART_BYTES = 256 * 2**10
+MAX_PART_VALUES = 10_000
+MAX_PART_DEPTH = 32
 """What one JSON part of OpenAI's form may have: bytes, values, lists and mappings inside one another."""
 
 JEV = compile_when_used(r"(?:typesafe/)?jev-", re.IGNORECASE)
@@ -177,7 +177,7 @@ def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any
     """
     for question in request.questions:
         n_options = len(question.options)
-        most_options = MOST_OPTIONS[question.type]
+        most_options = MAX_OPTIONS[question.type]
         if n_options > most_options:
             return f"the question {question.id} has {n_options} options, and may have {most_options}"
     if form.is_openai:
@@ -194,15 +194,15 @@ def _excess_of_parts(body: Mapping[str, Any]) -> str:
         written = write_json(data)
         what = f"part {number} of what is judged ({', '.join(data)})"
         n_bytes = len(written)
-        if n_bytes > MOST_PART_BYTES:
-            return f"{what} has {n_bytes:,} bytes, and may have {MOST_PART_BYTES:,}"
+        if n_bytes > MAX_PART_BYTES:
+            return f"{what} has {n_bytes:,} bytes, and may have {MAX_PART_BYTES:,}"
         # Only a long text has many values, and only one with many brackets is deep: most need no walk.
-        if n_bytes > MOST_PART_VALUES or written.count(b"[") + written.count(b"{") > MOST_PART_DEPTH:
+        if n_bytes > MAX_PART_VALUES or written.count(b"[") + written.count(b"{") > MAX_PART_DEPTH:
             n_values, depth = _measure(data)
-            if n_values > MOST_PART_VALUES:
-                return f"{what} has {n_values:,} values, and may have {MOST_PART_VALUES:,}"
-            if depth > MOST_PART_DEPTH:
-                return f"{what} is nested {depth} levels deep, and may be {MOST_PART_DEPTH}"
+            if n_values > MAX_PART_VALUES:
+                return f"{what} has {n_values:,} values, and may have {MAX_PART_VALUES:,}"
+            if depth > MAX_PART_DEPTH:
+                return f"{what} is nested {depth} levels deep, and may be {MAX_PART_DEPTH}"
     return ""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
 from groundjudge.models.decision_forms import options_of, state_of, system_one_questions
 from groundjudge.models.loop_thread import call_function
-from groundjudge.models.pacing import MOST_WRAPPERS
+from groundjudge.models.pacing import MAX_WRAPPERS
 from groundjudge.models.redaction import text_of
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
@@ -119,7 +119,7 @@ LIBRARIES: Mapping[str, Library] = {
 def library_of(model: object) -> Library | None:
     """Return the library whose decision model something is, also behind LangChain's `with_retry`."""
     wrapped: object = model
-    for _ in range(MOST_WRAPPERS):
+    for _ in range(MAX_WRAPPERS):
         for kind in type(wrapped).__mro__:
             library = LIBRARIES.get(kind.__name__)
             if library is not None and kind.__module__.startswith(library.package.partition(".")[0]):

@@ -47,7 +47,7 @@ from groundjudge.models.loop_thread import call_function, is_in_loop_thread, sha
 from groundjudge.models.pacing import wait_or_raise
 from groundjudge.models.redaction import RedactedError, redact, text_of
 from groundjudge.models.secret_values import (
-    SHORTEST_SECRET,
+    MIN_SECRET,
     environment_keys,
     header_secrets,
     secrets_in_url,
@@ -621,7 +621,7 @@ def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) ->
     What stands in the model's name and in the endpoint's path is no secret.
     """
     secrets = url_secrets(url) | headers
-    if len(key) >= SHORTEST_SECRET:
+    if len(key) >= MIN_SECRET:
         secrets.add(key)
     names = f"{name} {re.sub(r'//[^/]*@|[?].*', '', url)}"
     return tuple(secret for secret in secrets if secret not in names)

@@ -30,10 +30,10 @@ TRANSIENT = ("timeout", "connection", "rate_limited", "server")
 FIRST_WAIT = 0.5
 """Seconds to wait before the first retry; each further retry waits twice as long."""
 
-LONGEST_BACKOFF = 8.0
+MAX_BACKOFF = 8.0
 """Seconds. The doubling stops here."""
 
-LONGEST_WAIT = 60.0
+MAX_WAIT = 60.0
 """Seconds. If an endpoint asks for a longer wait, there is no retry."""
 
 MAX_REJECTIONS = 8
@@ -45,10 +45,10 @@ REPLIES_PER_PLACE = 4
 FIRST_PAUSE = 1.0
 """Seconds before a request is sent again in an outage; each further pause is as long as the outage so far."""
 
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 """Seconds. The doubling stops here, so a run continues at most that long after the endpoint is back."""
 
-LONGEST_OUTAGE = 300.0
+MAX_OUTAGE = 300.0
 """Seconds without an answer, after which rows get their `connection` errors.
 
 A server that restarts and loads a large model needs a few minutes, and so does a network that changes. Longer
@@ -61,7 +61,7 @@ MAX_FAILURES = 3
 REMEDY_OF_ROW = "the logs of the endpoint and of what is before it may say why; often the row is too long"
 """What the user can do about such a row."""
 
-MOST_WRAPPERS = 10
+MAX_WRAPPERS = 10
 """Models around a model, such as a cache. More are none: they wrap each other."""
 
 SETTLING = 0.1
@@ -79,7 +79,7 @@ log = logging.getLogger("groundjudge")
 
 
 def wait_before(retry: int, retry_after: float | None) -> float | None:
-    """Return the seconds to wait before a retry, or None if the endpoint asks for more than LONGEST_WAIT.
+    """Return the seconds to wait before a retry, or None if the endpoint asks for more than MAX_WAIT.
 
     The wait is never shorter than the endpoint asks for. Up to a quarter is added at random, so that
     requests that were rejected together do not all return together.
@@ -90,8 +90,8 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
     """
     wait = retry_after
     if not wait:  # an endpoint that asks for no wait at all gets the usual one
-        wait = min(FIRST_WAIT * 2**retry, LONGEST_BACKOFF)
-    if wait > LONGEST_WAIT:
+        wait = min(FIRST_WAIT * 2**retry, MAX_BACKOFF)
+    if wait > MAX_WAIT:
         return None
     return random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
 
@@ -153,7 +153,7 @@ class Pace:
         Raises:
             ModelError: the model's own error; `rate_limited` only after MAX_REJECTIONS retries, or if the
                 endpoint asks for a wait of more than a minute; `connection` if the endpoint has not answered
-                for LONGEST_OUTAGE, if this request failed MAX_FAILURES times while others were answered, or
+                for MAX_OUTAGE, if this request failed MAX_FAILURES times while others were answered, or
                 if it `ends_run`.
         """
         endpoint = self._endpoints[_endpoint_key(model)]
@@ -298,11 +298,11 @@ class Endpoint:
         if not self.answers or self.silent_since is None:
             return None
         silence = asyncio.get_running_loop().time() - self.silent_since
-        remaining = LONGEST_OUTAGE - silence
+        remaining = MAX_OUTAGE - silence
         if remaining <= 0:
             self._announce("")
             raise error
-        pause = min(max(silence, FIRST_PAUSE), LONGEST_PAUSE, remaining)
+        pause = min(max(silence, FIRST_PAUSE), MAX_PAUSE, remaining)
         if self.waiting == self.in_flight or silence > FIRST_PAUSE:
             message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
             self._announce(f"{model_name} does not answer: {message}")
@@ -331,7 +331,7 @@ def _innermost(model: Model) -> Model:
 
     Only an attribute that the object or its class holds counts: those that a mock makes up have no end.
     """
-    for _ in range(MOST_WRAPPERS):
+    for _ in range(MAX_WRAPPERS):
         inner = getattr(model, "__dict__", {}).get("model", getattr(type(model), "model", None))
         if inner is None or getattr_static(inner, "acomplete", None) is None:
             break

@@ -10,8 +10,8 @@ from traceback import format_exception
 from urllib.parse import quote
 
 from groundjudge.models.secret_values import (
+    MIN_SECRET,
     REDACTED,
-    SHORTEST_SECRET,
     Secrets,
     environment_secrets,
     hide_patterns,
@@ -20,7 +20,7 @@ from groundjudge.models.secret_values import (
 
 def redact(text: str, secrets: Secrets = ()) -> str:
     """Return a text without these secrets, however encoded, and without what looks like one."""
-    forms = forms_of(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+    forms = forms_of(secret for secret in secrets if len(secret) >= MIN_SECRET)
     return hide_patterns(remove_secrets(text, forms))
 
 

@@ -16,10 +16,10 @@ from groundjudge.text.patterns import compile_when_used
 
 REDACTED = "[redacted]"
 
-SHORTEST_SECRET = 6
+MIN_SECRET = 6
 """Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
 
-SHORTEST_VALUE = 8
+MIN_VALUE = 8
 """Characters. A shorter value of a header, a cookie or a query is a word such as "eu" or "on"."""
 
 LENGTH_OF_KEYS = 16
@@ -81,7 +81,7 @@ def header_secrets(client: Any) -> set[str]:  # noqa: ANN401  of openai or anthr
         if isinstance(value, str) and name.casefold() == "cookie":
             for cookie in value.split(";"):
                 secrets.add(cookie.partition("=")[2].strip())
-    return {secret for secret in secrets if len(secret) >= SHORTEST_VALUE}
+    return {secret for secret in secrets if len(secret) >= MIN_VALUE}
 
 
 def url_secrets(url: str) -> set[str]:
@@ -90,7 +90,7 @@ def url_secrets(url: str) -> set[str]:
     for parameter in url.partition("?")[2].split("&"):
         name, _, value = parameter.partition("=")
         for form in (value, unquote(value)):
-            if name != API_VERSION and len(form) >= SHORTEST_VALUE:
+            if name != API_VERSION and len(form) >= MIN_VALUE:
                 secrets.add(form)
     return secrets
 
@@ -106,7 +106,7 @@ def secrets_in_url(url: str) -> set[str]:
             secrets.add(parameter.partition("=")[2])
     for secret in [*secrets]:
         secrets.add(unquote(secret))
-    return {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+    return {secret for secret in secrets if len(secret) >= MIN_SECRET}
 
 
 def environment_secrets() -> set[str]:
@@ -116,7 +116,7 @@ def environment_secrets() -> set[str]:
         if "://" in value:
             secrets.update(secrets_in_url(value))
             continue
-        has_name = SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
+        has_name = SECRET_NAME.search(name) and len(value) >= MIN_SECRET
         # GOOGLE_APPLICATION_CREDENTIALS is the path of a file, and a key can be too long for a Path.
         if has_name and not os.path.exists(value):  # noqa: PTH110
             secrets.add(value)
@@ -135,7 +135,7 @@ def secret_attributes(holder: object) -> list[str]:
     for name, value in attributes.items():
         if hasattr(type(value), "get_secret_value"):  # pydantic's SecretStr
             names.append(name)
-        if not isinstance(value, str) or len(value) < SHORTEST_SECRET:
+        if not isinstance(value, str) or len(value) < MIN_SECRET:
             continue
         if SECRET_NAME.search(name) or has_secret_pattern(value):
             names.append(name)

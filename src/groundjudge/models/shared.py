@@ -12,7 +12,7 @@ from groundjudge.rubric.model import Model, kind_of, most_questions_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
-MOST_CALLS = 512
+MAX_CALLS = 512
 """How many calls two models that share them keep; the oldest is dropped first."""
 
 Calls: TypeAlias = "dict[str, Call]"
@@ -74,7 +74,7 @@ class SharedModel:
                 return replace(reply, usage=usage, cost=cost)
         call = Call(self, asyncio.create_task(self.model.acomplete(request)))
         self.calls[key] = call
-        if len(self.calls) > MOST_CALLS:
+        if len(self.calls) > MAX_CALLS:
             oldest = next(iter(self.calls))
             del self.calls[oldest]
         return await self._wait_for(call, key)

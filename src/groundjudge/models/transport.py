@@ -28,13 +28,13 @@ from aiohttp import (
 
 from groundjudge.case.data import is_mapping
 
-LARGEST_RESPONSE = 64 * 2**20
+MAX_RESPONSE = 64 * 2**20
 """Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
 
-LONGEST_ATTEMPT = 10
+MAX_ATTEMPT = 10
 """An attempt ends after so many timeouts, even if something keeps arriving: an interim response, a byte."""
 
-LONGEST_IDLE = 4.0
+MAX_IDLE = 4.0
 """Seconds. A connection that was not used for longer is not used again.
 
 Many servers close one after 5 seconds (uvicorn, node, llama-server, Apache). A request that is under way
@@ -47,7 +47,7 @@ CODINGS = {"Accept-Encoding": "gzip, identity"}
 GZIP = zlib.MAX_WBITS | 16
 """What zlib calls the format."""
 
-MOST_MEMBERS = 100
+MAX_MEMBERS = 100
 """Of a body in gzip, each packed alone. Servers send one, and each costs a copy of the rest."""
 
 NO_URL = "is no URL of a proxy: write http://HOST:PORT"
@@ -58,7 +58,7 @@ SOCKS = (
 )
 """What is wrong with a proxy, behind the name of its variable."""
 
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 """Characters of a header that an error shows."""
 
 
@@ -106,7 +106,7 @@ class StatusError(Exception):
 
 
 class OversizeError(Exception):
-    """A response has more than LARGEST_RESPONSE bytes."""
+    """A response has more than MAX_RESPONSE bytes."""
 
 
 class ProxyError(Exception):
@@ -142,7 +142,7 @@ class Transport:
         self._timeout = timeout
         self._session = ClientSession(
             # The caller decides how many requests are in flight.
-            connector=TCPConnector(limit=0, keepalive_timeout=LONGEST_IDLE, ssl=tls),
+            connector=TCPConnector(limit=0, keepalive_timeout=MAX_IDLE, ssl=tls),
             headers=all_headers,
             # Unpacked here: the session would unpack a megabyte into gigabytes.
             auto_decompress=False,
@@ -162,14 +162,14 @@ class Transport:
         Raises:
             OversizeError: the response is too long.
             DecodingError: it cannot be unpacked.
-            TimeoutError: it is not complete after LONGEST_ATTEMPT timeouts.
+            TimeoutError: it is not complete after MAX_ATTEMPT timeouts.
             Exception: whatever aiohttp raises. An error status raises nothing.
         """
         headers = {"Content-Type": "application/json", **CODINGS}
         try:
             async with (
                 # The session's own timeouts forget an attempt after an interim response, such as 103.
-                asyncio.timeout(LONGEST_ATTEMPT * self._timeout),
+                asyncio.timeout(MAX_ATTEMPT * self._timeout),
                 self._session.post(
                     self.url, data=content, headers=headers, allow_redirects=False
                 ) as response,
@@ -205,7 +205,7 @@ async def _read(response: ClientResponse) -> Response:
     if real_codings in (["gzip"], ["x-gzip"]):
         body = _unpack(body)
     elif real_codings:
-        message = f"the response is packed as {header[:MOST_SHOWN]!r}, and gzip was asked for"
+        message = f"the response is packed as {header[:MAX_SHOWN]!r}, and gzip was asked for"
         raise DecodingError(message)
     return Response(response.status, str(response.url), response.headers, body)
 
@@ -221,12 +221,12 @@ def _unpack(packed: bytes) -> bytes:
     n_members = 0
     while packed:
         n_members += 1
-        if n_members > MOST_MEMBERS:
-            message = f"the response cannot be unpacked as gzip: it has more than {MOST_MEMBERS} parts"
+        if n_members > MAX_MEMBERS:
+            message = f"the response cannot be unpacked as gzip: it has more than {MAX_MEMBERS} parts"
             raise DecodingError(message)
         member = zlib.decompressobj(GZIP)
         try:
-            content += member.decompress(packed, LARGEST_RESPONSE + 1 - len(content))
+            content += member.decompress(packed, MAX_RESPONSE + 1 - len(content))
         except zlib.error as error:
             message = f"the response cannot be unpacked as gzip: {error}"
             raise DecodingError(message) from error
@@ -244,8 +244,8 @@ def _check_size(content: bytearray) -> None:
     Raises:
         OversizeError: it is.
     """
-    if len(content) > LARGEST_RESPONSE:
-        message = f"the response has more than {LARGEST_RESPONSE} bytes"
+    if len(content) > MAX_RESPONSE:
+        message = f"the response has more than {MAX_RESPONSE} bytes"
         raise OversizeError(message)
 
 

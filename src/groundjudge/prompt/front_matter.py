@@ -51,7 +51,7 @@ CORE_SCALARS: Mapping[str, tuple[LazyPattern, Sequence[str]]] = {
 }
 """The scalars of YAML 1.2's core schema that are no texts, by their tags: pattern and first characters."""
 
-MOST_VALUES = 10_000
+MAX_VALUES = 10_000
 DEEPEST = 50
 """How many values front matter has at most, and how deeply they are nested."""
 
@@ -260,8 +260,8 @@ def _refuse_growing_yaml(events: Iterable[Any]) -> None:
             depth -= 1
         if isinstance(event, AliasEvent):
             fault = f"aliases (*{event.anchor}) are not read: write the value out"
-        elif number > MOST_VALUES:
-            fault = f"it has more than {MOST_VALUES} values"
+        elif number > MAX_VALUES:
+            fault = f"it has more than {MAX_VALUES} values"
         elif depth > DEEPEST:
             fault = f"it has more than {DEEPEST} values in each other"
         else:

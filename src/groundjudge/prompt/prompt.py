@@ -35,7 +35,7 @@ DOUBLE = compile_when_used(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\
 CUSTOM_NAME = compile_when_used(r"[A-Za-z][A-Za-z0-9_-]*")
 """What an input of a prompt's own may be called: the name stands in a tag."""
 
-LARGEST_PROMPT = 2**20
+MAX_PROMPT = 2**20
 """Characters of a prompt file. It is sent with every case; the longest of the library has some thousands."""
 
 NAME_THE_PATH = "or name its path with `fields`, where that is an option"
@@ -76,7 +76,7 @@ class Prompt(Frozen):
         try:
             with Path(path).open(encoding="utf-8") as file:
                 # One character more, so that a longer file is refused and not cut.
-                text = file.read(LARGEST_PROMPT + 1)
+                text = file.read(MAX_PROMPT + 1)
         except (OSError, ValueError) as error:
             message = f"{path}: the prompt file cannot be read: {error}"
             raise PromptError("unreadable_prompt", message, str(path)) from error
@@ -93,8 +93,8 @@ class Prompt(Frozen):
         Raises:
             PromptError: as for `from_file`.
         """
-        if len(text) > LARGEST_PROMPT:
-            message = f"{path}: a prompt file has at most {LARGEST_PROMPT} characters"
+        if len(text) > MAX_PROMPT:
+            message = f"{path}: a prompt file has at most {MAX_PROMPT} characters"
             raise PromptError("unreadable_prompt", message, path)
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         try:

@@ -10,13 +10,13 @@ from pydantic import ConfigDict, field_validator, model_validator
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen
 
-LONGEST_RULES = 1500
+MAX_RULES = 1500
 """Characters of the rules. Decision models read closely what is short, and are paid by what is sent."""
 
-MOST_OPTIONS = 10
+MAX_OPTIONS = 10
 """Options of a question. Probabilities come with two decimals: the sum of more would say nothing."""
 
-FEWEST_OPTIONS = 2
+MIN_OPTIONS = 2
 
 NUMBER = "{{n}}"
 """Stands for the number of the sentence in a question about each sentence."""
@@ -60,8 +60,8 @@ class AskedQuestion(Frozen):
     @field_validator("options")
     @classmethod
     def _check_number_of_options(cls, options: Mapping[str, str]) -> Mapping[str, str]:
-        if not FEWEST_OPTIONS <= len(options) <= MOST_OPTIONS:
-            message = f"a question has {FEWEST_OPTIONS} to {MOST_OPTIONS} options, not {len(options)}"
+        if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
+            message = f"a question has {MIN_OPTIONS} to {MAX_OPTIONS} options, not {len(options)}"
             raise ValueError(message)
         return options
 
@@ -91,8 +91,8 @@ class Questions(Frozen):
     @classmethod
     def _check_length(cls, rules: str) -> str:
         rules = rules.strip()
-        if len(rules) > LONGEST_RULES:
-            message = f"it has {len(rules):,} characters, and at most {LONGEST_RULES:,} are allowed"
+        if len(rules) > MAX_RULES:
+            message = f"it has {len(rules):,} characters, and at most {MAX_RULES:,} are allowed"
             raise ValueError(message)
         return rules
 

@@ -34,9 +34,9 @@ from groundjudge.text.patterns import compile_when_used
 # What ends a sentence or a line.
 ENDS = compile_when_used(r"[.!?。\n]")
 # So many words may be left out behind a sentence that ends in "...", at most.
-LONGEST_CUT = 2
+MAX_CUT = 2
 # How many of the rarest words of a sentence tell where it may be, and how many places of each are tried.
-RAREST, MOST_PLACES = 4, 20
+RAREST, MAX_PLACES = 4, 20
 # What stands between white space.
 UNBROKEN = compile_when_used(r"\S+")
 # A word with the signs behind it, or the rest of its sentence.
@@ -112,7 +112,7 @@ class WordSequence:
         candidates.sort(key=lambda candidate: len(candidate[1]))
         for number, places in candidates[:RAREST]:
             behind = bisect_left(places, reached)
-            for place in (*places[behind : behind + MOST_PLACES], *places[:MOST_PLACES]):
+            for place in (*places[behind : behind + MAX_PLACES], *places[:MAX_PLACES]):
                 if place >= number:
                     yield place - number
 
@@ -234,7 +234,7 @@ class RatedResponse:
         It would be without marks of lists, and without the end of a sentence that ends in "...".
         """
         start, end = (bisect_left(self._required, number) for number in span)
-        if end - start > LONGEST_CUT:
+        if end - start > MAX_CUT:
             return True
         if start == end:
             return False
@@ -248,7 +248,7 @@ class RatedResponse:
 
     def _is_cut(self, behind: int, run: Sequence[int]) -> bool:
         """Whether a run of words belongs to the sentence before it, which ends in "..."."""
-        if behind not in self.cuts or len(run) > LONGEST_CUT:
+        if behind not in self.cuts or len(run) > MAX_CUT:
             return False
         text = self.response.text
         return ENDS.search(text.source, text.span(behind - 1)[1], text.span(run[0])[0]) is None

@@ -41,16 +41,16 @@ NUMBER = compile_when_used(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 SIGN = compile_when_used(r"\s*+[%％/／](?![/*])")
 QUOTES = " \t\r\n\"'“”"
 # Outermost objects of a reply: no judge writes so many, and 200,000 characters can hold 100,000.
-MOST_OBJECTS = 1000
+MAX_OBJECTS = 1000
 # What a repair may cost: characters times quotation marks and, outside of strings, opening brackets: 230 of
 # them in 20,000 characters. json_repair takes quadratic time: for `{"a": [` and then `"a", a"b` again and
 # again, 0.1 s for 2,500 characters, 2.5 s for 10,000; for `{` again and again, 5 s for 20,000. The same for
 # characters outside of strings: 0.2 s for 20,000. Up to here it takes at most half a second.
-MOST_REPAIR_WORK = 6_000_000
-MOST_UNQUOTED = 20_000
+MAX_REPAIR_WORK = 6_000_000
+MAX_UNQUOTED = 20_000
 STRING = compile_when_used(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 # A schema lists the values of a scale of whole numbers if they are no more than this.
-MOST_ENUMERATED = 20
+MAX_ENUMERATED = 20
 
 
 class Member(NamedTuple):
@@ -171,7 +171,7 @@ class Json(Format):
             value = {"type": "string", "enum": [*scale.choices]}
         elif not integers:
             value = {"type": "number", "minimum": lowest, "maximum": highest}
-        elif len(integers) <= MOST_ENUMERATED:
+        elif len(integers) <= MAX_ENUMERATED:
             value = {"type": "integer", "enum": [*integers]}
         else:
             value = {"type": "integer", "minimum": lowest, "maximum": highest}
@@ -259,7 +259,7 @@ class Json(Format):
 def _read_objects(text: str) -> list[JsonObject]:
     """Return the outermost objects of a text, up to one that does not close or is in brackets of prose.
 
-    Those behind the first MOST_OBJECTS are not read, like one that does not close.
+    Those behind the first MAX_OBJECTS are not read, like one that does not close.
     """
     objects: list[JsonObject] = []
     open_lists, position = 0, 0
@@ -277,7 +277,7 @@ def _read_objects(text: str) -> list[JsonObject]:
             open_lists = max(0, open_lists - 1)
         else:
             json_object = _read_object(text, start)
-            if json_object is None or len(objects) == MOST_OBJECTS:
+            if json_object is None or len(objects) == MAX_OBJECTS:
                 break
             if open_lists or is_quoted(text, start, json_object.end):
                 json_object = json_object._replace(members=())
@@ -375,7 +375,7 @@ def _repair(text: str) -> Mapping[str, Any]:
     """Return the object as json_repair understands it; {} if it does not, or if that could take long."""
     unquoted = STRING.sub("", text)
     n_marks = sum(map(text.count, "\"'“”")) + sum(map(unquoted.count, "{[("))
-    if len(unquoted) > MOST_UNQUOTED or (len(text) + 1000) * (n_marks + 20) > MOST_REPAIR_WORK:
+    if len(unquoted) > MAX_UNQUOTED or (len(text) + 1000) * (n_marks + 20) > MAX_REPAIR_WORK:
         return {}
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 

@@ -18,9 +18,9 @@ FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 TYPES_OF_TEXT = ("text", "output_text", None)
 # Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
 # "1" is not its beginning.
-LEAST_PROBABILITY = 1e-4
+MIN_PROBABILITY = 1e-4
 # A larger number is no count of tokens: sums of it and readers of JSON would lose digits.
-MOST_TOKENS = 2**53
+MAX_TOKENS = 2**53
 
 NOT_DECIDED = "not_decided"
 """The warning of a model that could not tell: its verdict fails with a confidence of 0."""
@@ -180,7 +180,7 @@ def usage_of_anthropic(usage: object) -> Usage | None:
 
 
 def _is_count(count: object) -> TypeGuard[int]:
-    return isinstance(count, int) and 0 <= count <= MOST_TOKENS
+    return isinstance(count, int) and 0 <= count <= MAX_TOKENS
 
 
 def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
@@ -261,7 +261,7 @@ def _read_token(entry: Mapping[str, Any]) -> Token:
         probabilities[_token_bytes(candidate)] = exp(min(candidate["logprob"], 0.0))
     candidates: list[tuple[bytes, Score]] = []
     for text, probability in probabilities.items():
-        least = 0 if text.strip().isdigit() else LEAST_PROBABILITY
+        least = 0 if text.strip().isdigit() else MIN_PROBABILITY
         if probability > least:
             candidates.append((text, probability))
     return Token(token, tuple(candidates))

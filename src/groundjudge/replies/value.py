@@ -28,7 +28,7 @@ from groundjudge.text.patterns import compile_when_used
 LONGEST = 120
 
 # Places of one verdict: no judge states it so often, and each is compared with each label of the scale.
-MOST_PLACES = 1000
+MAX_PLACES = 1000
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
 NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = compile_when_used(r"([^\W\d][\w ]*?)\s*:")
@@ -96,7 +96,7 @@ class Reader:
         Raises:
             ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `read_place`.
         """
-        if len(places) > MOST_PLACES:
+        if len(places) > MAX_PLACES:
             raise self.make_error("ambiguous", part_name=part_name)
         readings = [self.read_place(place) for place in places]
         index = 0

@@ -18,10 +18,10 @@ from groundjudge.scale import DASHES, SPACES, Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
 # Endpoints give the probabilities of at most 20 tokens.
-MOST_VALUES = 20
+MAX_VALUES = 20
 
 # How much of the probability must lie on values of the scale; the rest might be any of them.
-LEAST_MASS = 0.98
+MIN_MASS = 0.98
 
 # White space, quotation marks and emphasis before a verdict: with or without them it is the same.
 AROUND = b" \t\r\n\"'`*"
@@ -35,7 +35,7 @@ def is_weighable(scale: Scale) -> bool:
     if scale.choices:
         return True
     values = scale.whole_numbers
-    return 0 < len(values) <= MOST_VALUES and values[0] >= 0
+    return 0 < len(values) <= MAX_VALUES and values[0] >= 0
 
 
 def weigh(
@@ -115,7 +115,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     for name in scale_values(scale):
         shares[name] = sum(share for candidate, share in token.candidates if names[candidate] == name)
     mass = sum(shares.values())
-    if mass >= LEAST_MASS:
+    if mass >= MIN_MASS:
         return {name: share / mass for name, share in shares.items() if share}
     return None
 

@@ -20,7 +20,7 @@ from groundjudge.verdict import Usage, Verdict, deciding_score, passes
 
 # How many verdicts of a kind the page shows at most. A kind is one judge with one outcome, and if there are
 # labels, with which people agree or do not.
-MOST_OF_A_KIND = 1000
+MAX_OF_A_KIND = 1000
 
 # The number of bins of equal width of a judge's histogram of scores.
 HISTOGRAM_BINS = 20
@@ -138,7 +138,7 @@ class CollectedVerdicts:
 def collect(
     verdicts: Iterable[Verdict],
     disagreements: frozenset[tuple[str, str]] = frozenset(),
-    most_of_a_kind: int = MOST_OF_A_KIND,
+    most_of_a_kind: int = MAX_OF_A_KIND,
     thresholds: Mapping[str, float] = MappingProxyType({}),
 ) -> CollectedVerdicts:
     """Count verdicts in a stream, and keep the first of each kind.

@@ -24,7 +24,7 @@ GROUNDED_OR_NOT = (
 )
 
 # The most labels of a judge that have a key: the digits, of which 0 is for "cannot tell".
-MOST_KEYS = 9
+MAX_KEYS = 9
 
 
 def labelling_page(
@@ -89,9 +89,9 @@ def _judge_choices(rubric: Rubric) -> list[Mapping[str, Any]]:
     names = list(rubric.scale.choices)
     if not names:
         names = list(rubric.levels.values())
-    if not 0 < len(names) <= MOST_KEYS:
+    if not 0 < len(names) <= MAX_KEYS:
         message = (
-            f"{rubric.name} has {len(names)} labels, and 1 to {MOST_KEYS} can have a key: "
+            f"{rubric.name} has {len(names)} labels, and 1 to {MAX_KEYS} can have a key: "
             "leave out `own_labels`"
         )
         raise LabelError("bad_option", message, "own_labels")

@@ -10,7 +10,7 @@ from groundjudge.case.case import Case, Document
 from groundjudge.errors import explain_code
 from groundjudge.lab.labels import Labels, labels_for
 from groundjudge.lab.probe.figures import Card
-from groundjudge.report.collected import MOST_OF_A_KIND, CollectedVerdicts, JudgeCounts, collect
+from groundjudge.report.collected import MAX_OF_A_KIND, CollectedVerdicts, JudgeCounts, collect
 from groundjudge.report.template import case_data, fill_page, without_empty
 from groundjudge.runs.summary import Summary
 from groundjudge.verdict import Failure, Part, Usage, Verdict, Vote, __version__, deciding_score
@@ -33,7 +33,7 @@ def report(  # noqa: PLR0913  independent options
     rate: TrueRate | None = None,
     probe: Card | None = None,
     changes: Sequence[ModelChange] = (),
-    most_of_a_kind: int = MOST_OF_A_KIND,
+    most_of_a_kind: int = MAX_OF_A_KIND,
 ) -> str:
     """Make a report of verdicts.
 

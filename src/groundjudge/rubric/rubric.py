@@ -39,7 +39,7 @@ from groundjudge.replies.shares import (
     weigh_stated,
 )
 from groundjudge.replies.value import label_of
-from groundjudge.replies.weighted import MOST_VALUES, is_weighable, scale_values, weigh
+from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, fold_label
 from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, passing_fields
@@ -47,7 +47,7 @@ from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __ver
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
 
-PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
+PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES}
 """The parameters that ask for the probabilities of tokens."""
 
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
@@ -561,7 +561,7 @@ def weighted_with(options: RubricOptions, weighted: Weighted) -> Weighted:
 def _check_weighted(rubric: Rubric) -> None:
     """Make sure that there is something to weigh a score by."""
     is_stated = rubric.weighted == "stated"
-    few_numbers = f"at most {MOST_VALUES} whole numbers from 0"
+    few_numbers = f"at most {MAX_VALUES} whole numbers from 0"
     needs = ""
     if is_stated and not has_shares(rubric.format):
         example = "`reply: {format: tags, shares: S3}`"

@@ -27,7 +27,7 @@ from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import LARGEST_ROW, USUAL_NAMES, field_of_column, parse_list
+from groundjudge.runs.cells import MAX_ROW, USUAL_NAMES, field_of_column, parse_list
 from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows
 from groundjudge.verdict import Verdict
 
@@ -83,7 +83,7 @@ Columns: TypeAlias = Sequence[str] | str | None
 """The columns of the input that come before the verdict's: a list of names, one name, "*" for all, or None
 for `id` if there is one."""
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 """The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
 
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
@@ -91,11 +91,11 @@ TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 BYTES_PER_ENTRY = 8
 """Bytes of an entry in a list of Python, besides its value."""
 
-MOST_ENTRIES = 2**26
+MAX_ENTRIES = 2**26
 """The most entries that the lists of a column may have in one row group of a Parquet file. Its size does not
 limit them: equal entries are compressed to nothing, and those of a row are read together."""
 
-MOST_UNPACKED = 100
+MAX_UNPACKED = 100
 """How many times as large as in its file a row group may be in memory. Texts reach a tenth of that."""
 
 ALWAYS_READ = frozenset({*ALIASES, *RESERVED, "judges"})
@@ -307,7 +307,7 @@ def _output_batches(
         try:
             for number, verdict in numbered_verdicts:
                 is_of_next_batch = len(input_batches) > 1 and number >= input_batches[1].first
-                if waiting and (len(waiting) == MOST_ROWS or is_of_next_batch):
+                if waiting and (len(waiting) == MAX_ROWS or is_of_next_batch):
                     yield _output_batch(input_batches[0], waiting)
                     waiting = []
                 # Batches without a verdict are passed over.
@@ -375,7 +375,7 @@ def rows_of(
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
-        or with more than LARGEST_ROW bytes.
+        or with more than MAX_ROW bytes.
     """
     for start in range(0, batch.num_rows, at_once):
         piece = batch.slice(start, at_once)
@@ -399,8 +399,8 @@ def _convert_rows(
     """
     row_name = f"row {number}"
     size = sum(_size_of(column) for column in piece.columns)
-    if size > LARGEST_ROW:
-        message = f"{row_name}: {size} bytes are more than the {LARGEST_ROW} that a row may have"
+    if size > MAX_ROW:
+        message = f"{row_name}: {size} bytes are more than the {MAX_ROW} that a row may have"
         raise CaseError("unreadable_row", message, row_name)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
@@ -511,8 +511,8 @@ def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
             for number in range(metadata.num_row_groups):
                 row_group: Any = metadata.row_group(number)
                 _check_size(row_group, list_columns, file)
-                n_fitting = LARGEST_ROW * row_group.num_rows // max(row_group.total_byte_size, 1)
-                at_once = min(max(n_fitting, 1), MOST_ROWS)
+                n_fitting = MAX_ROW * row_group.num_rows // max(row_group.total_byte_size, 1)
+                at_once = min(max(n_fitting, 1), MAX_ROWS)
                 yield from table.iter_batches(at_once, [number], columns=columns)
     except pa.ArrowInvalid as error:
         raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
@@ -530,9 +530,9 @@ def _check_size(row_group: Any, list_columns: Sequence[int], file: Path) -> None
     packed_size = 0
     for index in range(row_group.num_columns):
         packed_size += row_group.column(index).total_compressed_size
-    if n_entries > MOST_ENTRIES:
-        fault = f"its lists have more than {MOST_ENTRIES} items"
-    elif row_group.total_byte_size > LARGEST_ROW + MOST_UNPACKED * packed_size:
+    if n_entries > MAX_ENTRIES:
+        fault = f"its lists have more than {MAX_ENTRIES} items"
+    elif row_group.total_byte_size > MAX_ROW + MAX_UNPACKED * packed_size:
         fault = "it unpacks to gigabytes"
     else:
         return

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from groundjudge.case.fields import field_of
 
-LARGEST_ROW = 64 * 2**20
+MAX_ROW = 64 * 2**20
 """Characters or bytes of a row. No model reads a tenth of it, and a few kB may hold a row of gigabytes."""
 
 LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(

@@ -23,7 +23,7 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import RESERVED, Fields
 from groundjudge.case.paths import FieldPaths, until_found
 from groundjudge.errors import CaseError, name_list
-from groundjudge.runs.cells import LARGEST_ROW, field_of_column, parse_list
+from groundjudge.runs.cells import MAX_ROW, field_of_column, parse_list
 from groundjudge.runs.run import Rows, find_duplicate, id_of
 from groundjudge.text.patterns import compile_when_used
 
@@ -56,12 +56,12 @@ NOT_UTF8 = compile_when_used("[\ud800-\udfff]")
 MAX_KEYS = 1000
 """About how many different keys of rows are remembered: keys may be ids, of which each row has new ones."""
 
-TOO_LARGE = f"more than the {LARGEST_ROW} characters that a row may have"
+TOO_LARGE = f"more than the {MAX_ROW} characters that a row may have"
 
-LARGEST_ARRAY = 4 * LARGEST_ROW
+MAX_ARRAY = 4 * MAX_ROW
 """Characters of a JSON array, which is read as a whole and needs up to thirty times the memory."""
 
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 """Columns of a table: a header of one line may have millions."""
 
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
@@ -95,7 +95,7 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     "column 3 without a name", and is dropped before the first that has one, as pandas' index. "tsv" is the
     same with tabs.
 
-    A row has at most LARGEST_ROW characters, and a JSON array LARGEST_ARRAY; what is longer is an error.
+    A row has at most MAX_ROW characters, and a JSON array MAX_ARRAY; what is longer is an error.
 
     "parquet", which needs PyArrow: a file, or a folder of them. Nulls are missing values, maps and structs
     mappings, and a JSON list in a cell of text is read as in "csv".
@@ -252,7 +252,7 @@ class CaseFile:
             if self._format == "jsonl":
                 yield from _json_rows(text)
             elif self._format == "json":
-                entries = _parse_array(text.read(LARGEST_ARRAY + 1), self._name)
+                entries = _parse_array(text.read(MAX_ARRAY + 1), self._name)
                 for number, entry in enumerate(entries, 1):
                     yield _object_or_error(entry, f"item {number}")
             else:
@@ -348,9 +348,9 @@ def _parse_array(text: str, name: str) -> Sequence[Any]:
     Raises:
         CaseError: `unreadable_file`, if the file is something else.
     """
-    if len(text) > LARGEST_ARRAY:
+    if len(text) > MAX_ARRAY:
         message = (
-            f"{name}: a JSON array of more than {LARGEST_ARRAY} characters is not read as a whole: "
+            f"{name}: a JSON array of more than {MAX_ARRAY} characters is not read as a whole: "
             "write it as JSON Lines, one object per line"
         )
         raise CaseError("unreadable_file", message, name)
@@ -388,15 +388,15 @@ def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _lines(text: TextIO) -> Iterator[str]:
     """Yield the lines of a text. One that is too long for a row is cut right after the limit."""
-    while line := text.readline(LARGEST_ROW + 1):
+    while line := text.readline(MAX_ROW + 1):
         yield line
         _skip_rest(text, line)
 
 
 def _skip_rest(text: TextIO, line: str) -> None:
     """Read on to the end of a line that was cut."""
-    while len(line) > LARGEST_ROW and not line.endswith(("\n", "\r")):
-        line = text.readline(LARGEST_ROW + 1)
+    while len(line) > MAX_ROW and not line.endswith(("\n", "\r")):
+        line = text.readline(MAX_ROW + 1)
 
 
 def _json_rows(text: TextIO) -> Iterator[FileRow]:
@@ -413,7 +413,7 @@ def read_json_lines(path: str | Path) -> Generator[str, None, None]:
 
 def parse_row(line: str, line_name: str) -> FileRow:
     """Parse a line of JSON to an object, or to the error in its place."""
-    if len(line) > LARGEST_ROW:
+    if len(line) > MAX_ROW:
         return _unreadable(line_name, TOO_LARGE)
     try:
         _check_utf8(line)
@@ -445,8 +445,8 @@ def _table_rows(
     if isinstance(header, CaseError):
         yield header
         return
-    if len(header) > MOST_COLUMNS:
-        reason = f"{len(header)} columns are more than the {MOST_COLUMNS} that a table may have"
+    if len(header) > MAX_COLUMNS:
+        reason = f"{len(header)} columns are more than the {MAX_COLUMNS} that a table may have"
         yield _unreadable(row_name, reason)
         return
     names = _column_names(header)
@@ -489,7 +489,7 @@ class RecordLines:
 
     def __init__(self, text: TextIO) -> None:
         self._text = text
-        self.first = text.readline(LARGEST_ROW + 1)
+        self.first = text.readline(MAX_ROW + 1)
         self._end_in_line_feeds = self.first.endswith("\n")
         self.number = 0
         self.size = 0
@@ -506,17 +506,17 @@ class RecordLines:
             raise StopIteration
         self.number += 1
         self.size += len(line)
-        if self.size > LARGEST_ROW:
+        if self.size > MAX_ROW:
             _skip_rest(self._text, line)
             raise csv.Error(TOO_LARGE)
         return line
 
     def _read_line(self) -> str:
         """Read a line. A carriage return alone ends none where others end in line feeds: it is in a cell."""
-        pieces = [self._text.readline(LARGEST_ROW + 1)]
+        pieces = [self._text.readline(MAX_ROW + 1)]
         size = len(pieces[0])
-        while self._end_in_line_feeds and pieces[-1].endswith("\r") and size <= LARGEST_ROW:
-            pieces.append(self._text.readline(LARGEST_ROW + 1))
+        while self._end_in_line_feeds and pieces[-1].endswith("\r") and size <= MAX_ROW:
+            pieces.append(self._text.readline(MAX_ROW + 1))
             size += len(pieces[-1])
         return "".join(pieces)
 
@@ -566,8 +566,8 @@ def _allow_long_cells() -> None:
 
     The limit is one for the whole process. It is not lowered again, for another thread may read a table.
     """
-    if csv.field_size_limit() < LARGEST_ROW:
-        csv.field_size_limit(LARGEST_ROW)
+    if csv.field_size_limit() < MAX_ROW:
+        csv.field_size_limit(MAX_ROW)
 
 
 def _row_of(

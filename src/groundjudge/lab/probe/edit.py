@@ -24,7 +24,7 @@ TEXTS = Path(__file__).with_name("texts.json")
 CHINESE = compile_when_used("[\u4e00-\u9fff]")
 
 # Texts whose content words are kept: each sentence of a response is compared with one source.
-MOST_KEPT = 32
+MAX_KEPT = 32
 
 
 class Edit(NamedTuple):
@@ -148,7 +148,7 @@ def stated_share(text: str, source: str) -> float:
     return len(text_words & _content_words(source)) / len(text_words)
 
 
-@lru_cache(MOST_KEPT)
+@lru_cache(MAX_KEPT)
 def _content_words(text: str) -> frozenset[str]:
     return frozenset(word.key for word in words(text) if word.kind == "content")
 

@@ -53,10 +53,10 @@ def _neighbouring_units() -> dict[str, str]:
 UNITS: Mapping[str, str] = _neighbouring_units()
 
 # Signs before a fact that are searched for what makes it elastic, and after it for the end of a range.
-LONGEST_BOUND = 24
+MAX_BOUND = 24
 
 # Digits of a number that floating point holds exactly.
-LONGEST_NUMBER = 15
+MAX_NUMBER = 15
 
 _WORDS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {word: value for value, word in enumerate(_WORDS.split(), 2)}
@@ -102,7 +102,7 @@ _RANGE_OF_DATES = compile_when_used(
 
 
 # Names that are remembered: a long response has the same ones again and again.
-MOST_KEPT = 256
+MAX_KEPT = 256
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
 SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
 
@@ -247,7 +247,7 @@ def _has_range(date_names: Sequence[str], text: str) -> bool:
 
 def _is_elastic(match: re.Match[str]) -> bool:
     """Whether what stands around a fact makes it a bound, an end of a range or a label."""
-    start = max(0, match.start() - LONGEST_BOUND)
+    start = max(0, match.start() - MAX_BOUND)
     before = match.string[start : match.start()]
     if _BOUND_BEFORE.search(before):
         return True
@@ -263,7 +263,7 @@ def _other_number(match: re.Match[str], case_numbers: set[str]) -> str | None:
             if word_value > value and str(word_value) not in case_numbers:
                 larger_words.append(word)
         return larger_words[1] if len(larger_words) > 1 else None
-    if len(match["digits"]) > LONGEST_NUMBER:
+    if len(match["digits"]) > MAX_NUMBER:
         return None
     for digits in _larger_numbers(match["digits"]):
         if case_numbers.isdisjoint(numbers(digits)):
@@ -297,7 +297,7 @@ def _names_inside_sentences(response: str, backing: str) -> Iterator[str]:
             yield match[0]
 
 
-@lru_cache(MOST_KEPT)
+@lru_cache(MAX_KEPT)
 def _is_name(run: str, backing: str) -> bool:
     """Whether a run of words with capitals is a name that the backing has."""
     words = run.split()

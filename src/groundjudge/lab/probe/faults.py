@@ -19,7 +19,7 @@ from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import Span, sentences
 
 # The share of a sentence's words that must be backed before it is taken for a statement of fact.
-LEAST_STATED = 0.5
+MIN_STATED = 0.5
 
 # Words of quantity or frequency, each with one that claims more.
 HEDGES: Mapping[str, str] = {
@@ -86,7 +86,7 @@ def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
     case_text = edit.all_text(case)
     for span in sentences(response):
         is_question = span.text.endswith(("?", "？"))
-        if is_question or edit.stated_share(span.text, source) < LEAST_STATED:
+        if is_question or edit.stated_share(span.text, source) < MIN_STATED:
             continue
         new_sentence = exchange(span.text, source, case_text)
         if new_sentence and new_sentence != span.text:
@@ -191,7 +191,7 @@ def needed_sentence_removed(case: Case) -> Case | None:
     if len(spans) < 2:  # noqa: PLR2004  a passage must be left
         return None
     reference = case.reference or ""
-    candidates = [span for span in spans if edit.stated_share(span.text, reference) >= LEAST_STATED]
+    candidates = [span for span in spans if edit.stated_share(span.text, reference) >= MIN_STATED]
     if not candidates:
         return None
 

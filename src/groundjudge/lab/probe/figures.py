@@ -22,7 +22,7 @@ from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, __version__, deciding_score
 
 # How far the score must drop where one wrong fact among several need not fail a case.
-LEAST_DROP = 0.05
+MIN_DROP = 0.05
 
 SIGNIFICANT = 0.05
 
@@ -98,7 +98,7 @@ class Card(Frozen):
         library: the version of groundjudge.
         date: the day of the probe, as in 2030-01-31.
         threshold: on the score: a verdict passes if its deciding score reaches it.
-        graded: whether a fault is caught if the score drops by `LEAST_DROP`; otherwise the case must no
+        graded: whether a fault is caught if the score drops by `MIN_DROP`; otherwise the case must no
             longer pass.
         cases: a hash of cases and labels.
         n_right: cases with a right response.
@@ -365,7 +365,7 @@ def _is_event(family: Family, first: Verdict, verdict: Verdict, *, graded: bool)
         drop = (deciding_score(first) or 0.0) - score
     if graded:
         # Where cases are rated by degrees, one fault among several statements need not fail a case.
-        return drop >= LEAST_DROP
+        return drop >= MIN_DROP
     return drop > 0 and not _has_passed(verdict)
 
 
