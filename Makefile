@@ -17,8 +17,9 @@ demo: $(VENV)/demo.installed ## every judge at work on the examples, without a k
 	@$(BIN)/groundjudge run examples/cases.jsonl --model offline --out $(VERDICTS) --overwrite \
 	  $(foreach case,$(SHOWN),--full $(case))
 	@echo
-	@echo "Half of the examples are wrong on purpose. The offline judge needs no key: it passes only what one"
-	@echo "sentence of the source says in nearly the same words, and leaves everything else undecided."
+	@echo "Half of the examples are wrong on purpose. The offline judge needs no key: it passes a"
+	@echo "statement only if one sentence of the source says the same in nearly the same words, and leaves everything"
+	@echo "else undecided."
 
 test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -22,7 +22,7 @@ WARNINGS: Mapping[str, str] = {
     "content_not_shown": "Images, audio or other content that is not text was left out of the prompt. "
     "Give what the judge must know as text; the prompt names what was left out in brackets.",
     "empty_response": 'The response was blank and was scored 0, as `empty_response="worst"` asks.',
-    "evidence_altered": "A quote is similar to a passage of the documents, but does not say the same. "
+    "evidence_altered": "A quote resembles a passage in the documents but says something different. "
     "Compare the quote with the source: the judge may have misread it.",
     "evidence_not_found": "A quote is in none of the documents. Do not rely on it: it may be invented.",
     "evidence_preselected": "The source has more sentences than a question of evidence can offer: those that "

@@ -132,7 +132,7 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "c.jsonl --model a --judge no_scale.prompty": "scale is missing: put it into the file",
         "c.jsonl --model openai:": "lacks the name of the model",
         "c.jsonl --model anthropic:x": 'pass "langchain:anthropic:x" (pip install',
-        "c.jsonl --model ofline": 'the lexical baseline is called "offline"',
+        "c.jsonl --model ofline": 'the offline judge is called "offline"',
         "c.jsonl --model offline --cache .": "cannot be used as a cache",
         "none.jsonl --model a": "none.jsonl: No such file or directory",
         ". --model a": ".: Is a directory",

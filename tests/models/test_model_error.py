@@ -207,7 +207,7 @@ def test_a_reply_keeps_what_the_case_itself_shows() -> None:
 
 
 def test_no_other_file_makes_a_model_error() -> None:
-    """What an endpoint says would not be cleaned there; the lexical baseline asks none."""
+    """What an endpoint says would not be cleaned there; the offline judge asks none."""
     source = Path(groundjudge.__file__).parent
     files = [*source.rglob("*.py"), *(source / "adapters").glob("*.py")]
     files_that_raise = {

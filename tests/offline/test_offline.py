@@ -344,7 +344,7 @@ def test_reason_names_the_nearest_sentence_and_what_it_lacks(response: str, reas
     found, limits = verdict.reason.splitlines()
     assert found == reason
     assert limits == (
-        "(The offline judge passes only what one sentence of the source says in nearly the same words.)"
+        "(The offline judge passes a statement only if one sentence of the source says the same in nearly the same words.)"
     )
 
 

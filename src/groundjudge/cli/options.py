@@ -29,7 +29,7 @@ MODELS_HELP = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
     "OPENAI_BASE_URL unless it is OpenAI's), "
     '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
-    'or "offline" for the lexical baseline (no language model, no key)'
+    'or "offline" for the judge that calls no language model and needs no key'
 )
 LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
 

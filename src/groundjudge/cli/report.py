@@ -97,9 +97,9 @@ def report(
     against: EarlierVerdicts = None,
     most_rows: MostRows = 1000,
 ) -> None:
-    """Make a page of what was judged and why.
+    """Write an HTML report of the verdicts and their reasons.
 
-    The page is one file for any browser, and works offline. Labels in the file of cases are used
+    The report is one file that opens offline in any browser. Labels in the file of cases are used
     without --labels.
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to show.

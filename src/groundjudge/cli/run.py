@@ -95,19 +95,19 @@ def run(
     price_cached: options.PriceCached = None,
     cache: options.CacheFile = None,
 ) -> None:
-    """Judge every case of a file with every judge, and summarise.
+    """Judge every case in a file and print a summary.
 
-    A row may name the judges that apply to it (`judges`), and the other judges skip it, except for a prompt
-    file whose `offline:` is one of these names. A row that lacks an input that a judge requires is an error;
-    so is a missing or blank response, unless --empty-response says otherwise.
+    A row can list its judges under `judges`; other judges skip it. A prompt file also judges rows that list
+    the judge in its `offline:`. A row that lacks an input that a judge requires is an error; so is a missing
+    or blank response, unless --empty-response says otherwise.
 
     With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,
     and a row without a majority is an error.
 
     Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
 
-    If the endpoint stops answering, the run waits for it, up to 5 minutes. If it never answered, the run
-    stops.
+    If the endpoint stops responding, the run waits up to 5 minutes. If it never responded at all, the run
+    stops at once.
 
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.

@@ -190,7 +190,7 @@ def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type chec
 
 
 def as_model(model: ModelLike | None) -> Model:
-    """Make a Model of what can be passed as a model; "offline" is the lexical baseline.
+    """Make a Model of what can be passed as a model; "offline" is the offline judge.
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.

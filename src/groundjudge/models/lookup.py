@@ -39,7 +39,7 @@ from groundjudge.text.patterns import compile_when_used
 CHOICES = (
     'a model\'s name ("gpt-6-luna" or "openai:gpt-6-luna": any OpenAI-compatible endpoint; '
     '"langchain:PROVIDER:MODEL": any provider of LangChain), '
-    '"offline" (a lexical baseline: no language model, no key), (an OpenAI client, a model\'s name), '
+    '"offline" (no language model, no key), (an OpenAI client, a model\'s name), '
     "a LangChain chat model, a DeepEvalBaseLLM, an object with name and acomplete (or complete), "
     "or a function from the request to its reply; "
     'a decision model is "decisions:MODEL" (OpenAI\'s form) or "systemone:MODEL" (TypeSafe\'s form, as many '
@@ -431,7 +431,7 @@ def _model_of_name(name: str) -> Model:
         )
         raise model_error("unknown_model", message, name)
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
-        message = f'there is no model {name!r}: the lexical baseline is called "offline"'
+        message = f'there is no model {name!r}: the offline judge is called "offline"'
         raise model_error("unknown_model", message, name)
     if deployment.casefold().startswith(("http://", "https://")):
         message = f"{name!r} is a URL: set OPENAI_BASE_URL to it, and pass the name of a model"

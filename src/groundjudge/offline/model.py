@@ -22,7 +22,7 @@ from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import DIGITS
 from groundjudge.verdict import __version__, passes
 
-LIMITS = "The offline judge passes only what one sentence of the source says in nearly the same words."
+LIMITS = "The offline judge passes a statement only if one sentence of the source says the same in nearly the same words."
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
 """The fields of a case that can back a response."""

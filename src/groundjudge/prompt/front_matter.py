@@ -85,7 +85,7 @@ class FrontMatter(BaseModel):
         passes_without_claims: whether the prompt passes a response that claims nothing, such as a greeting.
             The probe then leaves out the attacks that put such a response in the place of a wrong one.
         example_reply: an example that the reply format must read correctly.
-        offline: the name of the library's judge that this one resembles, so that the lexical baseline knows
+        offline: the name of the library's judge that this one resembles, so that the offline judge knows
             that it judges grounding, and judges with it; rows that name that judge are for this one, too.
             None: only if the file is one of the library's.
         questions: what a decision model is asked in place of the prompt; None: it is made from the prompt,

@@ -64,7 +64,7 @@ class Request:
         messages: chat messages, each with role and content. With `parameters`, all that is sent; () for a
             decision model.
         parameters: sampling parameters by their names in the chat completions API; {} for a decision model.
-        rubric: how the reply will be read. For models that are no language models, like the lexical baseline.
+        rubric: how the reply will be read. For models that are no language models, like the offline judge.
         case: what is judged; for the same models.
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
             itself raises instead.
