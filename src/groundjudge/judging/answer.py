@@ -82,9 +82,9 @@ def _count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
     Of anything else nothing is old: it is better to judge an old answer again than to miss a new one.
     """
     n_earlier = len(earlier)
-    asked = [(message.role, message.content) for message in earlier]
+    input_turns = [(message.role, message.content) for message in earlier]
     returned = [(message.role, message.content) for message in thread[:n_earlier]]
-    return n_earlier if returned == asked else 0
+    return n_earlier if returned == input_turns else 0
 
 
 def _answer_texts(messages: Sequence[Message]) -> list[str]:

@@ -27,12 +27,12 @@ class StoredMapping(MutableMapping[str, Any]):
         row = self._database.execute("SELECT value FROM item WHERE key = ?", (_encode(key),)).fetchone()
         if row is None:
             raise KeyError(key)
-        return _read(row[0])
+        return _from_blob(row[0])
 
     def __setitem__(self, key: str, value: object) -> None:
         statement = "INSERT INTO item VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         with _naming_the_folder():
-            self._database.execute(statement, (_encode(key), _write(value)))
+            self._database.execute(statement, (_encode(key), _to_blob(value)))
 
     def __delitem__(self, key: str) -> None:
         if not self._database.execute("DELETE FROM item WHERE key = ?", (_encode(key),)).rowcount:
@@ -55,10 +55,10 @@ class StoredList(Sequence[ItemT], Generic[ItemT]):
         self._database = _open_database("CREATE TABLE item (place INTEGER PRIMARY KEY, value BLOB)")
         self._length = 0
 
-    def append(self, item: ItemT) -> None:
-        """Add an item behind the others."""
+    def append(self, value: ItemT) -> None:
+        """Add a value behind the others."""
         with _naming_the_folder():
-            self._database.execute("INSERT INTO item VALUES (?, ?)", (self._length, _write(item)))
+            self._database.execute("INSERT INTO item VALUES (?, ?)", (self._length, _to_blob(value)))
         self._length += 1
 
     @overload
@@ -69,13 +69,13 @@ class StoredList(Sequence[ItemT], Generic[ItemT]):
         places = range(self._length)[place]
         if isinstance(places, range):
             return [self[place] for place in places]
-        (value,) = self._database.execute("SELECT value FROM item WHERE place = ?", (places,)).fetchone()
-        item: ItemT = _read(value)
-        return item
+        (blob,) = self._database.execute("SELECT value FROM item WHERE place = ?", (places,)).fetchone()
+        value: ItemT = _from_blob(blob)
+        return value
 
     def __iter__(self) -> Iterator[ItemT]:
         for (value,) in self._database.execute("SELECT value FROM item ORDER BY place"):
-            yield _read(value)
+            yield _from_blob(value)
 
     def __len__(self) -> int:
         return self._length
@@ -123,9 +123,9 @@ def _decode(encoded: bytes) -> str:
     return encoded.decode("utf-8", "surrogatepass")
 
 
-def _write(value: object) -> bytes:
+def _to_blob(value: object) -> bytes:
     return dumps(value, HIGHEST_PROTOCOL)
 
 
-def _read(written: bytes) -> Any:  # noqa: ANN401  whatever was stored
-    return loads(written)  # noqa: S301  nobody else can write to the file
+def _from_blob(blob: bytes) -> Any:  # noqa: ANN401  whatever was stored
+    return loads(blob)  # noqa: S301  nobody else can write to the file
