@@ -1,4 +1,4 @@
-"""The judge without a model: it passes a statement only if one sentence of the source says the same in nearly the same words.
+"""The judge without a model: it passes only what one sentence of the source says in nearly the same words.
 
 It needs no network and no key, and gives the same case the same verdict. It is there for a demo, for a test
 of the wiring, and as the first step of a cascade, where one thing counts: that its "yes" can be believed. It

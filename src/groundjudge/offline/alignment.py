@@ -104,8 +104,10 @@ class Sources:
         """
         limits = vocabulary("limits", self.language) | negations(self.language)
         qualifiers = vocabulary("qualifiers", self.language) | limits
-        for number in self._candidates(claim):
+        for number, n_common in self._candidates(claim):
             wording = self.wordings[number]
+            if n_common + MAX_SUBJECT < len(set(claim.keys)):
+                break  # more than a pronoun can stand for is missing, here and in all that follow
             is_asked_for = asked is not None and asked.issubset({*wording.keys, *wording.subject})
             is_asked_for = is_asked_for and 0 in claim.pronouns
             for start, end in _matches(claim, wording, qualifiers):
@@ -121,7 +123,7 @@ class Sources:
         """The number of the sentence that is most like a claim; how much of it the sources have, 0 to 1."""
         nearest: int | None = None
         n_nearest = 0
-        for number in self._candidates(claim):
+        for number, _ in self._candidates(claim):
             n_common = LCSseq.similarity(claim.keys, self.wordings[number].keys)
             if n_common > n_nearest:
                 nearest, n_nearest = number, n_common
@@ -134,12 +136,12 @@ class Sources:
             rank *= FOREIGN_NUMBER
         return nearest, rank
 
-    def _candidates(self, claim: Wording) -> list[int]:
-        """The numbers of the sentences that share most words with a claim."""
+    def _candidates(self, claim: Wording) -> list[tuple[int, int]]:
+        """The sentences that share most words with a claim, each with how many they are."""
         counts: Counter[int] = Counter()
         for key in dict.fromkeys(claim.keys):  # in their order, so that ties fall the same in every process
             counts.update(self.places.get(key, [])[:MAX_PLACES])
-        return [number for number, _ in counts.most_common(MAX_CANDIDATES)]
+        return counts.most_common(MAX_CANDIDATES)
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
@@ -167,7 +169,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
 
 def _readings_of(text: str, language: Language) -> list[str]:
     """A sentence as it stands, and without what stands in brackets, unless that limits the rest."""
-    asides = keys_of(words(" ".join(_ASIDE.findall(text)), language))
+    asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text else ()
     if not asides or not asides.isdisjoint(vocabulary("limits", language) | negations(language)):
         return [text]
     return [text, _ASIDE.sub(" ", text)]

@@ -86,19 +86,16 @@ def words(text: str, language: Language = "english") -> list[Word]:
     """The words of a text."""
     if not text.isascii():
         text = normalize("NFKC", text)
-    text = _COMMA.sub(" , ", text)
+    if "," in text:
+        text = _COMMA.sub(" , ", text)
     found_words: list[Word] = []
     begins_clause = True
     for piece in text.translate(_signs()).split():
-        piece_words, ends_clause = _words_of_piece(piece[:MAX_COMPARED], language)
-        for word in piece_words:
-            if begins_clause:
-                word = word._replace(begins_clause=True)  # noqa: PLW2901
-            elif word.text == "A":
-                word = word._replace(kind="content")  # noqa: PLW2901  Gallery A
-            found_words.append(word)
-            begins_clause = False
-        begins_clause = begins_clause or ends_clause
+        piece_words, ends_clause = _words_of_piece(
+            piece[:MAX_COMPARED], language, begins_clause=begins_clause
+        )
+        found_words += piece_words
+        begins_clause = ends_clause or (begins_clause and not piece_words)
     return found_words
 
 
@@ -153,7 +150,7 @@ def _fold_sign(sign: str) -> str:
 
 
 @lru_cache(MAX_KEPT)
-def _words_of_piece(piece: str, language: Language) -> tuple[tuple[Word, ...], bool]:
+def _words_of_piece(piece: str, language: Language, *, begins_clause: bool) -> tuple[tuple[Word, ...], bool]:
     """The words in a piece of text without blanks, and whether a clause ends behind it."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
@@ -162,8 +159,11 @@ def _words_of_piece(piece: str, language: Language) -> tuple[tuple[Word, ...], b
     after = piece[start + len(core) :]
     piece_words: list[Word] = []
     for part in _parts_of(core, piece[:start], after):
+        begins = begins_clause and not piece_words
         kind = _kind_of(part.casefold(), language)
-        piece_words.append(Word(part, _key_of(part, language), kind, begins_clause=False))
+        if part == "A" and not begins:
+            kind = "content"  # Gallery A
+        piece_words.append(Word(part, _key_of(part, language), kind, begins))
     return tuple(piece_words), after[:1] in {".", ",", ":"}
 
 
