@@ -93,13 +93,15 @@ class Sources:
     wordings: list[Wording]
     places: dict[str, list[int]]
 
-    def find(self, claim: Wording, known: frozenset[str], asked: frozenset[str] | None) -> int | None:
+    def find(
+        self, claim: Wording, known_keys: frozenset[str], asked_keys: frozenset[str] | None
+    ) -> int | None:
         """Find the number of a sentence that says what a claim says; None if there is none.
 
         Args:
             claim: the words of the claim.
-            known: what the reader knows that it speaks of: the content words of query and response.
-            asked: the words of the query that the sources have: a sentence with all of them may say what
+            known_keys: what the reader knows that it speaks of: the content words of query and response.
+            asked_keys: the words of the query that the sources have: a sentence with all of them may say what
                 nobody knows ahead of the claim, such as its subject. None: no sentence may.
         """
         limits = vocabulary("limits", self.language) | negations(self.language)
@@ -108,14 +110,14 @@ class Sources:
             wording = self.wordings[number]
             if n_common + MAX_SUBJECT < len(set(claim.keys)):
                 break  # more than a pronoun can stand for is missing, here and in all that follow
-            is_asked_for = asked is not None and asked.issubset({*wording.keys, *wording.subject})
+            is_asked_for = asked_keys is not None and asked_keys.issubset({*wording.keys, *wording.subject})
             is_asked_for = is_asked_for and 0 in claim.pronouns
             for start, end in _matches(claim, wording, qualifiers):
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
                 is_limited = not qualifiers.isdisjoint(ahead) or not limits.isdisjoint(behind)
                 is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not any(map(str.isdigit, ahead))
-                if not is_limited and (is_subject or known.issuperset(ahead)):
+                if not is_limited and (is_subject or known_keys.issuperset(ahead)):
                     return number
         return None
 
@@ -237,12 +239,13 @@ def _end_of_match(
 def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int:
     """How many keys, from the first on, name what a pronoun at a place stands for; 0 if they do not."""
     if place in wording.pronouns:
-        rest = wording.keys[place : place + 1]
+        next_keys = wording.keys[place : place + 1]
         for start in range(len(wording.subject)):
             for end in range(start + 1, len(wording.subject) + 1):
-                named = wording.subject[start:end]
-                if [*named, *rest] == keys[: len(named) + len(rest)]:  # and the sentence goes on as the claim
-                    return len(named)
+                subject_keys = wording.subject[start:end]
+                expected_keys = [*subject_keys, *next_keys]  # the sentence goes on as the claim does
+                if expected_keys == keys[: len(expected_keys)]:
+                    return len(subject_keys)
     return 0
 
 

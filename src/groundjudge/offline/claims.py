@@ -99,14 +99,14 @@ class _Reader:
             sentence_words: its words, and ahead of them those of a "Yes." that opens it.
         """
         keys = keys_of(sentence_words)
-        others = keys - self._stating_nothing
+        other_keys = keys - self._stating_nothing
         asks_or_announces = _ASKS_OR_ANNOUNCES.search(sentence) is not None
-        is_short = bool(sentence_words) and len(others) <= MAX_OTHERS
-        if (asks_or_announces and is_short) or self._is_talk(keys, others):
+        is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
+        if (asks_or_announces and is_short) or self._is_talk(keys, other_keys):
             return Claim(sentence, "claims nothing")
-        openers, rest = self.split_openers(sentence_words)
-        claim = Wording(rest, self._language)
-        numbers = self._find(claim, self._known, self._asked) or self._find_clauses(rest)
+        openers, statement = self.split_openers(sentence_words)
+        claim = Wording(statement, self._language)
+        numbers = self._find(claim, self._known, self._asked) or self._find_clauses(statement)
         if numbers and self._agrees(keys_of(openers), claim, numbers):
             passages = dict.fromkeys(self._sources.passages[number] for number in numbers)
             return Claim(sentence, "backed", self._literalness(claim, numbers), tuple(passages))
@@ -114,7 +114,7 @@ class _Reader:
             return self._read_refusal(sentence, claim)
         nearest, rank = self._sources.nearest(claim)
         known_keys = set[str]() if nearest is None else set(self._sources.wordings[nearest].keys)
-        missing = [word.text for word in rest if word.kind == "content" and word.key not in known_keys]
+        missing = [word.text for word in statement if word.kind == "content" and word.key not in known_keys]
         passages_of_nearest = () if nearest is None else (self._sources.passages[nearest],)
         return Claim(sentence, "undecided", rank, passages_of_nearest, tuple(dict.fromkeys(missing)))
 
@@ -125,10 +125,12 @@ class _Reader:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
-    def _find(self, claim: Wording, known: frozenset[str], asked: frozenset[str] | None) -> list[int]:
+    def _find(
+        self, claim: Wording, known_keys: frozenset[str], asked_keys: frozenset[str] | None
+    ) -> list[int]:
         number = None
         if len(claim.keys) >= MIN_WORDS:
-            number = self._sources.find(claim, known, asked)
+            number = self._sources.find(claim, known_keys, asked_keys)
         return [] if number is None else [number]
 
     def _find_clauses(self, claim_words: Sequence[Word]) -> list[int]:
@@ -142,14 +144,14 @@ class _Reader:
             return []  # which holds for the clause beside it, and for no other
         numbers: list[int] = []
         for clause in clauses:
-            found = self._find(Wording(clause, self._language), keys_of(clauses[0]), None)
+            clause_numbers = self._find(Wording(clause, self._language), keys_of(clauses[0]), None)
             first = clause[0]
             is_short = len(first.text) <= MAX_CONJUNCTION and first.text.islower()
-            if not found and numbers and is_short and first.key not in self._negations:
-                found = self._find(Wording(clause[1:], self._language), keys_of(clauses[0]), None)
-            if not found:
+            if not clause_numbers and numbers and is_short and first.key not in self._negations:
+                clause_numbers = self._find(Wording(clause[1:], self._language), keys_of(clauses[0]), None)
+            if not clause_numbers:
                 return []
-            numbers.extend(found)
+            numbers.extend(clause_numbers)
         return numbers
 
     def _agrees(self, openers: frozenset[str], claim: Wording, numbers: Sequence[int]) -> bool:
@@ -168,14 +170,14 @@ class _Reader:
 
     def _literalness(self, claim: Wording, numbers: Sequence[int]) -> float:
         """The score of a claim that the sources bear out: how many of its words stand there as they are."""
-        written = [word.text.casefold() for word in claim.words]
-        source_written: list[str] = []
+        claim_texts = [word.text.casefold() for word in claim.words]
+        source_texts: list[str] = []
         for number in numbers:
-            source_written.extend(word.text.casefold() for word in self._sources.wordings[number].words)
-        share = LCSseq.similarity(written, source_written) / len(written)
+            source_texts.extend(word.text.casefold() for word in self._sources.wordings[number].words)
+        share = LCSseq.similarity(claim_texts, source_texts) / len(claim_texts)
         return WORST_BACKED + (1 - WORST_BACKED) * share
 
-    def _is_talk(self, keys: frozenset[str], others: frozenset[str]) -> bool:
+    def _is_talk(self, keys: frozenset[str], other_keys: frozenset[str]) -> bool:
         """Whether a sentence is made of words of conversation alone; a bare yes or no is an answer.
 
         Beside a greeting a few others are fine if no source has them and nothing is denied: "Sorry for the
@@ -187,10 +189,10 @@ class _Reader:
             answers |= self._vocabulary("agreement")  # "Of course, happy to help" agrees to help otherwise
         if not answers.isdisjoint(keys):
             return False
-        if not others:
+        if not other_keys:
             return not self._talk.isdisjoint(keys)
-        is_foreign = others.isdisjoint(self._sources.places) and self._negations.isdisjoint(keys)
-        return greets and len(others) <= MAX_OTHERS and is_foreign
+        is_foreign = other_keys.isdisjoint(self._sources.places) and self._negations.isdisjoint(keys)
+        return greets and len(other_keys) <= MAX_OTHERS and is_foreign
 
     def _is_refusal(self, claim: Wording) -> bool:
         """Whether a sentence says that the sources do not say something.
@@ -218,14 +220,14 @@ class _Reader:
         """A refusal claims nothing where no source has a word of what is said to be missing."""
         about_sources = self._vocabulary("saying") | self._vocabulary("sources") | self._stating_nothing
         missing = keys_of(claim.words) - about_sources
-        found = {
+        sources_words = {
             word.key: word.text for word in claim.words if word.key in missing & self._sources.places.keys()
         }
-        if not found:
+        if not sources_words:
             return Claim(sentence, "claims nothing")
-        passage = self._sources.passages[self._sources.places[next(iter(found))][0]]
-        rank = 1 - len(found) / len(missing)  # the more of it is there, the more it is refuted
-        return Claim(sentence, "refuted", rank, (passage,), tuple(found.values()))
+        passage = self._sources.passages[self._sources.places[next(iter(sources_words))][0]]
+        rank = 1 - len(sources_words) / len(missing)  # the more of it is there, the more it is refuted
+        return Claim(sentence, "refuted", rank, (passage,), tuple(sources_words.values()))
 
     def _vocabulary(self, name: str) -> frozenset[str]:
         return vocabulary(name, self._language)

@@ -22,7 +22,10 @@ from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import DIGITS
 from groundjudge.verdict import __version__, passes
 
-LIMITS = "The offline judge passes a statement only if one sentence of the source says the same in nearly the same words."
+LIMITS = (
+    "The offline judge passes a statement only if one sentence of the source says the same in nearly "
+    "the same words."
+)
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
 """The fields of a case that can back a response."""
@@ -69,10 +72,10 @@ class OfflineModel:
         """
         path, fault = rubric.prompt.path, ""
         if not rubric.is_bundled and rubric.prompt.front_matter.offline is None:
-            others = ", ".join(names())
+            all_names = ", ".join(names())
             fault = (
                 "does not say what it judges: if that is whether a response is grounded, write `offline: "
-                f"groundedness` into the front matter (or another of {others})"
+                f"groundedness` into the front matter (or another of {all_names})"
             )
         elif SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
             fault = f"shows none of {', '.join(sorted(SOURCES))}"
@@ -167,13 +170,13 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
     facts = read_claims(case.reference or "", read_sources(passage, case.reference or ""))
     parts: list[PartReading] = []
     for name in rubric.format.part_names:
-        found, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
-        real_claims = [claim for claim in found if claim.finding != "claims nothing"]
+        looked_up, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
+        real_claims = [claim for claim in looked_up if claim.finding != "claims nothing"]
         length = sum(len(claim.sentence) for claim in real_claims)
         length_backed = sum(len(claim.sentence) for claim in real_claims if claim.finding == "backed")
         score = length_backed / length if length else 0.0
         value = rubric.scale.worst + score * (rubric.scale.best - rubric.scale.worst)
-        parts.append(PartReading(name, round(value, DIGITS), _reason_of(found, where)))
+        parts.append(PartReading(name, round(value, DIGITS), _reason_of(looked_up, where)))
     return Reading(None, parts=tuple(parts))
 
 
@@ -221,8 +224,8 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
 def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
     """What was found: of the sentences that are not decided, or else of all."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
-    shown = [claim for claim in real_claims if claim.finding != "backed"] or real_claims
-    return " ".join(_finding_of(claim, texts) for claim in shown[:MAX_NAMED]) or NOTHING_STATED
+    worst_claims = [claim for claim in real_claims if claim.finding != "backed"] or real_claims
+    return " ".join(_finding_of(claim, texts) for claim in worst_claims[:MAX_NAMED]) or NOTHING_STATED
 
 
 def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
