@@ -50,7 +50,7 @@ _HYPHEN = compile_when_used(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _SHORT_FORM = compile_when_used(r"'(?:s|re|ve|m|ll|d)?\Z", re.IGNORECASE)
 _SHORT_VERBS = {"ca": "can", "wo": "will", "sha": "shall"}  # can't, won't, shan't
 
-MAX_KEPT = 1 << 14
+MAX_KEPT = 1 << 15
 """Words that are kept as they were read: most words of a text are those of all texts."""
 
 MAX_COMPARED = 200
@@ -91,9 +91,7 @@ def words(text: str, language: Language = "english") -> list[Word]:
     found_words: list[Word] = []
     begins_clause = True
     for piece in text.translate(_signs()).split():
-        piece_words, ends_clause = _words_of_piece(
-            piece[:MAX_COMPARED], language, begins_clause=begins_clause
-        )
+        piece_words, ends_clause = _words_of_piece(piece[:MAX_COMPARED], language, begins_clause)
         found_words += piece_words
         begins_clause = ends_clause or (begins_clause and not piece_words)
     return found_words
@@ -150,7 +148,11 @@ def _fold_sign(sign: str) -> str:
 
 
 @lru_cache(MAX_KEPT)
-def _words_of_piece(piece: str, language: Language, *, begins_clause: bool) -> tuple[tuple[Word, ...], bool]:
+def _words_of_piece(
+    piece: str,
+    language: Language,
+    begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
+) -> tuple[tuple[Word, ...], bool]:
     """The words in a piece of text without blanks, and whether a clause ends behind it."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
