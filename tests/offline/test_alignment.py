@@ -45,7 +45,6 @@ BACKED: Mapping[str, Row] = {
     # limits and qualifiers
     "a limit that is kept": ("Entry is free until June.", "Entry is free until June."),
     "a qualifier that is kept": ("Most guests sing.", "Most guests sing."),
-    "a qualifier behind": ("Guests sing most days.", "Guests sing."),
     "more behind": ("The museum opens at 10 in June.", "The museum opens at 10."),
     # what stands ahead, and who is asked for
     "the subject is asked for": (OPENING, "It opens at 10.", WHEN),
@@ -82,6 +81,7 @@ UNDECIDED: Mapping[str, Row] = {
     "nothing": ("", "The mill is red."),
     "another word": ("The mill is red.", "The mill is green."),
     "another order": ("The mill is red.", "The red mill."),
+    "a qualifier behind": ("Guests sing most days.", "Guests sing."),
     "one word": ("The capital is Paris.", "Paris."),
     "words between": (SET, "The set has spoons."),
     "words of two sentences": (TWO, "The mill is old."),
@@ -182,7 +182,6 @@ def test_passages_are_whole_sentences_of_the_source(row: Row, quotes: list[str])
     [
         pytest.param("The bridge is green and wide.", ("green", "wide"), id="words in their order"),
         pytest.param("The bridge is green, green.", ("green",), id="each once"),
-        pytest.param("Old the bridge is.", (), id="another order"),
     ],
 )
 def test_nearest_sentence_lacks_words(text: str, missing: tuple[str, ...]) -> None:

@@ -28,6 +28,7 @@ from groundjudge import (
     summarise,
 )
 from groundjudge.case.shapes import is_blank
+from groundjudge.offline.model import LIMITS
 from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
 from groundjudge.types import Judge
 
@@ -68,7 +69,7 @@ NOT_DECIDED = [
     "It was founded in 1932 by Olaf.",
     "Adults pay no 12 euros.",
     "Children pay 12 euros.",
-    "In 1932 it was founded.",
+    "In 1932 Olaf founded it.",
     "Penguins hunt for small fish.",
     f"{FOUNDED} Penguins hunt for small fish.",
     "The documents do not say what adults pay.",
@@ -107,17 +108,17 @@ def test_the_more_the_source_has_of_a_sentence_the_higher_its_score() -> None:
 
 
 PASSAGES: Mapping[str, tuple[str, float, float]] = {
-    # a passage; its recall and precision, with the two facts of the reference
+    # a passage; its recall and precision: a fact counts by its length
     "the reference": ("The bridge was finished in 1938. Falcons nest on it.", 1, 1),
     "in another order": ("Falcons nest on it. The bridge was finished in 1938.", 1, 1),
-    "one of two facts": ("Falcons nest on it.", 0.5, 1),
-    "and a foreign one": ("Falcons nest on it. Divers inspect it.", 0.5, 0.5),
+    "one of two facts": ("Falcons nest on it.", 0.37, 1),
+    "and a foreign one": ("Falcons nest on it. Divers inspect it.", 0.37, 0.51),
     "all facts and as many others": (
         "The bridge was finished in 1938. Falcons nest on it. Divers inspect it. Trams cross it.",
         1,
-        0.5,
+        0.61,
     ),
-    "another number": ("The bridge was finished in 1983. Falcons nest on it.", 0.5, 0.5),
+    "another number": ("The bridge was finished in 1983. Falcons nest on it.", 0.37, 0.37),
     "foreign": ("Penguins hunt for fish.", 0, 0),
     "talk": ("You're welcome!", 0, 0),
 }
@@ -127,7 +128,7 @@ PASSAGES: Mapping[str, tuple[str, float, float]] = {
 def test_passages_are_compared_both_ways(passage: str, recall: float, precision: float) -> None:
     reference = PASSAGES["the reference"][0]
     verdict = verdict_by("passage_quality", query="?", reference=reference, response=passage)
-    assert [part.score for part in verdict.parts] == [recall, precision]
+    assert [part.score for part in verdict.parts] == pytest.approx([recall, precision], abs=0.01)
     assert ("not_decided" in verdict.warnings) is (not verdict.passed)
 
 
@@ -198,24 +199,24 @@ IN_ROLE: Mapping[str, tuple[str, Mapping[str, Any], bool]] = {
     "another part of the profile": ("Ilse Morgan has kept the light on Skerra.", {}, True),
     "an invention": ("A grenade, when I was young, and they gave me a medal.", {}, False),
     "another number": ("A winch took three of her fingers.", {}, False),
-    # what others say backs nothing, what the character said does
+    # what is said in the conversation backs nothing
     "a user's false premise": (VARN, {"conversation": [QUESTION]}, False),
     "a traveller's false premise": (VARN, {"conversation": f"Traveller: {QUESTION['content']}"}, False),
     "a message of the character": (
         VARN,
         {"conversation": [QUESTION, {"role": "assistant", "content": VARN}, QUESTION], "answers": []},
-        True,
+        False,
     ),
     "a line of the character": (
         VARN,
         {"conversation": f"**Ilse Morgan:** {VARN}", "answers": []},
-        True,
+        False,
     ),
 }
 
 
 @pytest.mark.parametrize(("response", "changed", "passed"), IN_ROLE.values(), ids=IN_ROLE)
-def test_role_play_goes_by_profile_and_the_characters_own_words(
+def test_role_play_goes_by_profile_and_answers(
     response: str, changed: Mapping[str, Any], *, passed: bool
 ) -> None:
     verdict = verdict_by("knowledge_hallucination", **{**ILSE, **changed}, response=response)
@@ -291,7 +292,7 @@ def test_example_that_judges_grounding_says_so(name: str) -> None:
 def test_value_that_means_nothing_to_judge_is_kept_for_that(tmp_path: Path) -> None:
     judge = own_judge(tmp_path, Tags(), Scale(worst=0, best=4, integer=True), not_applicable=[1])
     assert judge.judge({"context": MUSEUM, "response": "Thank you!"}).status == "not_applicable"
-    nearest = judge.judge({"context": MUSEUM, "response": "In 1932 it was founded."})
+    nearest = judge.judge({"context": MUSEUM, "response": "It was founded in 1932 by Olaf."})
     assert (nearest.value, nearest.passed) == (0, False)
 
 
@@ -319,7 +320,7 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
 
 ASK = "Not in nearly these words: ask a model."
 NEAREST = f"Nearest: text 1 (78 to 101): “{FOUNDED}”;"
-ANOTHER_ORDER = "it has the same words in another order, or more between them."
+ANOTHER_ORDER = "it has these words in another order or with others."
 NONE = f"{ASK} “Penguins eat fish.” The source has none of its words."
 REASONS: Mapping[str, tuple[str, str]] = {
     # a response, and its reason beside the limits
@@ -329,8 +330,8 @@ REASONS: Mapping[str, tuple[str, str]] = {
         f"{ASK} “It was founded in 1923.” {NEAREST} it lacks: 1923.",
     ),
     "another order": (
-        "In 1932 it was founded.",
-        f"{ASK} “In 1932 it was founded.” {NEAREST} {ANOTHER_ORDER}",
+        "Founded it was in 1932.",
+        f"{ASK} “Founded it was in 1932.” {NEAREST} {ANOTHER_ORDER}",
     ),
     "nothing of it": ("Penguins eat fish.", NONE),
     "only what is undecided": (f"Penguins eat fish. {FOUNDED}", NONE),
@@ -343,24 +344,21 @@ def test_reason_names_the_nearest_sentence_and_what_it_lacks(response: str, reas
     verdict = verdict_by("groundedness", query="?", context=MUSEUM, response=response)
     found, limits = verdict.reason.splitlines()
     assert found == reason
-    assert limits == (
-        "(The offline judge passes a statement only if one sentence of the source says the same in nearly the same words.)"
-    )
+    assert limits == f"({LIMITS})"
 
 
 @pytest.mark.parametrize("name", judges_with_a_source())
 @pytest.mark.parametrize("response", [FOUNDED, "Penguins eat fish.", "Thank you!"])
 def test_every_reason_says_what_the_judge_can_do(name: str, response: str) -> None:
     verdict = verdict_by(name, **case_of(name, MUSEUM, response))
-    assert verdict.reason.endswith("says in nearly the same words.)")
-    assert "The offline judge passes only" in verdict.explanation
+    assert verdict.reason.endswith(f"({LIMITS})")
+    assert LIMITS in verdict.explanation
 
 
-def test_reason_of_many_sentences_names_three_and_counts_the_others() -> None:
+def test_reason_of_many_sentences_names_three() -> None:
     response = " ".join(f"Penguin {number} eats fish." for number in range(2, 9))
     reason = verdict_by("groundedness", query="?", context=MUSEUM, response=response).reason
     assert reason.count("ask a model") == 3
-    assert "4 more sentences like these." in reason
 
 
 WORDS = [*FORGED, *MUSEUM.split(), *"not |12|1,5|。|不|ない|لا|नहीं|😀|{|}|?|\n| ".split("|")]

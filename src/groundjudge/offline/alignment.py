@@ -8,9 +8,10 @@ or negation. Function words may come and go between them, but none may take the 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 
 from rapidfuzz.distance import LCSseq
 
@@ -61,8 +62,9 @@ class Wording:
         self.pronouns: set[int] = set()
         self.openings: set[int] = set()
         pronouns = vocabulary("pronouns", language)
+        beginnings = vocabulary("beginnings", language)
         for word in sentence_words:
-            if word.begins_clause or word.kind != "content" or word.key == "that":
+            if word.begins_clause or word.kind != "content" or word.key in beginnings:
                 self.openings.add(len(self.keys))
             if word.kind == "content":
                 self.keys.append(word.key)
@@ -106,13 +108,13 @@ class Sources:
         """
         limits = vocabulary("limits", self.language) | negations(self.language)
         qualifiers = vocabulary("qualifiers", self.language) | limits
-        for number, n_common in self._candidates(claim):
+        for number in self._candidates(claim):
             wording = self.wordings[number]
-            if n_common + MAX_SUBJECT < len(set(claim.keys)):
-                break  # more than a pronoun can stand for is missing, here and in all that follow
+            if len(set(claim.keys).difference(wording.keys)) > MAX_SUBJECT:
+                continue  # more is missing than a pronoun can stand for
             is_asked_for = asked_keys is not None and asked_keys.issubset({*wording.keys, *wording.subject})
             is_asked_for = is_asked_for and 0 in claim.pronouns
-            for start, end in _matches(claim, wording, qualifiers):
+            for start, end in _matches(claim, wording, qualifiers, takes_subject=asked_keys is None):
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
                 is_limited = not qualifiers.isdisjoint(ahead) or not limits.isdisjoint(behind)
@@ -125,7 +127,7 @@ class Sources:
         """The number of the sentence that is most like a claim; how much of it the sources have, 0 to 1."""
         nearest: int | None = None
         n_nearest = 0
-        for number, _ in self._candidates(claim):
+        for number in self._candidates(claim):
             n_common = LCSseq.similarity(claim.keys, self.wordings[number].keys)
             if n_common > n_nearest:
                 nearest, n_nearest = number, n_common
@@ -138,12 +140,14 @@ class Sources:
             rank *= FOREIGN_NUMBER
         return nearest, rank
 
-    def _candidates(self, claim: Wording) -> list[tuple[int, int]]:
-        """The sentences that share most words with a claim, each with how many they are."""
-        counts: Counter[int] = Counter()
+    def _candidates(self, claim: Wording) -> list[int]:
+        """The numbers of the sentences that share most with a claim; a rare word counts more than others."""
+        weights: defaultdict[int, float] = defaultdict(float)
         for key in dict.fromkeys(claim.keys):  # in their order, so that ties fall the same in every process
-            counts.update(self.places.get(key, [])[:MAX_PLACES])
-        return counts.most_common(MAX_CANDIDATES)
+            places = self.places.get(key, [])
+            for number in places[:MAX_PLACES]:
+                weights[number] += 1 / len(places)
+        return nlargest(MAX_CANDIDATES, weights, key=weights.__getitem__)
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
@@ -182,7 +186,9 @@ def as_compared(sentence: str) -> str:
     return _LIST_NUMBER.sub("", without_citations(sentence))
 
 
-def _matches(claim: Wording, wording: Wording, qualifiers: frozenset[str]) -> Iterator[tuple[int, int]]:
+def _matches(
+    claim: Wording, wording: Wording, qualifiers: frozenset[str], *, takes_subject: bool
+) -> Iterator[tuple[int, int]]:
     """Yield where the content words of a claim begin and end in a sentence.
 
     A phrase with which the sentence begins may end the claim, and the other way round.
@@ -190,9 +196,10 @@ def _matches(claim: Wording, wording: Wording, qualifiers: frozenset[str]) -> It
     for start, key in enumerate(wording.keys):
         if key == claim.keys[0] or start in wording.pronouns:
             end = _end_of_match(claim.keys, claim.links, wording, start, qualifiers)
-            # It begins with a phrase of its own, which no "of" leads to, or with a pronoun for what is ahead.
+            # It begins with a phrase of its own, which no "of" leads to. What stands ahead can be named by a
+            # pronoun, or by the clause before.
             begins_phrase = wording.begins_phrase(start) and wording.links[start] <= claim.links[0]
-            if end is not None and (begins_phrase or 0 in claim.pronouns):
+            if end is not None and (begins_phrase or takes_subject or 0 in claim.pronouns):
                 yield start, end
     for place in claim.openings - {0}:
         keys = claim.keys[place:] + claim.keys[:place]
