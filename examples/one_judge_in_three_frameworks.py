@@ -3,8 +3,9 @@
     pip install "groundjudge[all]"
     python examples/one_judge_in_three_frameworks.py
 
-It needs no network. The offline judge needs no key: it passes a statement only if one sentence of the source says the same
-in nearly the same words, and leaves everything else undecided. Change MODEL to use a language model.
+It needs no network. The offline judge needs no key: it passes a statement only if one sentence of the source
+says the same in nearly the same words, and leaves everything else undecided. Change MODEL to use a language
+model.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportTypedDictNotRequiredAccess=false
