@@ -16,6 +16,7 @@ from typer.testing import Result
 from groundjudge import Reply, Usage, load_rubric
 from groundjudge.replies.reply import Token
 
+PROSE = "I would rather not say."
 BAD = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
 JUDGE = ("--judge", "groundedness")
 REPEATED = (*JUDGE, "--model", "m", "--repeats")
@@ -206,21 +207,28 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
 
 
 @pytest.mark.parametrize(
-    ("options", "formats"),
+    ("options", "first_answer", "formats"),
     [
-        pytest.param("", [None, "json_schema"], id="after an unreadable reply"),
-        pytest.param("--structured never", [None, None], id="never"),
+        pytest.param("", PROSE, [None, "json_schema"], id="after an unreadable reply"),
+        pytest.param("--structured never", PROSE, [None, None], id="never"),
         pytest.param(
             "--structured always --repeats 2",
+            PROSE,
+            ["json_schema", "json_object", "json_schema"],
+            id="always, and any JSON after an unreadable reply",
+        ),
+        pytest.param(
+            "--structured always --repeats 2",
+            Status(400, "'response_format' of type 'json_schema' is not supported"),
             ["json_schema", "json_object", "json_object"],
             id="always, until the endpoint has refused it",
         ),
     ],
 )
 def test_structured_says_when_the_schema_is_asked_for(
-    run_at_endpoint: RunAtEndpoint, options: str, formats: list[str | None]
+    run_at_endpoint: RunAtEndpoint, options: str, first_answer: Answer, formats: list[str | None]
 ) -> None:
-    script = ["I would rather not say.", '{"reasoning": "why", "score": 1}']
+    script = [first_answer, '{"reasoning": "why", "score": 1}']
     result, server = run_at_endpoint(
         "--judge", "confidence_grounding", *M.split(), *options.split(), script=script
     )

@@ -14,7 +14,7 @@ KEYS: Mapping[str, tuple[str, Language, str]] = {
     "no stems": ("Moulins ROUGES", "", "moulins rouges"),
     "thousands": ("1,000 and 1,234,567.5", "english", "1000 and 1234567.5"),
     "decimals": ("1,5 and .5 and -.5", "", "1.5 and 0.5 and -0.5"),
-    "units": ("5km 9am −5°C", "", "5 km 9 am -5 ° c"),
+    "units": ("5km 9am −5°C", "", "5 km 9 am -5 ° C"),
     "currencies and per cent": ("€12, 5%", "", "€ 12 5 %"),
     "operators": ("x>=5 && !ready", "", "x > = 5 and and !ready"),
     "code": ("a_b `c.d` e() C#", "", "a_b c.d e c#"),

@@ -40,7 +40,7 @@ _LETTERS = rf"[^\W_{UNSPACED}]++"
 _RUN = rf"{_LETTERS}(?:[*_{INVISIBLE}{_COMBINING}]*+{_LETTERS})*+[{_COMBINING}]*+"
 # What holds a number together: 12.50, 9:00, 10-20, and the blank of 10 000.
 _JOINT = r"(?<=\d)(?:[.,:/'·٫٬*-](?=\d)|(?<!\d\d\d\d)[\ \u00a0\u202f](?=\d\d\d(?!\d)))"
-_TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))?+"
+_TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\s?[%‰°]|[{_NUMERALS}]++))?+"
 # Each branch begins with a set of characters or with a sign, so that most are left out at once.
 # A word, a number with its sign, a character of a script without spaces, or a sign that says something.
 # `re` compiles it when the first quote is looked up, and keeps it: a tenth of the time that an import took.
@@ -57,7 +57,7 @@ WORD = rf"""(?x)
     | >(?<=[^\n>]>)                               # at the beginning of a line it is Markdown
     """
 
-_ODD = compile_when_used(r"[*_]|\d [\d%]")
+_ODD = compile_when_used(r"[*_]|\d\s[\d%]")
 _NOISE = compile_when_used(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")
 _MARKS = compile_when_used(f"[{MARKS}]+")
 _BULLETED = compile_when_used(rf"\A[\s#>]*{BULLET}")
