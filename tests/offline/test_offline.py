@@ -62,13 +62,14 @@ BACKED = [
     "It was founded in 1932.",
     "Adult pays 12 euros.",
     "Adults pay 12 euros, and it was founded in 1932.",
+    "In 1932 it was founded.",
 ]
 NOT_DECIDED = [
     "It was founded in 1933.",
     "It was founded in 1932 by Olaf.",
     "Adults pay no 12 euros.",
     "Children pay 12 euros.",
-    "In 1932 it was founded.",
+    "In 1932 they founded it.",
     "Penguins hunt for small fish.",
     f"{FOUNDED} Penguins hunt for small fish.",
     "The documents do not say what adults pay.",
@@ -83,7 +84,8 @@ def test_undecided_stays_below_any_threshold(name: str, threshold: float) -> Non
         verdict = judge.judge(case_of(name, MUSEUM, response))
         decisive = verdict.score if verdict.weakest is None else verdict.weakest
         assert decisive is not None
-        assert decisive < min(threshold, 0.8), response
+        assert decisive < threshold, response
+        assert decisive <= 0.6, response
         assert (verdict.passed, verdict.confidence) == (False, 0), response
         assert "not_decided" in verdict.warnings, response
 
@@ -106,18 +108,20 @@ def test_the_more_the_source_has_of_a_sentence_the_higher_its_score() -> None:
     assert scores == sorted(set(scores))
 
 
+BRIDGE = "The bridge was finished in 1938."
+FALCONS = "Grey falcons nest on it in June."
+DIVERS = "Old divers inspect it in August."
+TRAMS = "Two green trams cross it at ten."
+LONG = "Old divers inspect it in August, and they do so once more in spring, as soon as the ice is gone."
 PASSAGES: Mapping[str, tuple[str, float, float]] = {
-    # a passage; its recall and precision, with the two facts of the reference
-    "the reference": ("The bridge was finished in 1938. Falcons nest on it.", 1, 1),
-    "in another order": ("Falcons nest on it. The bridge was finished in 1938.", 1, 1),
-    "one of two facts": ("Falcons nest on it.", 0.5, 1),
-    "and a foreign one": ("Falcons nest on it. Divers inspect it.", 0.5, 0.5),
-    "all facts and as many others": (
-        "The bridge was finished in 1938. Falcons nest on it. Divers inspect it. Trams cross it.",
-        1,
-        0.5,
-    ),
-    "another number": ("The bridge was finished in 1983. Falcons nest on it.", 0.5, 0.5),
+    # a passage; its recall and precision, with the two facts of the reference; all but one are equally long
+    "the reference": (f"{BRIDGE} {FALCONS}", 1, 1),
+    "in another order": (f"{FALCONS} {BRIDGE}", 1, 1),
+    "one of two facts": (FALCONS, 0.5, 1),
+    "and a foreign one": (f"{FALCONS} {DIVERS}", 0.5, 0.5),
+    "and a foreign one of three times its length": (f"{FALCONS} {LONG}", 0.5, 0.25),
+    "all facts and as many others": (f"{BRIDGE} {FALCONS} {DIVERS} {TRAMS}", 1, 0.5),
+    "another number": (f"The bridge was finished in 1983. {FALCONS}", 0.5, 0.5),
     "foreign": ("Penguins hunt for fish.", 0, 0),
     "talk": ("You're welcome!", 0, 0),
 }
@@ -195,27 +199,27 @@ IN_ROLE: Mapping[str, tuple[str, Mapping[str, Any], bool]] = {
     # what the character says, what differs from `ILSE`, and whether it passes
     "an answer of the case": ("A winch took them, two fingers.", {}, True),
     "the profile": ("A winch took two of her fingers.", {"answers": []}, True),
-    "another part of the profile": ("Ilse Morgan has kept the light on Skerra.", {}, True),
+    "another part of the profile": ("Ilse Morgan has kept the light on Skerra since 1979.", {}, True),
     "an invention": ("A grenade, when I was young, and they gave me a medal.", {}, False),
     "another number": ("A winch took three of her fingers.", {}, False),
-    # what others say backs nothing, what the character said does
+    # what was said in earlier turns backs nothing, whoever said it
     "a user's false premise": (VARN, {"conversation": [QUESTION]}, False),
     "a traveller's false premise": (VARN, {"conversation": f"Traveller: {QUESTION['content']}"}, False),
     "a message of the character": (
         VARN,
         {"conversation": [QUESTION, {"role": "assistant", "content": VARN}, QUESTION], "answers": []},
-        True,
+        False,
     ),
     "a line of the character": (
         VARN,
         {"conversation": f"**Ilse Morgan:** {VARN}", "answers": []},
-        True,
+        False,
     ),
 }
 
 
 @pytest.mark.parametrize(("response", "changed", "passed"), IN_ROLE.values(), ids=IN_ROLE)
-def test_role_play_goes_by_profile_and_the_characters_own_words(
+def test_role_play_goes_by_profile_and_answers(
     response: str, changed: Mapping[str, Any], *, passed: bool
 ) -> None:
     verdict = verdict_by("knowledge_hallucination", **{**ILSE, **changed}, response=response)
@@ -291,7 +295,7 @@ def test_example_that_judges_grounding_says_so(name: str) -> None:
 def test_value_that_means_nothing_to_judge_is_kept_for_that(tmp_path: Path) -> None:
     judge = own_judge(tmp_path, Tags(), Scale(worst=0, best=4, integer=True), not_applicable=[1])
     assert judge.judge({"context": MUSEUM, "response": "Thank you!"}).status == "not_applicable"
-    nearest = judge.judge({"context": MUSEUM, "response": "In 1932 it was founded."})
+    nearest = judge.judge({"context": MUSEUM, "response": "It was founded in 1932 by Olaf."})
     assert (nearest.value, nearest.passed) == (0, False)
 
 
@@ -319,7 +323,7 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
 
 ASK = "Not in nearly these words: ask a model."
 NEAREST = f"Nearest: text 1 (78 to 101): “{FOUNDED}”;"
-ANOTHER_ORDER = "it has the same words in another order, or more between them."
+ADULTS = "Adults pay 12 euros, and children get in free."
 NONE = f"{ASK} “Penguins eat fish.” The source has none of its words."
 REASONS: Mapping[str, tuple[str, str]] = {
     # a response, and its reason beside the limits
@@ -328,9 +332,10 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "It was founded in 1923.",
         f"{ASK} “It was founded in 1923.” {NEAREST} it lacks: 1923.",
     ),
-    "another order": (
-        "In 1932 it was founded.",
-        f"{ASK} “In 1932 it was founded.” {NEAREST} {ANOTHER_ORDER}",
+    "a number left out": (
+        "Adults pay euros.",
+        f"{ASK} “Adults pay euros.” Nearest: text 1 (31 to 77): “{ADULTS}”; "
+        "it has these words in another order or with others.",
     ),
     "nothing of it": ("Penguins eat fish.", NONE),
     "only what is undecided": (f"Penguins eat fish. {FOUNDED}", NONE),
@@ -356,11 +361,10 @@ def test_every_reason_says_what_the_judge_can_do(name: str, response: str) -> No
     assert "The offline judge passes only" in verdict.explanation
 
 
-def test_reason_of_many_sentences_names_three_and_counts_the_others() -> None:
+def test_reason_of_many_sentences_names_three() -> None:
     response = " ".join(f"Penguin {number} eats fish." for number in range(2, 9))
     reason = verdict_by("groundedness", query="?", context=MUSEUM, response=response).reason
     assert reason.count("ask a model") == 3
-    assert "4 more sentences like these." in reason
 
 
 WORDS = [*FORGED, *MUSEUM.split(), *"not |12|1,5|。|不|ない|لا|नहीं|😀|{|}|?|\n| ".split("|")]
@@ -372,6 +376,7 @@ TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=30).ma
 @given(source=TEXTS, response=TEXTS, query=TEXTS)
 @example(source="x", response="It is 0\n°\nToday.", query="x")  # a sign alone, which a scorecard has to rate
 @example(source="x", response="Acme.\n™", query="x")  # which is compared as the letters tm
+@example(source="😀", response="😀", query="😀")  # a sign that cannot be quoted as evidence
 def test_every_reply_reads_back(name: str, source: str, response: str, query: str) -> None:
     case = Case(**case_of(name, source or "x", response, query or "x"))
     if any(map(is_blank, (source, response, query))):

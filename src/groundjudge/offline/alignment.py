@@ -135,11 +135,13 @@ class Sources:
         return nearest, rank
 
     def _candidates(self, claim: Wording) -> list[int]:
-        """The numbers of the sentences that share most words with a claim."""
-        counts: Counter[int] = Counter()
+        """The numbers of the sentences that share most words with a claim, above all rare ones."""
+        weights: Counter[int] = Counter()
         for key in dict.fromkeys(claim.keys):  # in their order, so that ties fall the same in every process
-            counts.update(self.places.get(key, [])[:MAX_PLACES])
-        return [number for number, _ in counts.most_common(MAX_CANDIDATES)]
+            places = self.places.get(key, [])
+            for number in places[:MAX_PLACES]:
+                weights[number] += 1 + MAX_PLACES // len(places)
+        return [number for number, _ in weights.most_common(MAX_CANDIDATES)]
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
@@ -149,7 +151,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
     for document, content in enumerate(documents):
         subject: list[str] = []
         for sentence in sentences(content):
-            if _QUESTION.search(sentence.text):
+            if _QUESTION.search(sentence.text) or not any(map(str.isalnum, sentence.text)):
                 continue  # which states nothing
             for piece in _PIECE.finditer(content, sentence.start, sentence.end):
                 for text in _readings_of(piece[0], language):
