@@ -323,7 +323,7 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
 
 ASK = "Not in nearly these words: ask a model."
 NEAREST = f"Nearest: text 1 (78 to 101): “{FOUNDED}”;"
-ADULTS = "Adults pay 12 euros, and children get in free."
+ADULTS = "Nearest: text 1 (31 to 77): “Adults pay 12 euros, and children get in free.”;"
 NONE = f"{ASK} “Penguins eat fish.” The source has none of its words."
 REASONS: Mapping[str, tuple[str, str]] = {
     # a response, and its reason beside the limits
@@ -334,8 +334,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
     ),
     "a number left out": (
         "Adults pay euros.",
-        f"{ASK} “Adults pay euros.” Nearest: text 1 (31 to 77): “{ADULTS}”; "
-        "it has these words in another order or with others.",
+        f"{ASK} “Adults pay euros.” {ADULTS} it has these words in another order or with others.",
     ),
     "nothing of it": ("Penguins eat fish.", NONE),
     "only what is undecided": (f"Penguins eat fish. {FOUNDED}", NONE),
