@@ -140,14 +140,10 @@ def test_no_format_is_named_outside_its_layer() -> None:
             assert names_used.isdisjoint({"Labelled", *map(str.capitalize, FORMATS)}), module
 
 
-NOT_YET = ("offline", "text.words", "text.numbers")
-"""What still compiles patterns when it is imported."""
-
-
 def test_patterns_are_compiled_when_they_are_used() -> None:
     """Compiled at import, all of them together would take longer than importing pydantic."""
     for module, file in FILES.items():
-        if module != "text.patterns" and not module.startswith(NOT_YET):
+        if module != "text.patterns":
             assert "re.compile(" not in file.read_text(encoding="utf-8"), f"{module}: use compile_when_used"
 
 

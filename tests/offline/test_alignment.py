@@ -50,6 +50,14 @@ BACKED: Mapping[str, Row] = {
     "the subject is asked for": (OPENING, "It opens at 10.", WHEN),
     "the subject is asked for, with more ahead": ("Our wool museum opens at 10.", "It opens at 10.", WHEN),
     "the subject is in the response": (OPENING, "The museum: it opens at 10."),
+    # what differs once
+    "a phrase at the other end": ("It was founded in 1932.", "In 1932 it was founded."),
+    "a word left out": ("The mill grinds old oats.", "The mill grinds oats."),
+    "a pronoun named": ("The mill is red. It grinds oats.", "The mill grinds oats."),
+    "the last of many sentences with its words": (
+        " ".join(f"Mill {number} grinds oats." for number in range(100)),
+        "Mill 99 grinds oats.",
+    ),
     # clauses
     "a comma": (TWO, "The mill is red, the bridge is old."),
     "a semicolon": (TWO, "The mill is red; the bridge is old."),
@@ -58,8 +66,8 @@ BACKED: Mapping[str, Row] = {
     "und": ("Die Mühle ist rot. Die Brücke ist alt.", "Die Mühle ist rot und die Brücke ist alt."),
     "a Polish ale": ("Młyn jest czerwony. Most jest stary.", "Młyn jest czerwony, ale most jest stary."),
     "a clause takes its subject from the first": (
-        "The mill is red. The mill sells bread.",
-        "The mill is red and sells bread.",
+        "The mill is red. The mill has sold bread.",
+        "The mill is red and has sold bread.",
     ),
     # brackets
     "an aside left out": ("The mill (built in 1850) is red.", "The mill is red."),
@@ -110,6 +118,7 @@ UNDECIDED: Mapping[str, Row] = {
     "a negation ahead": ("No dogs bark here.", "Dogs bark here."),
     "a negation behind": ("Dogs bark at cats, not at birds.", "Dogs bark at cats."),
     "a qualifier ahead": ("Most guests sing.", "Guests sing."),
+    "a qualifier behind": ("Guests sing most days.", "Guests sing."),
     "a modal verb between": ("It may rain today.", "It rains today."),
     "a German limit": ("Der Eintritt ist frei, außer sonntags.", "Der Eintritt ist frei."),
     # what stands ahead, and who is asked for
@@ -119,6 +128,10 @@ UNDECIDED: Mapping[str, Row] = {
     "a clause of no sentence": (TWO, "The mill is red, the bridge is new."),
     "a clause of another subject": (
         "The mill is red. The shop sells bread.",
+        "The mill is red and sells bread.",
+    ),
+    "a clause that begins with a word of content": (
+        "The mill is red. The mill sells bread.",
         "The mill is red and sells bread.",
     ),
     "a pronoun for another subject": (TWO, "The mill is red and it is old."),

@@ -63,6 +63,7 @@ BACKED = [
     "It was founded in 1932.",
     "Adult pays 12 euros.",
     "Adults pay 12 euros, and it was founded in 1932.",
+    "In 1932 it was founded.",
 ]
 NOT_DECIDED = [
     "It was founded in 1933.",
@@ -84,7 +85,8 @@ def test_undecided_stays_below_any_threshold(name: str, threshold: float) -> Non
         verdict = judge.judge(case_of(name, MUSEUM, response))
         decisive = verdict.score if verdict.weakest is None else verdict.weakest
         assert decisive is not None
-        assert decisive < min(threshold, 0.8), response
+        assert decisive < threshold, response
+        assert decisive <= 0.6, response
         assert (verdict.passed, verdict.confidence) == (False, 0), response
         assert "not_decided" in verdict.warnings, response
 
@@ -107,6 +109,11 @@ def test_the_more_the_source_has_of_a_sentence_the_higher_its_score() -> None:
     assert scores == sorted(set(scores))
 
 
+BRIDGE = "The bridge was finished in 1938."
+FALCONS = "Grey falcons nest on it in June."
+DIVERS = "Old divers inspect it in August."
+TRAMS = "Two green trams cross it at ten."
+LONG = "Old divers inspect it in August, and they do so once more in spring, as soon as the ice is gone."
 PASSAGES: Mapping[str, tuple[str, float, float]] = {
     # a passage; its recall and precision: a fact counts by its length
     "the reference": ("The bridge was finished in 1938. Falcons nest on it.", 1, 1),
@@ -196,7 +203,7 @@ IN_ROLE: Mapping[str, tuple[str, Mapping[str, Any], bool]] = {
     # what the character says, what differs from `ILSE`, and whether it passes
     "an answer of the case": ("A winch took them, two fingers.", {}, True),
     "the profile": ("A winch took two of her fingers.", {"answers": []}, True),
-    "another part of the profile": ("Ilse Morgan has kept the light on Skerra.", {}, True),
+    "another part of the profile": ("Ilse Morgan has kept the light on Skerra since 1979.", {}, True),
     "an invention": ("A grenade, when I was young, and they gave me a medal.", {}, False),
     "another number": ("A winch took three of her fingers.", {}, False),
     # what is said in the conversation backs nothing
@@ -370,6 +377,7 @@ TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=30).ma
 @given(source=TEXTS, response=TEXTS, query=TEXTS)
 @example(source="x", response="It is 0\n°\nToday.", query="x")  # a sign alone, which a scorecard has to rate
 @example(source="x", response="Acme.\n™", query="x")  # which is compared as the letters tm
+@example(source="😀", response="😀", query="😀")  # a sign that cannot be quoted as evidence
 def test_every_reply_reads_back(name: str, source: str, response: str, query: str) -> None:
     case = Case(**case_of(name, source or "x", response, query or "x"))
     if any(map(is_blank, (source, response, query))):

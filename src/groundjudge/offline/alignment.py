@@ -157,7 +157,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
     for document, content in enumerate(documents):
         subject: list[str] = []
         for sentence in sentences(content):
-            if _QUESTION.search(sentence.text):
+            if _QUESTION.search(sentence.text) or not any(map(str.isalnum, sentence.text)):
                 continue  # which states nothing
             for piece in _PIECE.finditer(content, sentence.start, sentence.end):
                 for text in _readings_of(piece[0], language):
