@@ -38,7 +38,7 @@ def edit(name: str, edit: str) -> EditFigures:
 
 
 def test_card_says_what_is_out_of_the_models_reach() -> None:
-    assert card_of("offline").limits.endswith("says in nearly the same words.")
+    assert card_of("offline").limits.endswith("in nearly the same words.")
     assert card_of("always_passes").limits == ""
 
 
