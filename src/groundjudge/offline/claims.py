@@ -13,7 +13,7 @@ from groundjudge.offline.alignment import Sources, Wording, as_compared
 from groundjudge.offline.vocabulary import keys_of, negations, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import Word, words
+from groundjudge.text.words import Language, Word, words
 
 Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
 """What is known of a sentence; "refuted" is a refusal ("not mentioned") of what the sources do mention."""
@@ -78,7 +78,7 @@ class _Reader:
 
     def __init__(self, text: str, sources: Sources, query: str) -> None:
         self._sources = sources
-        self._language = sources.language
+        self._language: Language = sources.language
         self._negations = negations(self._language)
         self._greetings = self._vocabulary("greetings")
         self._talk = self._greetings | self._vocabulary("talk")
