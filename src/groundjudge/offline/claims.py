@@ -55,14 +55,15 @@ class Claim:
 
 def read_claims(text: str, sources: Sources, query: str = "") -> list[Claim]:
     """Look the sentences of a text up in the sources; the query is what the text answers."""
-    reader = _Reader(text, sources, query)
+    cut_sentences = sentences(text)
+    words_of_sentences = [words(as_compared(sentence.text), sources.language) for sentence in cut_sentences]
+    reader = _Reader(frozenset[str]().union(*map(keys_of, words_of_sentences)), sources, query)
     claims: list[Claim] = []
     openers: list[Word] = []
-    cut_sentences = sentences(text)
-    for number, sentence in enumerate(cut_sentences, 1):
-        sentence_words = words(as_compared(sentence.text), sources.language)
-        if number < len(cut_sentences) and sentence_words and not reader.split_openers(sentence_words)[1]:
-            openers = sentence_words  # "Yes. We are open." claims what "Yes, we are open." does
+    for sentence, sentence_words in zip(cut_sentences, words_of_sentences, strict=True):
+        is_last = sentence is cut_sentences[-1]
+        if not is_last and sentence_words and not reader.split_openers(sentence_words)[1]:
+            openers += sentence_words  # "Yes. We are open." claims what "Yes, we are open." does
             claims.append(Claim(sentence.text, "claims nothing"))
             continue
         claim = reader.read(sentence.text, [*openers, *sentence_words])
@@ -76,7 +77,7 @@ def read_claims(text: str, sources: Sources, query: str = "") -> list[Claim]:
 class _Reader:
     """Reads the sentences of one text."""
 
-    def __init__(self, text: str, sources: Sources, query: str) -> None:
+    def __init__(self, text_keys: frozenset[str], sources: Sources, query: str) -> None:
         self._sources = sources
         self._language: Language = sources.language
         self._negations = negations(self._language)
@@ -88,7 +89,6 @@ class _Reader:
         self._question_keys = keys_of(words(" ".join(questions), self._language)) - self._stating_nothing
         self._query_keys = keys_of(words(query, self._language)) - self._stating_nothing
         self._asked = self._query_keys & sources.places.keys()
-        text_keys = keys_of(words(text, self._language))
         self._known = self._query_keys | text_keys | self._vocabulary("openers")
 
     def read(self, sentence: str, sentence_words: Sequence[Word]) -> Claim:
@@ -220,14 +220,14 @@ class _Reader:
         """A refusal claims nothing where no source has a word of what is said to be missing."""
         about_sources = self._vocabulary("saying") | self._vocabulary("sources") | self._stating_nothing
         missing = keys_of(claim.words) - about_sources
-        sources_words = {
+        words_in_sources = {
             word.key: word.text for word in claim.words if word.key in missing & self._sources.places.keys()
         }
-        if not sources_words:
+        if not words_in_sources:
             return Claim(sentence, "claims nothing")
-        passage = self._sources.passages[self._sources.places[next(iter(sources_words))][0]]
-        rank = 1 - len(sources_words) / len(missing)  # the more of it is there, the more it is refuted
-        return Claim(sentence, "refuted", rank, (passage,), tuple(sources_words.values()))
+        passage = self._sources.passages[self._sources.places[next(iter(words_in_sources))][0]]
+        rank = 1 - len(words_in_sources) / len(missing)  # the more of it is there, the more it is refuted
+        return Claim(sentence, "refuted", rank, (passage,), tuple(words_in_sources.values()))
 
     def _vocabulary(self, name: str) -> frozenset[str]:
         return vocabulary(name, self._language)
