@@ -152,7 +152,7 @@ def test_example_shows_the_same_verdict_four_times() -> None:
         f"import runpy; runpy.run_path({str(example)!r}, run_name='__main__')"
     )
     assert (status, "All the same: True" in printed) == (0, True), errors
-    assert printed.count("score 0.25, incorrect") == 4
+    assert printed.count("score 0.23, ungrounded") == 4
 
 
 # --- the same state of an agent is the same case ----------------------------------------------------

@@ -29,7 +29,7 @@ from groundjudge.lab.figures import (
     percentile_figures,
     resample_pair,
 )
-from groundjudge.lab.labels import LabelError, Labels, join
+from groundjudge.lab.labels import LabelError, Labels, LabelVocabulary, join
 
 special: Any = import_module("scipy.special")
 ndtr: Callable[[Any], Any] = special.ndtr
@@ -185,7 +185,10 @@ def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
     def measure(pairs: Any, resamples: int, seed: int) -> dict[str, Figure]:
         ids = [*map(str, range(pairs.shape[1]))]
         verdicts = [labelled(case_id, word, names[word]) for case_id, word in zip(ids, pairs[1], strict=True)]
-        (judged_rows,) = join(verdicts, Labels(dict(zip(ids, pairs[0].tolist(), strict=True))))
+        labels = Labels(
+            dict(zip(ids, pairs[0].tolist(), strict=True)), vocabulary=LabelVocabulary(names, 0.5)
+        )
+        (judged_rows,) = join(verdicts, labels)
         result = measure_labels(judged_rows, Bootstrap(resamples, seed))
         assert result
         return {"same": result.same, "weighted_kappa": result.weighted_kappa}
