@@ -23,7 +23,7 @@ from selenium.webdriver.support.select import Select
 
 from groundjudge import Case, Verdict, load
 from groundjudge.lab.agreement import agree
-from groundjudge.lab.labels import Labels
+from groundjudge.lab.labels import Labels, LabelVocabulary
 from groundjudge.lab.probe import probe
 from groundjudge.report.page import report
 from groundjudge.types import Evidence, Part, Vote
@@ -341,7 +341,7 @@ def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for index in range(40):
         place = index + 1 if index % 7 == 0 else index
         label_by_id[f"case-{index:04}"] = words[place % 3]
-    labels = Labels(label_by_id)
+    labels = Labels(label_by_id, vocabulary=LabelVocabulary(dict(zip(words, scores, strict=True)), 0.5))
     path = tmp_path_factory.mktemp("panel") / "report.html"
     agreements = agree(verdicts, labels, worst=9999, resamples=100)
     path.write_text(report(verdicts, labels=labels, agreements=agreements), encoding="utf-8")
