@@ -16,7 +16,7 @@ from heapq import nlargest
 from rapidfuzz.distance import LCSseq
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.vocabulary import keys_of, negations, vocabulary
+from groundjudge.offline.vocabulary import keys_of, limits, qualifiers, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
@@ -106,19 +106,20 @@ class Sources:
             asked_keys: the words of the query that the sources have: a sentence with all of them may say what
                 nobody knows ahead of the claim, such as its subject. None: no sentence may.
         """
-        limits = vocabulary("limits", self.language) | negations(self.language)
-        qualifiers = vocabulary("qualifiers", self.language) | limits
         for number in self._candidates(claim):
             wording = self.wordings[number]
             if len(set(claim.keys).difference(wording.keys)) > MAX_SUBJECT:
                 continue  # more is missing than a pronoun can stand for
-            is_asked_for = asked_keys is not None and asked_keys.issubset({*wording.keys, *wording.subject})
-            is_asked_for = is_asked_for and 0 in claim.pronouns
-            for start, end in _matches(claim, wording, qualifiers, takes_subject=asked_keys is None):
+            is_asked_for = False
+            if asked_keys is not None and 0 in claim.pronouns:
+                is_asked_for = asked_keys.issubset({*wording.keys, *wording.subject})
+            limits_ahead, limits_anywhere = qualifiers(self.language), limits(self.language)
+            for start, end in _matches(claim, wording, limits_ahead, takes_subject=asked_keys is None):
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
-                is_limited = not qualifiers.isdisjoint(ahead) or not limits.isdisjoint(behind)
-                is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not any(map(str.isdigit, ahead))
+                is_limited = not limits_ahead.isdisjoint(ahead) or not limits_anywhere.isdisjoint(behind)
+                has_number = any(key.lstrip("-")[0].isdigit() for key in ahead if key != "-")
+                is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not has_number
                 if not is_limited and (is_subject or known_keys.issuperset(ahead)):
                     return number
         return None
@@ -176,7 +177,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
 def _readings_of(text: str, language: Language) -> list[str]:
     """A sentence as it stands, and without what stands in brackets, unless that limits the rest."""
     asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text else ()
-    if not asides or not asides.isdisjoint(vocabulary("limits", language) | negations(language)):
+    if not asides or not asides.isdisjoint(limits(language)):
         return [text]
     return [text, _ASIDE.sub(" ", text)]
 
@@ -187,7 +188,7 @@ def as_compared(sentence: str) -> str:
 
 
 def _matches(
-    claim: Wording, wording: Wording, qualifiers: frozenset[str], *, takes_subject: bool
+    claim: Wording, wording: Wording, limits_ahead: frozenset[str], *, takes_subject: bool
 ) -> Iterator[tuple[int, int]]:
     """Yield where the content words of a claim begin and end in a sentence.
 
@@ -195,7 +196,7 @@ def _matches(
     """
     for start, key in enumerate(wording.keys):
         if key == claim.keys[0] or start in wording.pronouns:
-            end = _end_of_match(claim.keys, claim.links, wording, start, qualifiers)
+            end = _end_of_match(claim.keys, claim.links, wording, start, limits_ahead)
             # It begins with a phrase of its own, which no "of" leads to. What stands ahead can be named by a
             # pronoun, or by the clause before.
             begins_phrase = wording.begins_phrase(start) and wording.links[start] <= claim.links[0]
@@ -204,13 +205,13 @@ def _matches(
     for place in claim.openings - {0}:
         keys = claim.keys[place:] + claim.keys[:place]
         links = claim.links[place:-1] + claim.links[:place]
-        end = _end_of_match(keys, links, wording, 0, qualifiers)
+        end = _end_of_match(keys, links, wording, 0, limits_ahead)
         if end is not None:
             yield 0, end
 
 
 def _end_of_match(
-    keys: Sequence[str], links: Sequence[set[str]], wording: Wording, start: int, qualifiers: frozenset[str]
+    keys: Sequence[str], links: Sequence[set[str]], wording: Wording, start: int, limits_ahead: frozenset[str]
 ) -> int | None:
     """Where the words of a claim end that begin at a place of a sentence; None if they do not stand there.
 
@@ -229,7 +230,7 @@ def _end_of_match(
             number, place = number + 1, place + 1
             continue
         n_named = _length_of_subject(keys[number:], wording, place)
-        may_lack_word = number > 0 and not links[number] and _may_be_left_out(wording, place, qualifiers)
+        may_lack_word = number > 0 and not links[number] and _may_be_left_out(wording, place, limits_ahead)
         if lacks_word or names_subject or not (n_named or may_lack_word):
             return None
         if n_named:
@@ -256,9 +257,9 @@ def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int
     return 0
 
 
-def _may_be_left_out(wording: Wording, place: int, qualifiers: frozenset[str]) -> bool:
+def _may_be_left_out(wording: Wording, place: int, limits_ahead: frozenset[str]) -> bool:
     """Whether a claim may lack a word: no number, no sign, and none that "of", "for" or the like leads to."""
     if place == len(wording.keys) or wording.links[place]:
         return False
     key = wording.keys[place]
-    return key.isalpha() and len(key) > 1 and key not in qualifiers
+    return key.isalpha() and len(key) > 1 and key not in limits_ahead

@@ -28,3 +28,15 @@ def negations(language: Language) -> frozenset[str]:
     """The keys of the negations of many languages."""
     # "cannot" is read as "can not".
     return keys_of(words(" ".join(NEGATIONS - {"cannot"}), language))
+
+
+@cache
+def limits(language: Language) -> frozenset[str]:
+    """The keys of the words that limit or deny a sentence, wherever they stand in it."""
+    return vocabulary("limits", language) | negations(language)
+
+
+@cache
+def qualifiers(language: Language) -> frozenset[str]:
+    """The keys of the words that limit or deny what follows them."""
+    return vocabulary("qualifiers", language) | limits(language)
