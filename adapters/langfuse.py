@@ -16,7 +16,7 @@ the whole verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from groundjudge.case.fields import Fields, FieldsLike
@@ -24,6 +24,7 @@ from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
+from groundjudge.runs.named_verdicts import select_named
 from groundjudge.runs.summary import summarise
 from groundjudge.verdict import Verdict
 
@@ -38,10 +39,6 @@ ROOTS = ("input", "output", "expected_output", "metadata")
 
 SUMMARY_PLACE = "summary({0!r}) adds up the verdicts of all items: it belongs in run_evaluators="
 EVALUATOR_PLACE = "evaluator({0!r}) judges one item: it belongs in evaluators=, and summary({0!r}) here"
-
-ONE_NAME = "two evaluators have the name {0!r}: give one another, as in evaluator(..., name='{0}_2')"
-OF_A_PART = "{0!r} is one of several scores of an evaluator, and its summary is that of {1!r}"
-NO_VERDICTS = "no verdicts under the name {0!r}: evaluator({0!r}, ...) must be among the evaluators"
 
 
 def evaluator(
@@ -77,7 +74,7 @@ def evaluator(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     loaded = as_judge(judge, model, **options)
-    case_of = loaded.cases(fields, ROOTS, _case_of_item)
+    case_of = loaded.cases(fields, ROOTS, _case_of)
     score_name = name or loaded.name
 
     async def evaluate(**arguments: object) -> list[Evaluation]:
@@ -86,7 +83,7 @@ def evaluator(
         # Langfuse passes more than these as its versions grow, and leaves out what an item lacks.
         item = {root: arguments.get(root) for root in ROOTS}
         verdict = await loaded.aevaluate(lambda: case_of(**item))
-        return _evaluations_of(verdict, loaded, score_name)
+        return _result_of(verdict, loaded, score_name)
 
     evaluate.__name__ = score_name  # by which Langfuse names the evaluator in its log
     return evaluate
@@ -103,8 +100,8 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
         0..1; and `_coverage`, of the items that should have a score the share that has one, 0..1. There is no
         mean if no item has a score. An item whose task failed is in neither; if all tasks failed, there are
         no scores. It raises ValueError, which Langfuse logs, if the items have no verdicts under that name,
-        if two evaluators have it, or if it is that of a further score, such as passage_recall; and TypeError
-        if it stands among the evaluators.
+        which may be that of a further score, such as passage_recall, or if two evaluators share it; and
+        TypeError if it stands among the evaluators.
     """
 
     def evaluate_run(
@@ -112,57 +109,22 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     ) -> list[Evaluation]:
         if item_results is None:  # Langfuse gives an evaluator one item
             raise TypeError(SUMMARY_PLACE.format(name))
+        if not item_results:  # all tasks failed
+            return []
+        stored = select_named(name, [_stored_in(item) for item in item_results], "name")
         evaluations: list[Evaluation] = []
-        for total in summarise(_verdicts_under(name, item_results)):
-            for figure, value in (("mean", total.mean), ("coverage", total.coverage)):
+        for total in summarise(Verdict.model_validate(metadata) for metadata in stored):
+            for figure in ("mean", "coverage"):
+                value = total.figures[figure]
                 if value is not None:
-                    evaluation = Evaluation(
-                        name=f"{name}_{figure}", value=value, comment=total.counts, data_type="NUMERIC"
-                    )
-                    evaluations.append(evaluation)
+                    evaluations.append(_evaluation(f"{name}_{figure}", value, total.counts))
         return evaluations
 
     evaluate_run.__name__ = f"{name}_summary"
     return evaluate_run
 
 
-def _verdicts_under(name: str, items: Sequence[ExperimentItemResult]) -> list[Verdict]:
-    """The verdicts that the evaluator with this name gave on the items.
-
-    Raises:
-        ValueError: there are items and no verdicts, or two verdicts on one item; or the name is that of a
-            part, which an item with an error does not have.
-    """
-    verdicts: list[Verdict] = []
-    other_names: list[str] = []
-    for item in items:
-        # Of one evaluator an item has a score of that name, or a status because it has no score: never both.
-        n_before = len(verdicts)
-        for evaluation in item.evaluations:
-            has_name = evaluation.name in {name, f"{name}_status"}
-            if has_name and evaluation.metadata is not None:  # that of a user's function may have none
-                first = _first_with(evaluation.metadata, item)
-                if first is not evaluation:
-                    raise ValueError(OF_A_PART.format(name, first.name))
-                verdicts.append(Verdict.model_validate(evaluation.metadata))
-            elif evaluation.name not in other_names:
-                other_names.append(evaluation.name)
-        if len(verdicts) > n_before + 1:
-            raise ValueError(ONE_NAME.format(name))
-    if verdicts or not items:
-        return verdicts
-    message = NO_VERDICTS.format(name)
-    if other_names:
-        message += f"; there are scores of the names {', '.join(other_names)}"
-    raise ValueError(message)
-
-
-def _first_with(metadata: object, item: ExperimentItemResult) -> Evaluation:
-    """The first evaluation of an item with this verdict: that of the headline, or of the status."""
-    return next(evaluation for evaluation in item.evaluations if evaluation.metadata is metadata)
-
-
-def _case_of_item(fields: Fields, **item: object) -> Mapping[str, Any]:
+def _case_of(fields: Fields, **item: object) -> Mapping[str, Any]:
     """From an item, by `ROOTS`, to the fields of its case."""
     row = {
         "inputs": item["input"],
@@ -173,33 +135,35 @@ def _case_of_item(fields: Fields, **item: object) -> Mapping[str, Any]:
     return fields.in_row(row, item)
 
 
-def _evaluations_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
+def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
     """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
     metadata = verdict.model_dump(mode="json", exclude_none=True)
-
-    def categorical(kind: str, value: str) -> Evaluation:
-        return Evaluation(
-            name=f"{name}_{kind}",
-            value=value,
-            comment=verdict.explanation,
-            metadata=metadata,
-            data_type="CATEGORICAL",
-        )
-
-    evaluations: list[Evaluation] = []
+    result: list[Evaluation] = []
     for score in judge.scores(verdict, name):
         if score.score is not None:
-            evaluation = Evaluation(
-                name=score.name,
-                value=score.score,
-                comment=score.explanation,
-                metadata=metadata,
-                data_type="NUMERIC",
-            )
-            evaluations.append(evaluation)
+            result.append(_evaluation(score.name, score.score, score.explanation, metadata))
     # On a scale of numbers the label follows from the score.
     if judge.scale.choices and verdict.label is not None:
-        evaluations.append(categorical("label", verdict.label))
+        result.append(_evaluation(f"{name}_label", verdict.label, verdict.explanation, metadata))
     if verdict.status != "ok":
-        evaluations.append(categorical("status", verdict.status))
-    return evaluations
+        result.append(_evaluation(f"{name}_status", verdict.status, verdict.explanation, metadata))
+    return result
+
+
+def _evaluation(name: str, value: float | str, comment: str, metadata: Any = None) -> Evaluation:  # noqa: ANN401  JSON
+    data_type: Any = "CATEGORICAL" if isinstance(value, str) else "NUMERIC"
+    return Evaluation(name=name, value=value, comment=comment, metadata=metadata, data_type=data_type)
+
+
+def _stored_in(item: ExperimentItemResult) -> Iterator[tuple[str, Any]]:
+    """The verdicts of an item, as JSON, by the names of their evaluators."""
+    last_metadata: object = None
+    for evaluation in item.evaluations:
+        # All scores of an evaluator have one mapping; the first of them is the headline, or the status.
+        if evaluation.metadata is None or evaluation.metadata is last_metadata:
+            continue
+        last_metadata = evaluation.metadata
+        name = evaluation.name
+        if evaluation.data_type == "CATEGORICAL":
+            name = name.removesuffix("_status")
+        yield name, last_metadata

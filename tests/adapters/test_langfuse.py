@@ -102,7 +102,7 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
             [GROUNDED],
             [summary("groundednes")],
             "no verdicts under the name 'groundednes': evaluator('groundednes', ...) must be among the "
-            "evaluators; there are scores of the names groundedness",
+            "evaluators; there are those of groundedness",
             id="misspelt name",
         ),
         pytest.param(
@@ -115,26 +115,26 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
         pytest.param(
             [GROUNDED, NOT_GROUNDED],
             [summary("groundedness")],
-            "two evaluators have the name",
+            "two evaluators share the name",
             id="two scores",
         ),
         pytest.param(
             [GROUNDED, CONFUSED],
             [summary("groundedness")],
-            "two evaluators have the name",
+            "two evaluators share the name",
             id="a score and an error",
         ),
         pytest.param(
             [evaluator("passage_quality", model="offline")],
             [summary("passage_recall")],
-            "'passage_recall' is one of several scores of an evaluator, and its summary is that of "
-            "'passage_quality'",
+            "no verdicts under the name 'passage_recall': evaluator('passage_recall', ...) must be among the "
+            "evaluators; there are those of passage_quality",
             id="a part",
         ),
         pytest.param(
             [evaluator("statement_groundedness", model="offline", name="mine")],
             [summary("mine_weakest")],
-            "its summary is that of 'mine'",
+            "there are those of mine",
             id="the weakest part",
         ),
         pytest.param(

@@ -407,7 +407,7 @@ def test_second_evaluator_with_the_same_key_is_an_error(
     feedback_of_second = results(row)[n_of_first:]
     assert all(feedback.score is not None for feedback in feedback_of_first)
     assert [feedback.key for feedback in feedback_of_second] == second_evaluator.feedback_keys
-    message = f"duplicate_key: two evaluators have the feedback key '{shared_key}'"
+    message = f"duplicate_key: two evaluators share the feedback key '{shared_key}'"
     for feedback in feedback_of_second:
         assert feedback.comment.startswith(message)
         assert (feedback.score, feedback.extra["error"]) == (None, True)

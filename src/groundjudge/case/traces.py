@@ -8,6 +8,7 @@ from typing import TypeVar
 from groundjudge.case.content import content_text
 from groundjudge.case.data import first_value, is_mapping
 from groundjudge.case.shapes import Document, read_field
+from groundjudge.errors import CaseError
 
 RESULT_KEYS = ("output", "documents", "contexts", "context", "results")
 """The keys of a mapping under which a retriever may return its documents."""
@@ -46,6 +47,16 @@ def traced_documents(
             has_source = True
             documents += documents_of_run
     return tuple(documents) if has_source else None
+
+
+def try_find(
+    find: Callable[[T], tuple[Document, ...] | None], run: T
+) -> tuple[Document, ...] | CaseError | None:
+    """The documents that `find` finds in a run, or the error: only judges of a context report it."""
+    try:
+        return find(run)
+    except CaseError as error:
+        return error
 
 
 def retrieved_documents(outputs: object) -> tuple[Document, ...]:

@@ -68,6 +68,18 @@ class Summary(Frozen):
         return self.n_ok + self.n_error + self.n_not_applicable
 
     @property
+    def figures(self) -> dict[str, float | None]:
+        """What adapters show of a summary, by name; None for what there is nothing to compute from."""
+        lower_bound, upper_bound = self.bounds or (None, None)
+        return {
+            "mean": self.mean,
+            "lower_bound": lower_bound,
+            "upper_bound": upper_bound,
+            "coverage": self.coverage,
+            "pass_rate": self.pass_rate,
+        }
+
+    @property
     def counts(self) -> str:
         """The numbers of rows in one sentence, as adapters show them next to the figures."""
         errors = ", ".join(f"{code} {count}" for code, count in self.errors.items()) or "none"

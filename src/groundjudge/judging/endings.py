@@ -1,0 +1,66 @@
+"""Errors that end an experiment: a model that refused its key is not asked about every further row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groundjudge.errors import ENDS_RUN, ModelError
+from groundjudge.judging.conversation import Ask
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Verdict
+
+
+@dataclass
+class Endings:
+    """What an experiment has met so far, for frameworks that judge one row after another by themselves.
+
+    Attributes:
+        errors: by the id of a model, the error with which each of its calls would end.
+        has_verdict: whether a row has a verdict that is not an error.
+        noted_codes: the codes of the errors that `note` has described.
+    """
+
+    errors: dict[int, ModelError] = field(default_factory=dict[int, ModelError])
+    has_verdict: bool = False
+    noted_codes: set[str] = field(default_factory=set[str])
+
+    def limit(self, ask: Ask) -> Ask:
+        """Return an `ask` for one row that calls no model which ended an earlier row.
+
+        All votes of the row are asked, also after one of them has met such an error.
+        """
+        earlier_errors = dict(self.errors)
+
+        async def ask_or_raise(model: Model, request: Request) -> Reply:
+            ending = earlier_errors.get(id(model))
+            if ending is not None:
+                message = f"not asked after this error: {ending.message}"
+                raise ModelError(ending.code, message, ending.subject)
+            try:
+                return await ask(model, request)
+            except ModelError as error:
+                if error.code in ENDS_RUN:
+                    self.errors[id(model)] = error
+                raise
+
+        return ask_or_raise
+
+    def note(self, verdict: Verdict) -> str | None:
+        """Describe the error of a row that all rows will most likely meet; None for any other verdict.
+
+        That is the error of the first row, or one that ends a run, and each code once.
+        """
+        if verdict.error is None:
+            self.has_verdict = True
+            return None
+        code = verdict.error.code
+        is_first = not self.has_verdict and not self.noted_codes
+        if code in self.noted_codes or not (is_first or code in ENDS_RUN):
+            return None
+        self.noted_codes.add(code)
+        description = verdict.explanation
+        if self.errors:
+            description += ". No further row is sent to this model"
+        return description
