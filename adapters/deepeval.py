@@ -15,28 +15,26 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, TypeAlias, Unpack, cast, get_args
+from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
 from groundjudge.case.traces import tool_documents
+from groundjudge.decisions.modes import EvalMode, judge_by_mode
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
-from groundjudge.judging.cascade import Cascade, cascade
-from groundjudge.judging.conversation import Ask, call, call_and_block, run_untraced, without_waiting
-from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, with_models
+from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
+from groundjudge.judging.judge import BaseJudge
+from groundjudge.judging.load import JudgeLike
+from groundjudge.judging.panel import Rule, Stop
+from groundjudge.judging.turns import judge_turns
+from groundjudge.judging.twins import make_twins
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.redaction import RedactedError
-from groundjudge.models.shared import share_calls
-from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, kind_of
 from groundjudge.rubric.options import PromptOptions
-from groundjudge.rubric.rubric import Request
+from groundjudge.runs.call_costs import CallCosts
 from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Failure, Part, Verdict, deciding_score, passes, score_names, sum_costs
+from groundjudge.verdict import Verdict, passes, passes_anew, score_names
 
 with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
@@ -60,13 +58,6 @@ __all__ = [
 
 IN_METADATA = ("profile", "agent_name", "conversation", "answers")
 """The fields of a case that DeepEval does not have."""
-
-
-EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
-"""Who decides, in DeepEval's words: a text model, a decision model and a text model, a decision model."""
-
-SURE = (0.1, 0.9)
-"""Where a decision model's score stands with `hybrid`, if the threshold lies between the two."""
 
 
 class OtherOptions(PromptOptions, total=False):
@@ -93,6 +84,64 @@ class MetricOptions(OtherOptions, total=False):
     strict_mode: bool
     verbose_mode: bool
     flaky: bool
+
+
+def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
+    """Metrics of a passage's recall and precision that share one call per case.
+
+    The tokens of a call are counted by the metric that made it.
+
+    Args:
+        options: the arguments of both metrics, by name.
+
+    Raises:
+        PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
+    """
+    recall = PassageRecallMetric(**options)
+    precision = PassagePrecisionMetric(**options)
+    recall.judge, precision.judge = make_twins(recall.judge)
+    return recall, precision
+
+
+def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
+    """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
+    tool_results = _tool_results(turn)
+    # An empty list is a search that found nothing, which is a context; None is no search.
+    if turn.retrieval_context is None and not tool_results:
+        return None
+    return list(turn.retrieval_context or ()) + tool_results
+
+
+def _tool_results(turn: Any) -> list[Any]:  # noqa: ANN401
+    """What its tools returned, as documents."""
+    results: list[Any] = []
+    for tool_call in turn.tools_called or ():  # None where the application calls no tools
+        results.extend(tool_documents(tool_call.name, tool_call.output))
+    return results
+
+
+def _messages(turns: Iterable[Any]) -> list[Any]:
+    """Turns as messages: the tools that a turn called, and what they returned, come before what it says."""
+    messages: list[Any] = []
+    for turn in turns:
+        tool_calls = turn.tools_called or ()
+        if tool_calls:
+            calls = [{"name": call.name, "args": call.input_parameters} for call in tool_calls]
+            messages.append({"role": turn.role, "content": "", "tool_calls": calls})
+        for tool_call in tool_calls:
+            if tool_call.output is not None:
+                messages.append({"role": "tool", "name": tool_call.name, "content": tool_call.output})
+        messages.append(turn)
+    return messages
+
+
+def _mode_of_environment() -> str:
+    """What DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, says."""
+    try:
+        from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions do not have it
+    except ImportError:
+        return "llm"
+    return str(resolve_eval_mode())
 
 
 class _Metric:
@@ -158,6 +207,7 @@ class _Metric:
         "`expected_output`, the context `retrieval_context`, not `context`; other fields are in `metadata`"
     )
     """Where a test case has the fields, which the messages of judges call by names of their own."""
+    success: bool | None
 
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
     # each argument has an attribute of its name, whose value gives the same metric when passed again; only
@@ -178,26 +228,20 @@ class _Metric:
         system_one_model: ModelLike | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
-        if prices is not None and not isinstance(prices, Prices):  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f"prices must be groundjudge.Prices(prompt=..., completion=...), not {prices!r}"
-            raise TypeError(message)
         first_argument: object = threshold
-        if not judge and not self.default_judge and isinstance(first_argument, str | Judge | Panel | Cascade):
-            message = (
-                "the first argument is the threshold, as of DeepEval's metrics: name the judge, "
-                f"{type(self).__name__}(judge=...)"
-            )
+        if isinstance(first_argument, str | BaseJudge):
+            fault = "the first argument is the threshold, as of DeepEval's metrics"
+            message = f"{fault}: name the judge, {type(self).__name__}(judge=...)"
             raise TypeError(message)
-        judge_threshold: float | None = None  # None: the judge's own
+        judge_threshold = None if threshold is ... else threshold  # None: the judge's own
         if strict_mode:
             judge_threshold = 1
-        elif threshold is not ...:
-            judge_threshold = threshold
-        self.judge = _judge_of_mode(
+        self.judge = judge_by_mode(
             judge or self.default_judge,
             model,
             eval_mode,
             system_one_model,
+            setting=_mode_of_environment(),
             threshold=judge_threshold,
             **options,
         )
@@ -222,7 +266,7 @@ class _Metric:
         self.is_measuring = False
         self.evaluation_model: str | None = self.judge.model_name
         self.criteria = self.judge.identity
-        self._show(None)
+        self._show(None, CallCosts(prices))
 
     # DeepEval passes switches of its own, such as `_show_indicator` and `_in_component`.
     def measure(self, test_case: Any, *_: object, **switches: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
@@ -238,71 +282,50 @@ class _Metric:
                 another test case at the moment, and DeepEval would mix up the results.
             TypeError: an option of the metric is passed here.
         """
-        _check_switches(switches)
-        return without_waiting(self._measure(test_case, call_and_block))
+        return without_waiting(self._measure(test_case, call_and_block, switches))
 
     async def a_measure(self, test_case: Any, *_: object, **switches: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
-        _check_switches(switches)
-        return await self._measure(test_case, call)
+        return await self._measure(test_case, call, switches)
 
     def is_successful(self) -> bool | None:
         """Whether the test case passed: by its score, or as not applicable. None without a threshold."""
-        if self.threshold is None:
+        # DeepEval's users set `threshold` after a measurement too: the score is compared anew.
+        if self.threshold is None or self.verdict is None:
             self.success = None
         elif self.error is not None:
             self.success = False
-        elif self.verdict is None:
-            self.success = None
-        elif self.score is None:
-            self.success = self.verdict.passed
-        elif self.part:
+        elif self.part and self.score is not None:
             self.success = passes(self.score, self.threshold)
-        elif self.verdict.votes and self.verdict.decided_by is None:
-            # Of a panel the majority decides, whatever the mean score is; of a cascade one verdict stands.
-            self.success = self.verdict.passed
         else:
-            # DeepEval's users set `threshold` after a measurement too: it is compared anew.
-            self.success = passes(deciding_score(self.verdict) or 0.0, self.threshold)
+            self.success = passes_anew(self.verdict, self.threshold)
         return self.success
 
     @property
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
-        names = score_names(self.name or self.judge.name, self.judge.part_names)
-        name = names[self.part]
+        name = score_names(self.name or self.judge.name, self.judge.part_names)[self.part]
         if self.name:
             return name
         return self.title + name.replace("_", " ").title()
 
-    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
-        """The fields of the case that are not in the metadata."""
-        raise NotImplementedError
-
-    async def _measure(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
+    async def _measure(self, test_case: Any, ask: Ask, switches: Iterable[str]) -> float | None:  # noqa: ANN401
         """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""
-        costs: list[float | None] = []
-
-        async def ask_and_note_cost(model: Model, request: Request) -> Reply:
-            reply = await ask(model, request)
-            if reply.cached:
-                costs.append(0.0)
-            elif self.prices and reply.usage:
-                costs.append(self.prices.of(reply.usage))
-            else:
-                costs.append(reply.cost)
-            return reply
-
+        for name in switches:
+            if not name.startswith("_"):  # as all of DeepEval's do
+                message = f"measure takes a test case only: {name!r} is given when the metric is made"
+                raise TypeError(message)
         # DeepEval's `evals_iterator` measures several spans at once with one metric, and would mix up what
         # its attributes say.
         if self.is_measuring:
             raise GroundjudgeError("metric_in_use", "it measures another test case: use one metric per task")
         self.is_measuring = True
+        costs = CallCosts(self.prices)
         # DeepEval's sync mode measures one test case after another with one metric: if this one ends in an
         # error, nothing may be shown of the one before.
-        self._show(None)
+        self._show(None, costs)
         try:
-            verdict = await self._verdict(test_case, ask_and_note_cost)
+            verdict = await self._verdict_on(test_case, costs.count(ask))
         except Exception as error:
             failed = self.judge.error_verdict(error)
             self._show(failed, costs)
@@ -320,11 +343,10 @@ class _Metric:
         self._show(verdict, costs)
         return self.score
 
-    async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401
-        """The verdict on a test case."""
-        return await self.judge.ajudge(self._case(test_case), run_untraced, ask)
+    async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401
+        return await self.judge.ajudge(self._case_of(test_case), ask=ask)
 
-    def _case(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
+    def _case_of(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The test case as a case, a mapping.
 
         Raises:
@@ -340,16 +362,15 @@ class _Metric:
             message = "the test case contains images, and judges read text only: remove the images"
             raise CaseError("field_unreadable", message, "multimodal")
         metadata: dict[str, Any] = test_case.metadata or {}
-        case: dict[str, Any] = {}
-        for name in IN_METADATA:
-            if name in metadata:
-                case[name] = metadata[name]
-        case.update(self._fields(test_case))  # of fields that stand in both places, those of the test case
-        case["id"] = test_case.name
-        case["metadata"] = metadata
-        return case
+        in_metadata = {name: metadata[name] for name in IN_METADATA if name in metadata}
+        # Of fields that stand in both places, those of the test case count.
+        return {**in_metadata, **self._fields_of(test_case), "id": test_case.name, "metadata": metadata}
 
-    def _show(self, new_verdict: Verdict | None, costs: Sequence[float | None] = ()) -> None:
+    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401
+        """The fields of the case that are not in the metadata."""
+        raise NotImplementedError
+
+    def _show(self, new_verdict: Verdict | None, costs: CallCosts) -> None:
         """Set the attributes to what a verdict says; None: there is none yet."""
         self.verdict = new_verdict
         verdict = new_verdict or self.judge.empty_verdict()
@@ -364,126 +385,21 @@ class _Metric:
         self.reason: str | None = None
         if new_verdict and self.include_reason:
             self.reason = score.explanation
-        elif verdict.status != "ok":
+        elif new_verdict and verdict.status != "ok":
             # Without the judge's words, but an error and "not applicable" must be seen in any report.
             self.reason = verdict.model_copy(update={"reason": ""}).explanation
         self.input_tokens = verdict.usage.prompt_tokens if verdict.usage else None
         self.output_tokens = verdict.usage.completion_tokens if verdict.usage else None
-        self.evaluation_cost = _sum_if_all_known(costs)
+        self.evaluation_cost = costs.total
         self.confidence = verdict.confidence
         self.is_successful()  # it sets `success`
-        self.verbose_logs = self._logs(new_verdict) if new_verdict else None
-
-    def _logs(self, verdict: Verdict) -> str:
-        """The verdict and, of an error, the reply. DeepEval only prints the last line."""
-        lines = [verdict.model_dump_json(indent=2, exclude_defaults=True)]
-        if self.error and verdict.reply:
-            lines.append(f"Reply:\n{verdict.reply}")
-        lines.append(self.error or f"Score: {self.score}")
-        return construct_verbose_logs(cast("BaseMetric", self), lines)
-
-
-def _check_switches(names: Iterable[str]) -> None:
-    """Check that DeepEval has passed what `measure` is called with beside the test case.
-
-    Raises:
-        TypeError: the user has, and it would have no effect.
-    """
-    for name in names:
-        if not name.startswith("_"):  # as all of DeepEval's do
-            message = f"measure takes a test case only: {name!r} is given when the metric is made"
-            raise TypeError(message)
-
-
-def _judge_of_mode(
-    judge: JudgeLike,
-    model: ModelLike | None,
-    eval_mode: EvalMode | None,
-    system_one_model: ModelLike | None,
-    **options: Unpack[PanelOptions],
-) -> AnyJudge:
-    """Make the judge of a metric by who decides.
-
-    Raises:
-        PromptError: `bad_eval_mode`.
-    """
-    mode = eval_mode
-    if mode is None:
-        has_model = model is not None or isinstance(judge, Judge | Panel | Cascade)
-        mode = "llm" if has_model else _mode_of_environment()
-    if mode not in get_args(EvalMode):
-        modes = ", ".join(get_args(EvalMode))
-        raise _mode_error("eval_mode", f"there is no mode {mode!r}: use one of {modes}")
-    if mode == "llm":
-        if system_one_model is not None:
-            raise _mode_error(
-                "system_one_model", "pass eval_mode system_one or hybrid, with which it decides"
-            )
-        llm_judge = as_judge(judge, model, **options)
-        if eval_mode == "llm" and _kinds(llm_judge) != {"text"}:
-            raise _mode_error("eval_mode", "llm with a decision model: pass system_one")
-        return llm_judge
-    # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
-    if mode == "hybrid" and isinstance(judge, Cascade):
-        return as_judge(judge, **options)
-    if isinstance(judge, Judge) and _kinds(judge) == {"decision"}:
-        decision_judge = as_judge(judge, **options)
-    else:
-        decision_judge = as_judge(judge, _decision_model(system_one_model, model, mode), **options)
-    if _kinds(decision_judge) != {"decision"}:
-        fault = f"{mode} needs a decision model, and {decision_judge.model_name} answers with a text"
-        raise _mode_error("model", fault)
-    if mode == "system_one":
-        return decision_judge
-    text_judge = as_judge(judge, model, **options)
-    if _kinds(text_judge) != {"text"}:
-        raise _mode_error("model", "hybrid needs a text model beside the decision model")
-    if not isinstance(decision_judge, Judge) or not isinstance(text_judge, Judge):
-        raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
-    low, high = SURE
-    threshold = text_judge.threshold
-    until = (low if low < threshold else None, max(high, threshold))
-    return cascade([decision_judge, text_judge], until=until)
-
-
-def _kinds(judge: AnyJudge) -> set[str]:
-    """How the models of a judge answer."""
-    return {kind_of(model) for model in judge.models}
-
-
-def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: EvalMode) -> ModelLike:
-    """Return the decision model: the one passed for that, with system_one else `model`, or TypeSafe's."""
-    if mode == "system_one" and model is not None:
-        if system_one_model is not None:
-            raise _mode_error("system_one_model", "system_one asks one model: pass `model` or this, not both")
-        return model
-    if system_one_model is None:
-        system_one_model = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
-    # DeepEval's users name TypeSafe's models without a prefix.
-    if isinstance(system_one_model, str) and ":" not in system_one_model:
-        return f"systemone:{system_one_model}"
-    return system_one_model
-
-
-def _mode_of_environment() -> EvalMode:
-    """What DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, says."""
-    try:
-        from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions do not have it
-    except ImportError:
-        return "llm"
-    return cast("EvalMode", str(resolve_eval_mode()))
-
-
-def _mode_error(subject: str, fault: str) -> PromptError:
-    return PromptError("bad_eval_mode", f"{subject}: {fault}", subject)
-
-
-def _sum_if_all_known(costs: Sequence[float | None]) -> float | None:
-    """The sum of the costs; None if one of them is not known, or there was no call."""
-    known_costs = [cost for cost in costs if cost is not None]
-    if not costs or len(known_costs) < len(costs):
-        return None
-    return sum(known_costs)
+        self.verbose_logs: str | None = None
+        if new_verdict:
+            lines = [verdict.model_dump_json(indent=2, exclude_defaults=True)]
+            if self.error and verdict.reply:
+                lines.append(f"Reply:\n{verdict.reply}")
+            lines.append(self.error or f"Score: {self.score}")  # DeepEval only prints the last line
+            self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), lines)
 
 
 class JudgeMetric(_Metric, BaseMetric):
@@ -492,7 +408,7 @@ class JudgeMetric(_Metric, BaseMetric):
     DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
     """
 
-    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  an LLMTestCase
+    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401  an LLMTestCase
         fields = {
             "query": test_case.input,
             "response": test_case.actual_output,
@@ -507,38 +423,6 @@ class JudgeMetric(_Metric, BaseMetric):
         if shows_metadata or shows_tools:  # which that cache does not compare
             self.criteria = f"not cacheable: {uuid4()}"
         return fields
-
-
-def _tool_results(turn: Any) -> list[Any]:  # noqa: ANN401  an LLMTestCase or a Turn
-    """What its tools returned, as documents."""
-    results: list[Any] = []
-    for tool_call in turn.tools_called or ():  # None where the application calls no tools
-        results.extend(tool_documents(tool_call.name, tool_call.output))
-    return results
-
-
-def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
-    """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
-    tool_results = _tool_results(turn)
-    # An empty list is a search that found nothing, which is a context; None is no search.
-    if turn.retrieval_context is None and not tool_results:
-        return None
-    return list(turn.retrieval_context or ()) + tool_results
-
-
-def _messages(turns: Iterable[Any]) -> list[Any]:
-    """Turns as messages: the tools that a turn called, and what they returned, come before what it says."""
-    messages: list[Any] = []
-    for turn in turns:
-        tool_calls = turn.tools_called or ()
-        if tool_calls:
-            calls = [{"name": call.name, "args": call.input_parameters} for call in tool_calls]
-            messages.append({"role": turn.role, "content": "", "tool_calls": calls})
-        for tool_call in tool_calls:
-            if tool_call.output is not None:
-                messages.append({"role": "tool", "name": tool_call.name, "content": tool_call.output})
-        messages.append(turn)
-    return messages
 
 
 class GroundednessMetric(JudgeMetric):
@@ -596,7 +480,7 @@ class ConversationalKnowledgeHallucinationMetric(_Metric, BaseConversationalMetr
         "`turns`, and other fields are in `metadata`"
     )
 
-    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  a ConversationalTestCase
+    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
         turns = test_case.turns
         last_answer: int | None = None
@@ -626,134 +510,24 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
     title = "Turn "
     test_case_type = ConversationalTestCase
     places = (
-        "In a ConversationalTestCase the context is the `retrieval_context` of an assistant's turn, the "
-        "query the turns before it, and other fields are in `metadata`"
+        "In a ConversationalTestCase the context is the `retrieval_context` of an assistant's turn, and what "
+        "its tools returned; the query the turns before it, and other fields are in `metadata`"
     )
 
-    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
+    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
         return {}
 
-    async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
-        case = self._case(test_case)
-        turns = test_case.turns
-        verdicts: dict[str, Verdict] = {}
-        missing_fields: dict[str, str] = {}
-        first_error: CaseError | None = None
-        for number, turn in enumerate(turns):
-            if turn.role != "assistant":
-                continue
+    async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
+        shared_fields = self._case_of(test_case)
+        cases: dict[str, Mapping[str, Any] | str] = {}
+        for number, turn in enumerate(test_case.turns):
             name = f"turn {number + 1}"
             context = _context(turn)
-            if context is None:
-                missing_fields[name] = "retrieval_context"
-                continue
-            fields = {"query": _messages(turns[:number]), "response": turn.content, "context": context}
-            try:
-                verdicts[name] = await self._verdict_on_turn(name, {**case, **fields}, ask)
-            except CaseError as error:
-                if error.code != "missing_field":  # a response that cannot be judged is no gap in the data
-                    raise
-                missing_fields[name] = error.subject
-                first_error = first_error or error
-        if turns[-1].role == "user":  # a question that was never answered must be seen in the report
-            missing_fields[f"turn {len(turns)}"] = "response"
-        if not verdicts:
-            message = "no turn of the assistant has a `retrieval_context` or the output of a tool"
-            raise first_error or CaseError("missing_field", message, "retrieval_context")
-        return _verdict_on_conversation(verdicts, missing_fields)
-
-    async def _verdict_on_turn(self, name: str, case: Mapping[str, Any], ask: Ask) -> Verdict:
-        """The verdict on a turn; an error names it."""
-        try:
-            return await self.judge.ajudge(case, run_untraced, ask)
-        except GroundjudgeError as error:  # its class and code stay, which DeepEval and callers look at
-            error.message = f"{name}: {error.message}"
-            failure = Failure(code=error.code, message=error.message)
-            error.verdict = self.judge.error_verdict(error).model_copy(update={"error": failure})
-            raise
-
-
-def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Mapping[str, str]) -> Verdict:
-    """The verdict of the turn that decides, with all turns as its parts, and what they took together.
-
-    Args:
-        verdicts: the verdicts by turn.
-        missing_fields: what each turn lacks that could not be judged.
-    """
-    parts: list[Part] = []
-    warnings: list[str] = []
-    failed_turns: list[str] = []
-    for name, verdict in verdicts.items():
-        part = Part(
-            name=name,
-            value=verdict.value,
-            score=deciding_score(verdict),
-            label=verdict.label,
-            reason=verdict.explanation,
-        )
-        parts.append(part)
-        warnings.extend(verdict.warnings)
-        if verdict.passed is False:
-            failed_turns.append(name)
-    for name, field in missing_fields.items():
-        parts.append(Part(name=f"{name} (not judged)", value=None, score=None, label=f"no {field}"))
-
-    if failed_turns:
-        reason = f"Not passed: {', '.join(failed_turns)}."
-    elif len(verdicts) == 1:
-        reason = "The one judged turn passed."
-    else:
-        reason = f"All {len(verdicts)} judged turns passed."
-    sentences = [reason, *_sentences_on_missing(missing_fields)]
-
-    decisive = _lowest_turn(list(verdicts.values()))
-    changes: dict[str, Any] = {
-        "score": deciding_score(decisive),
-        "weakest": None,  # the lowest turn's is in the score already
-        "reason": " ".join(sentences),
-        "parts": tuple(parts),
-        "warnings": tuple(dict.fromkeys(warnings)),
-        **sum_costs(list(verdicts.values())),
-    }
-    return decisive.model_copy(update=changes)
-
-
-def _lowest_turn(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict that decides: of those with a score one that failed, then the lowest, then the first."""
-    scored = [verdict for verdict in verdicts if verdict.score is not None]
-    candidates = scored or verdicts
-    return min(candidates, key=lambda verdict: (verdict.passed is not False, deciding_score(verdict) or 0.0))
-
-
-def _sentences_on_missing(missing_fields: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each field that turns lack, with their number and names."""
-    turns_by_field: dict[str, list[str]] = {}
-    for name, field in missing_fields.items():
-        turns_by_field.setdefault(field, []).append(name)
-    for field, names in turns_by_field.items():
-        turns_were = "turn without a {} was" if len(names) == 1 else "turns without a {} were"
-        yield f"{len(names)} {turns_were.format(field)} not judged: {', '.join(names)}."
-
-
-def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
-    """Metrics of a passage's recall and precision that share one call per case.
-
-    The tokens of a call are counted by the metric that made it.
-
-    Args:
-        options: the arguments of both metrics, by name.
-
-    Raises:
-        PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
-    """
-    recall = PassageRecallMetric(**options)
-    precision = PassagePrecisionMetric(**options)
-    # Votes of a panel may have several models: each of them is shared with itself.
-    recall_models: dict[int, Model] = {}
-    precision_models: dict[int, Model] = {}
-    for model in recall.judge.models:
-        recall_models[id(model)], precision_models[id(model)] = share_calls(model)
-    judge = recall.judge
-    (recall.judge,) = with_models([judge], lambda model: recall_models[id(model)])
-    (precision.judge,) = with_models([judge], lambda model: precision_models[id(model)])
-    return recall, precision
+            if turn.role == "assistant" and context is None:
+                cases[name] = "retrieval_context"
+            elif turn.role == "assistant":
+                fields = {"query": _messages(test_case.turns[:number]), "response": turn.content}
+                cases[name] = {**shared_fields, **fields, "context": context}
+            elif number == len(test_case.turns) - 1:
+                cases[name] = "response"  # a question that was never answered must be seen in the report
+        return await judge_turns(self.judge, cases, ask)

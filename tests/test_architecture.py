@@ -111,8 +111,14 @@ def test_imports_have_no_circle() -> None:
     assert set(order) == set(GRAPH)
 
 
+WINGS = {"decisions.modes"}
+"""What nothing of the core imports, and may itself import any of it."""
+
+
 def test_imports_run_one_way() -> None:
     for module, imported in GRAPH.items():
+        if module in WINGS:
+            continue
         place = LAYERS.index(layer_of(module))
         later = [name for name in imported if LAYERS.index(layer_of(name)) > place]
         assert not later, f"{module or 'groundjudge'} imports {later}"
@@ -151,6 +157,8 @@ def layers_graph() -> dict[str, set[str]]:
     """The layers that each layer imports."""
     graph: dict[str, set[str]] = {layer: set() for layer in LAYERS}
     for module, imported in GRAPH.items():
+        if module in WINGS:
+            continue
         graph[layer_of(module)] |= {layer_of(name) for name in imported} - {layer_of(module)}
     return graph
 

@@ -481,6 +481,16 @@ def passes(score: float, threshold: float) -> bool:
     return round_score(score) >= threshold
 
 
+def passes_anew(verdict: Verdict, threshold: float) -> bool | None:
+    """Whether a verdict passes a threshold that was set after it was given; None for an error."""
+    if verdict.score is None:
+        return verdict.passed
+    if verdict.votes and verdict.decided_by is None:
+        # Of a panel the majority decides, whatever the mean score is; of a cascade one verdict stands.
+        return verdict.passed
+    return passes(deciding_score(verdict) or 0.0, threshold)
+
+
 def round_score(score: float) -> float:
     """A score as it is compared with thresholds: without the rounding errors of sums and means."""
     return round(score, DIGITS_COMPARED)

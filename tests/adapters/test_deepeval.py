@@ -519,7 +519,7 @@ OPENING = ConversationalTestCase(turns=dialogue(SOURCED, SOURCED).turns[1:])
 UNJUDGED: Mapping[str, tuple[Any, list[str]]] = {
     "no_verdict: turn 4: ": (dialogue(SOURCED, SOURCED), [GROUNDED, UNREADABLE]),
     "empty_response: turn 4: ": (dialogue(SOURCED, {**SOURCED, "content": " "}), [GROUNDED]),
-    "missing_field: no turn of the assistant": (dialogue(BARE), [GROUNDED]),
+    "missing_field: no turn can be judged: turn 2 has no retrieval_context": (dialogue(BARE), [GROUNDED]),
     "missing_field: turn 1: groundedness": (ConversationalTestCase(turns=OPENING.turns[:1]), [GROUNDED]),
 }
 

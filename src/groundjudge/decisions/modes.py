@@ -1,0 +1,109 @@
+"""Who decides, in DeepEval's words: a text model, a decision model, or one after the other."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, TypeAlias, Unpack, get_args
+
+from groundjudge.errors import PromptError
+from groundjudge.judging.cascade import Cascade, cascade
+from groundjudge.judging.judge import BaseJudge, Judge
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge
+from groundjudge.models.lookup import ModelLike
+from groundjudge.rubric.model import kind_of
+
+EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
+"""A text model; a decision model, and a text model where that is not sure; a decision model."""
+
+SURE = (0.1, 0.9)
+"""Where a decision model's score stands with `hybrid`, if the threshold lies between the two."""
+
+
+def judge_by_mode(
+    judge: JudgeLike,
+    model: ModelLike | None,
+    eval_mode: EvalMode | None,
+    system_one_model: ModelLike | None,
+    *,
+    setting: str,
+    **options: Unpack[PanelOptions],
+) -> AnyJudge:
+    """Make a judge whose model is that of a mode.
+
+    The mode is `eval_mode`, or else "llm" if a model is given, alone or in a judge, or else the setting.
+
+    Args:
+        judge: as for `as_judge`.
+        model: the text model; with "system_one" the decision model.
+        eval_mode: the mode; None: as above.
+        system_one_model: the decision model; by default TypeSafe's.
+        setting: the mode that the environment names.
+        options: as for `as_judge`.
+
+    Raises:
+        PromptError: `bad_eval_mode`: there is no such mode, or it does not go with the models.
+        GroundjudgeError, TypeError: as for `as_judge`.
+    """
+    mode: str = setting
+    if eval_mode is not None:
+        mode = eval_mode
+    elif model is not None or isinstance(judge, BaseJudge):
+        mode = "llm"
+    if mode not in get_args(EvalMode):
+        raise _mode_error(
+            "eval_mode", f"there is no mode {mode!r}: use one of {', '.join(get_args(EvalMode))}"
+        )
+    if mode == "llm":
+        if system_one_model is not None:
+            raise _mode_error(
+                "system_one_model", "pass eval_mode system_one or hybrid, with which it decides"
+            )
+        llm_judge = as_judge(judge, model, **options)
+        if eval_mode == "llm" and _kinds(llm_judge) != {"text"}:
+            raise _mode_error("eval_mode", "llm with a decision model: pass system_one")
+        return llm_judge
+    # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
+    if mode == "hybrid" and isinstance(judge, Cascade):
+        return as_judge(judge, **options)
+    decision_model: ModelLike | None = None  # that of the judge
+    if not isinstance(judge, Judge) or _kinds(judge) != {"decision"}:
+        decision_model = _decision_model(system_one_model, model, mode)
+    decision_judge = as_judge(judge, decision_model, **options)
+    if _kinds(decision_judge) != {"decision"}:
+        fault = f"{mode} needs a decision model, and {decision_judge.model_name} answers with a text"
+        raise _mode_error("model", fault)
+    if mode == "system_one":
+        return decision_judge
+    text_judge = as_judge(judge, model, **options)
+    if _kinds(text_judge) != {"text"}:
+        raise _mode_error("model", "hybrid needs a text model beside the decision model")
+    if not isinstance(decision_judge, Judge) or not isinstance(text_judge, Judge):
+        raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
+    low, high = SURE
+    threshold = text_judge.threshold
+    until = (low if low < threshold else None, max(high, threshold))
+    return cascade([decision_judge, text_judge], until=until)
+
+
+def _kinds(judge: AnyJudge) -> set[str]:
+    """Return how the models of a judge answer."""
+    return {kind_of(model) for model in judge.models}
+
+
+def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: str) -> ModelLike:
+    """Return the decision model: the one passed for that, with system_one else `model`, or TypeSafe's."""
+    if mode == "system_one" and model is not None:
+        if system_one_model is not None:
+            raise _mode_error("system_one_model", "system_one asks one model: pass `model` or this, not both")
+        return model
+    if system_one_model is None:
+        system_one_model = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
+    # DeepEval's users name TypeSafe's models without a prefix.
+    if isinstance(system_one_model, str) and ":" not in system_one_model:
+        return f"systemone:{system_one_model}"
+    return system_one_model
+
+
+def _mode_error(subject: str, fault: str) -> PromptError:
+    return PromptError("bad_eval_mode", f"{subject}: {fault}", subject)
