@@ -10,7 +10,7 @@ the output is a verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
@@ -36,7 +36,7 @@ with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.outputs import ChatGeneration, Generation, LLMResult
     from langchain_core.prompt_values import ChatPromptValue, PromptValue
-    from langchain_core.runnables import Runnable, RunnableLambda
+    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.runnables import config as configs
 
 __all__ = ["parser", "prompt", "runnable"]
@@ -94,7 +94,7 @@ def runnable(  # noqa: PLR0913  one per option
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    case_of = loaded.cases(fields, ["input"], _case_of_input)
+    case_of = loaded.cases(fields, ["input"], _case_of)
     evaluate = loaded.ajudge if on_error == "raise" else loaded.aevaluate
 
     async def ainvoke(row: CaseLike, ask: Ask = call) -> Any:  # noqa: ANN401  a verdict, alone or in a mapping
@@ -164,34 +164,7 @@ def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputPar
     return Parser(rubric=_rubric_of(judge), case=known_case)
 
 
-class Parser(BaseOutputParser[Verdict]):
-    """See `parser`."""
-
-    # LangChain's parsers are pydantic models, which must not validate ours anew.
-    rubric: InstanceOf[Rubric]
-    case: InstanceOf[Case] | None = None
-
-    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Verdict:  # noqa: ARG002  required by LangChain
-        """Read a message with its usage and finish reason, or a string, which has neither."""
-        generation = result[0]
-        answer: AIMessage | str = generation.text
-        if isinstance(generation, ChatGeneration):
-            answer = cast("AIMessage", generation.message)
-        try:
-            return self.rubric.read(reply_of(answer), self.case)
-        except ReplyError as error:
-            raise OutputParserException(str(error), llm_output=error.reply) from error
-
-    def parse(self, text: str) -> Verdict:
-        """Read a string."""
-        return self.parse_result([Generation(text=text)])
-
-    @property
-    def _type(self) -> str:
-        return "groundjudge"
-
-
-def _case_of_input(fields: Fields, row: CaseLike) -> CaseLike:
+def _case_of(fields: Fields, row: CaseLike) -> CaseLike:
     """From the input of a runnable to the case: it is one, or its fields stand at paths."""
     if fields.paths:
         return fields.in_row(row, {"input": row})
@@ -228,57 +201,19 @@ def _rubric_of(judge: Judge | Rubric) -> Rubric:
     return judge
 
 
-@contextmanager
-def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
-    """Trace a step of a conversation: the call of a model that leaves no trace itself, or any other step."""
-    if step.model and not may_trace_itself(step.model):
-        with _trace_call(step, step.model) as note:
-            yield note
-    else:
-        with _trace_as_chain(step) as note:
-            yield note
-
-
-@contextmanager
-def _trace_call(step: Step, model: Model) -> Generator[Callable[[Any], object]]:
-    """Trace the call of a model as an llm run with its messages and tokens."""
-    config: Any = configs.ensure_config()  # which has all the keys that its type leaves open
-    call_config: Any = {
-        **config,
-        "tags": config["tags"] + UNSTREAMED["tags"],
-        "metadata": config["metadata"] | call_metadata(model),
-    }
-    messages = _prompt_value(step.argument).to_messages()
-    manager = configs.get_callback_manager_for_config(call_config)
-    # One run, because there is one list of messages.
-    (run,) = manager.on_chat_model_start({}, [messages], name=step.name)
-    replies: list[Reply] = []
-    try:
-        with configs.set_config_context(config) as context, enter_context(context):
-            yield replies.append
-    except BaseException as error:
-        run.on_llm_error(error)
-        raise
-    generation = ChatGeneration(message=_message_of_reply(replies[0]))
-    run.on_llm_end(LLMResult(generations=[[generation]]))
-
-
-@contextmanager
-def _trace_as_chain(step: Step) -> Generator[Callable[[Any], object]]:
-    """Trace a step as a child run, inside which the runs of its model nest."""
-    config = configs.ensure_config()
-    manager = configs.get_callback_manager_for_config(config)
-    run = manager.on_chain_start(None, cast("Any", _traceable(step.argument)), name=step.name)
-    # Without the child's callbacks the model's own run would have no parent.
-    child_config = configs.patch_config(config, callbacks=run.get_child())
-    results: list[object] = []
-    try:
-        with configs.set_config_context(child_config) as context, enter_context(context):
-            yield results.append
-    except BaseException as error:
-        run.on_chain_error(error)
-        raise
-    run.on_chain_end(cast("Any", _traceable(results[0])))
+def _input_schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not
+    """The input schema: what the prompt of the judge of that name shows of a case."""
+    fields: dict[str, Any] = {}
+    for prompt_input in inputs:
+        field_name = prompt_input.field
+        if hasattr(BaseModel, field_name):
+            field_name += "_"  # pydantic uses the name itself, such as "json": here it is an alias
+        field_type = TYPES[prompt_input.type]
+        if prompt_input.required:
+            fields[field_name] = (field_type, Field(alias=prompt_input.field))
+        else:
+            fields[field_name] = (field_type | None, Field(None, alias=prompt_input.field))
+    return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
 
 
 def _traceable(value: object) -> object:
@@ -286,11 +221,11 @@ def _traceable(value: object) -> object:
     if isinstance(value, Request):
         return _prompt_value(value)
     if isinstance(value, Reply):
-        return _message_of_reply(value)
+        return _message_of(value)
     return value
 
 
-def _message_of_reply(reply: Reply) -> AIMessage:
+def _message_of(reply: Reply) -> AIMessage:
     additional: dict[str, str] = {}
     if reply.refusal:
         additional["refusal"] = reply.refusal
@@ -310,16 +245,80 @@ def _prompt_value(request: Request) -> ChatPromptValue:
     return ChatPromptValue(messages=convert_to_messages(messages))
 
 
-def _input_schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not
-    """The input schema: what the prompt of the judge of that name shows of a case."""
-    fields: dict[str, Any] = {}
-    for prompt_input in inputs:
-        field_name = prompt_input.field
-        if hasattr(BaseModel, field_name):
-            field_name += "_"  # pydantic uses the name itself, such as "json": here it is an alias
-        field_type = TYPES[prompt_input.type]
-        if prompt_input.required:
-            fields[field_name] = (field_type, Field(alias=prompt_input.field))
-        else:
-            fields[field_name] = (field_type | None, Field(None, alias=prompt_input.field))
-    return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
+def _trace_step(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
+    """Trace a step of a conversation: the call of a model that leaves no trace itself, or any other step."""
+    if step.model and not may_trace_itself(step.model):
+        return _trace_call(step, step.model)
+    return _trace_as_chain(step)
+
+
+def _trace_call(step: Step, model: Model) -> AbstractContextManager[Callable[[Any], object]]:
+    """Trace the call of a model as an llm run with its messages and tokens."""
+    config: Any = configs.ensure_config()  # which has all the keys that its type leaves open
+    call_config: Any = {
+        **config,
+        "tags": config["tags"] + UNSTREAMED["tags"],
+        "metadata": config["metadata"] | call_metadata(model),
+    }
+    manager = configs.get_callback_manager_for_config(call_config)
+    # One run, because there is one list of messages.
+    messages = [_prompt_value(step.argument).to_messages()]
+    (run,) = manager.on_chat_model_start({}, messages, name=step.name)
+
+    def end(reply: Reply) -> None:
+        generation = ChatGeneration(message=_message_of(reply))
+        run.on_llm_end(LLMResult(generations=[[generation]]))
+
+    return _run_inside(config, end, run.on_llm_error)
+
+
+def _trace_as_chain(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
+    """Trace a step as a child run, inside which the runs of its model nest."""
+    config = configs.ensure_config()
+    manager = configs.get_callback_manager_for_config(config)
+    run: Any = manager.on_chain_start(None, cast("Any", _traceable(step.argument)), name=step.name)
+    # Without the child's callbacks the model's own run would have no parent.
+    child_config = configs.patch_config(config, callbacks=run.get_child())
+    return _run_inside(child_config, lambda result: run.on_chain_end(_traceable(result)), run.on_chain_error)
+
+
+@contextmanager
+def _run_inside(
+    config: RunnableConfig, end: Callable[[Any], object], fail: Callable[[BaseException], object]
+) -> Generator[Callable[[Any], object]]:
+    """Do a step with a config, and end its run with the result or the error."""
+    results: list[object] = []
+    try:
+        with configs.set_config_context(config) as context, enter_context(context):
+            yield results.append
+    except BaseException as error:
+        fail(error)
+        raise
+    end(results[0])
+
+
+class Parser(BaseOutputParser[Verdict]):
+    """See `parser`."""
+
+    # LangChain's parsers are pydantic models, which must not validate ours anew.
+    rubric: InstanceOf[Rubric]
+    case: InstanceOf[Case] | None = None
+
+    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Verdict:  # noqa: ARG002  required by LangChain
+        """Read a message with its usage and finish reason, or a string, which has neither."""
+        generation = result[0]
+        answer: AIMessage | str = generation.text
+        if isinstance(generation, ChatGeneration):
+            answer = cast("AIMessage", generation.message)
+        try:
+            return self.rubric.read(reply_of(answer), self.case)
+        except ReplyError as error:
+            raise OutputParserException(str(error), llm_output=error.reply) from error
+
+    def parse(self, text: str) -> Verdict:
+        """Read a string."""
+        return self.parse_result([Generation(text=text)])
+
+    @property
+    def _type(self) -> str:
+        return "groundjudge"
