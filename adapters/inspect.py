@@ -152,7 +152,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     loaded = as_judge(judge, model_to_come if needs_inspect else model, **judge_options)
     if needs_inspect:
         _check_parameters(loaded)
-    case_of = loaded.cases(fields, ROOTS, _case_of_sample)
+    case_of = loaded.cases(fields, ROOTS, _case_of)
     models_down: set[str] = set()
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -162,49 +162,12 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
             ask = partial(_ask_model, model_of_inspect, models_down)
             sample_judge = as_judge(loaded, FunctionModel(ask, str(model_of_inspect)))
         verdict = await sample_judge.aevaluate(lambda: case_of(state, target))
-        return _score_of(verdict, sample_judge, state, by_name=by_name)
+        return _result_of(verdict, sample_judge, state, by_name=by_name)
 
     return score
 
 
-def _check_parameters(judge: AnyJudge) -> None:
-    """Check that Inspect can send each parameter of a judge's prompts.
-
-    Raises:
-        TypeError: its configuration has no such parameter.
-    """
-    known_names = [*GenerateConfig.model_fields, *CONFIG_NAMES, *NOT_SENT]
-    for rubric in judge.rubrics:
-        for name in rubric.prompt.parameters:
-            if name not in known_names:
-                fault = f"Inspect's models have no parameter {name!r}{did_you_mean(name, known_names)}"
-                message = f"{fault}; what only some endpoints know belongs in `extra_body`"
-                raise TypeError(message)
-
-
-def _score_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:
-    """The verdict as a score: a mapping with `by_name`, else the headline's number."""
-    values: dict[str, float] = {}
-    for named_score in judge.scores(verdict):
-        # NaN is how Inspect marks what is not scored.
-        values[named_score.name] = nan if named_score.score is None else named_score.score
-    reason: str | None = None
-    if verdict.error:
-        reason = verdict.error.code
-    elif verdict.status != "ok":
-        reason = verdict.status
-    metadata = verdict.model_dump(mode="json", include=IN_SCORE, exclude_defaults=True)
-    metadata["groundjudge"] = verdict.model_dump(mode="json")
-    return Score(
-        value=values if by_name and verdict.score is not None else values[judge.name],
-        answer=state.output.completion,
-        explanation=verdict.explanation,
-        metadata=metadata,
-        reason=reason,
-    )
-
-
-def _case_of_sample(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]:
+def _case_of(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]:
     """What the sample and its transcript give."""
     row: dict[str, Any] = {
         "id": state.sample_id,
@@ -252,6 +215,43 @@ def _text_or_message(message: ChatMessage) -> object:
             if part.type not in {"text", "reasoning"}:
                 return [message]
     return message.text
+
+
+def _result_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:
+    """The verdict as a score: a mapping with `by_name`, else the headline's number."""
+    values: dict[str, float] = {}
+    for named_score in judge.scores(verdict):
+        # NaN is how Inspect marks what is not scored.
+        values[named_score.name] = nan if named_score.score is None else named_score.score
+    reason: str | None = None
+    if verdict.error:
+        reason = verdict.error.code
+    elif verdict.status != "ok":
+        reason = verdict.status
+    metadata = verdict.model_dump(mode="json", include=IN_SCORE, exclude_defaults=True)
+    metadata["groundjudge"] = verdict.model_dump(mode="json")
+    return Score(
+        value=values if by_name and verdict.score is not None else values[judge.name],
+        answer=state.output.completion,
+        explanation=verdict.explanation,
+        metadata=metadata,
+        reason=reason,
+    )
+
+
+def _check_parameters(judge: AnyJudge) -> None:
+    """Check that Inspect can send each parameter of a judge's prompts.
+
+    Raises:
+        TypeError: its configuration has no such parameter.
+    """
+    known_names = [*GenerateConfig.model_fields, *CONFIG_NAMES, *NOT_SENT]
+    for rubric in judge.rubrics:
+        for name in rubric.prompt.parameters:
+            if name not in known_names:
+                fault = f"Inspect's models have no parameter {name!r}{did_you_mean(name, known_names)}"
+                message = f"{fault}; what only some endpoints know belongs in `extra_body`"
+                raise TypeError(message)
 
 
 async def _ask_model(model: Model, models_down: set[str], request: Request) -> Reply:

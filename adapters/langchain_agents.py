@@ -11,17 +11,18 @@ judged, so users wait for all of it and for the judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.content import content_text, read_block
-from groundjudge.case.data import as_data, as_json, declared_fields, is_list, is_mapping
+from groundjudge.case.data import as_json, declared_fields, is_mapping
 from groundjudge.case.fields import Fields, field_of, keys_of
 from groundjudge.case.shapes import shape_of
 from groundjudge.errors import CaseError, requires
+from groundjudge.judging.answer_place import AnswerPlace
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context
 
@@ -171,7 +172,7 @@ class _GuardedChain:
     def __init__(self, step: Runnable[Any, Any], guard: Guard, key: str | None) -> None:
         self.step = step
         self.guard = guard
-        self.key = key
+        self.place = AnswerPlace(key)
         self.read_fields = guard.judge.cases(guard.fields, ["inputs", "outputs"], self._read_exchange)
 
     def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
@@ -210,43 +211,19 @@ class _GuardedChain:
         """
         if len(outputs) == 1:
             return outputs[0]
-        return self._with_answer(outputs[0], self._answer_in(outputs[-1]))
-
-    def _answer_in(self, output: Any) -> Any:  # noqa: ANN401
-        """What is judged and replaced.
-
-        Raises:
-            CaseError: `missing_field`: the output is a mapping without the key, or no key was named.
-        """
-        if self.key is None and not is_mapping(output):
-            return output
-        if self.key is not None and is_mapping(output) and self.key in output:
-            return output[self.key]
-        shown = type(output).__name__  # and no word of an answer that nobody has judged
-        if is_mapping(output):
-            shown = shape_of(output)
-        message = (
-            f"guarded(output={self.key!r}) cannot tell where the answer is, as the chain returned {shown}: "
-            "name the key with the answer, as in output='answer', or leave `output` out if all of it is"
-        )
-        raise CaseError("missing_field", message, "response")
-
-    def _with_answer(self, output: Any, answer: Any) -> Any:  # noqa: ANN401
-        if self.key is None:
-            return answer
-        return {**output, self.key: answer}
+        return self.place.with_answer(outputs[0], self.place.answer_in(outputs[-1]))
 
     def _case_of(self, chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401
         """From the chain's input and output to the case; None if the output only calls tools."""
         if self.guard.mode == "enforce":
             # Raised here, before the case is made, so that `on_error` cannot let out an answer nobody found.
-            answer = self._answer_in(output)
+            answer = self.place.answer_in(output)
             if isinstance(answer, AIMessage) and answer.tool_calls:
                 return None
         return partial(self._make_case, chain_input, output)
 
     def _make_case(self, chain_input: Any, output: Any) -> Case:  # noqa: ANN401
-        answer = _message_of(self._answer_in(output))
+        answer = _message_of(self.place.answer_in(output))
         response: Any = [answer]
         if isinstance(answer.content, str):
             response = answer.content
@@ -255,9 +232,9 @@ class _GuardedChain:
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
         """The fields of the case, read as if the answer ended the thread of the inputs."""
-        outputs: dict[str, Any] = {"messages": [_message_of(self._answer_in(output))]}
+        outputs: dict[str, Any] = {"messages": [_message_of(self.place.answer_in(output))]}
         if is_mapping(output):
-            answers = [self.key, *keys_of(output, "messages", "response")]
+            answers = [self.place.key, *keys_of(output, "messages", "response")]
             for key, value in output.items():
                 if key not in answers:
                     outputs[key] = value
@@ -266,51 +243,24 @@ class _GuardedChain:
 
     def _retry_input(self, chain_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
         """The chain's input with the note."""
-        self._check_rejected(chain_input, output)
-        return _with_note(chain_input, _message_of(self._answer_in(output)), note)
-
-    def _check_rejected(self, chain_input: Any, output: Any) -> None:  # noqa: ANN401
-        """Let nothing out if a rejected answer stands under another key, which is not replaced.
-
-        Sources may have the same words, and so may what the chain passes on from its input.
-
-        Raises:
-            CaseError: `answer_elsewhere`.
-        """
-        if self.key is None:
-            return
-        answer = output[self.key]
-        if isinstance(answer, BaseMessage):
-            answer = content_text(answer.content)
-        texts = [text for text in _strings_in(as_data(answer)) if text.strip()]
-        sources = keys_of(output, "context")
-        for key, value in output.items():
-            is_passed_on = is_mapping(chain_input) and chain_input.get(key) is value
-            if key == self.key or key in sources or is_passed_on:
-                continue
-            words = "\n".join(_strings_in(as_data(value)))
-            for text in texts:
-                if text in words:
-                    message = (
-                        f"the answer under {self.key!r} may not go out, and stands under {key!r} too, which "
-                        "guarded does not replace: guard the step of the chain that writes the answer"
-                    )
-                    raise CaseError("answer_elsewhere", message, key)
+        answer = self.place.answer_in(output)
+        self.place.check_rejected(_without_message(answer), chain_input, output)
+        return _with_note(chain_input, _message_of(answer), note)
 
     def _judged_output(self, chain_input: Any, output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
         """What goes out: the output with its answer, or with the fallback in its place."""
         if self.guard.mode == "observe":
             return output
-        answer = self._answer_in(output)
+        answer = self.place.answer_in(output)
         if outcome is None:
             answer = _without_aside(answer)
         elif outcome.replaced:
-            self._check_rejected(chain_input, output)
+            self.place.check_rejected(_without_message(answer), chain_input, output)
             is_message = isinstance(answer, BaseMessage)
             answer = outcome.response
             if is_message and not isinstance(answer, BaseMessage):
                 answer = AIMessage(content_text(answer))
-        return self._with_answer(output, answer)
+        return self.place.with_answer(output, answer)
 
 
 def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
@@ -329,6 +279,11 @@ def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
         return AIMessage(as_json(answer))
     message = f"a chain's answer must be a text, a message or an object, not {type(answer).__name__}"
     raise CaseError("field_unreadable", message, "response")
+
+
+def _without_message(answer: object) -> object:
+    """An answer, without the message around it."""
+    return content_text(answer.content) if isinstance(answer, BaseMessage) else answer
 
 
 def _key_for_note(chain_input: Mapping[str, Any]) -> str:
@@ -355,18 +310,6 @@ def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: A
         key = _key_for_note(chain_input)
         return {**chain_input, key: _with_note(chain_input[key], draft, note)}
     return [*convert_to_messages(chain_input), draft, HumanMessage(note, id=NOTE_ID)]
-
-
-def _strings_in(data: Any) -> Iterator[str]:  # noqa: ANN401  whatever JSON can hold
-    """All strings in JSON data."""
-    if isinstance(data, str):
-        yield data
-    elif is_mapping(data):
-        for value in data.values():
-            yield from _strings_in(value)
-    elif is_list(data):
-        for value in data:
-            yield from _strings_in(value)
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from pydantic import PrivateAttr
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.data import is_absent
-from groundjudge.case.fields import Fields, FieldsLike, Retrieved
-from groundjudge.case.traces import traced_documents
+from groundjudge.case.fields import Fields, FieldsLike
+from groundjudge.case.traces import traced_documents, try_find
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel
@@ -74,7 +74,7 @@ def scorer(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     loaded = as_judge(judge, model, **options)
-    case_of = loaded.cases(fields, ROOTS, _case_of_row)
+    case_of = loaded.cases(fields, ROOTS, _case_of)
     return JudgeScorer(loaded, name or loaded.name, case_of)
 
 
@@ -98,6 +98,73 @@ def _source_of(span: Span) -> tuple[str, str, object]:
     elif span.span_type == SpanType.TOOL:
         kind = "tool"
     return kind, span.name, span.outputs
+
+
+def _case_of(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    """The fields of a row; the context, if it has none, from the trace.
+
+    Args:
+        fields: where the caller finds fields with other names.
+        roots: what MLflow gives a scorer, by `ROOTS`.
+
+    Raises:
+        CaseError: `no_response` if the application failed; otherwise as for `Fields.in_row`.
+    """
+    sides: dict[str, Any] = {}
+    for side, root in (("inputs", "inputs"), ("outputs", "outputs"), ("reference_outputs", "expectations")):
+        # MLflow makes a table of the rows: what a row lacks is NaN there.
+        sides[side] = None if is_absent(roots[root]) else roots[root]
+    trace = None if is_absent(roots["trace"]) else roots["trace"]
+    if not trace:
+        return fields.in_row(sides, roots)
+    if trace.info.state == TraceState.ERROR:
+        failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
+        raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
+    return fields.in_row(sides, roots, try_find(documents, trace))
+
+
+def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> Feedback | list[Feedback]:
+    """The verdict as feedback, one piece for each of its scores; MLflow takes no list for a failure."""
+    error: AssessmentError | None = None
+    if verdict.error:
+        error = AssessmentError(verdict.error.code, verdict.error.message)
+    result: list[Feedback] = []
+    for score in judge.scores(verdict, name):
+        feedback = Feedback(
+            name=score.name,
+            value=score.score,
+            error=error,
+            rationale=score.explanation,
+            source=AssessmentSource("LLM_JUDGE", verdict.model),
+            metadata=_metadata_of(score, verdict),
+        )
+        result.append(feedback)
+    return result[0] if error or len(result) == 1 else result
+
+
+def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, str]:
+    """What a verdict says besides a score; the headline has all of it, and the tokens that it took.
+
+    Labels are among it, since MLflow averages numbers only.
+    """
+    metadata: dict[str, Any] = {
+        "status": verdict.status,
+        "signature": verdict.signature,
+        "key": verdict.key,
+    }
+    if score.part:
+        metadata["label" if isinstance(score.value, str) else "value"] = score.value
+    else:
+        metadata["label"] = verdict.label
+        metadata["value"] = verdict.value
+        metadata["passed"] = verdict.passed
+        metadata["warnings"] = ", ".join(verdict.warnings)
+        metadata["groundjudge"] = verdict.model_dump_json()
+    if verdict.usage and not score.part:
+        metadata["mlflow.assessment.judgeInputTokens"] = verdict.usage.prompt_tokens
+        metadata["mlflow.assessment.judgeOutputTokens"] = verdict.usage.completion_tokens
+    # MLflow's metadata are strings.
+    return {key: str(value) for key, value in metadata.items() if value not in {None, ""}}
 
 
 class JudgeScorer(Scorer):
@@ -129,11 +196,7 @@ class JudgeScorer(Scorer):
         """Judge a row; a judge with several scores gives as many pieces of feedback."""
         roots = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
         verdict = self._judge.evaluate(lambda: self._case_of(**roots))
-        scores = self._judge.scores(verdict, self.name)
-        feedback = [_feedback_of(score, verdict) for score in scores]
-        if len(feedback) == 1 or verdict.error:  # MLflow takes no list for a failure
-            return feedback[0]
-        return feedback
+        return _result_of(verdict, self._judge, self.name)
 
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
@@ -142,71 +205,3 @@ class JudgeScorer(Scorer):
         if isinstance(judge, Panel):
             return None
         return lambda value: passes(value, judge.threshold)
-
-
-def _case_of_row(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
-    """The fields of a row; the context, if it has none, from the trace.
-
-    Args:
-        fields: where the caller finds fields with other names.
-        roots: what MLflow gives a scorer, by `ROOTS`.
-
-    Raises:
-        CaseError: `no_response` if the application failed; otherwise as for `Fields.in_row`.
-    """
-    sides: dict[str, Any] = {}
-    for side, root in (("inputs", "inputs"), ("outputs", "outputs"), ("reference_outputs", "expectations")):
-        # MLflow makes a table of the rows: what a row lacks is NaN there.
-        sides[side] = None if is_absent(roots[root]) else roots[root]
-    trace = None if is_absent(roots["trace"]) else roots["trace"]
-    if not trace:
-        return fields.in_row(sides, roots)
-    if trace.info.state == TraceState.ERROR:
-        failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
-        raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
-    retrieved: Retrieved
-    try:
-        retrieved = documents(trace)
-    except CaseError as error:
-        retrieved = error
-    return fields.in_row(sides, roots, retrieved)
-
-
-def _feedback_of(score: NamedScore, verdict: Verdict) -> Feedback:
-    """A score as feedback. Its label is in the metadata, since MLflow averages numbers only."""
-    error: AssessmentError | None = None
-    if verdict.error:
-        error = AssessmentError(verdict.error.code, verdict.error.message)
-    metadata: dict[str, str] = {}
-    for key, value in _metadata_of(score, verdict).items():
-        if value not in {None, ""}:
-            metadata[key] = str(value)  # MLflow's metadata are strings
-    return Feedback(
-        name=score.name,
-        value=score.score,
-        error=error,
-        rationale=score.explanation,
-        source=AssessmentSource("LLM_JUDGE", verdict.model),
-        metadata=metadata,
-    )
-
-
-def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, Any]:
-    """What a verdict says besides the score; the headline has all of it, and the tokens that it took."""
-    metadata: dict[str, Any] = {
-        "status": verdict.status,
-        "signature": verdict.signature,
-        "key": verdict.key,
-    }
-    if score.part:
-        metadata["label" if isinstance(score.value, str) else "value"] = score.value
-        return metadata
-    metadata["label"] = verdict.label
-    metadata["value"] = verdict.value
-    metadata["passed"] = verdict.passed
-    metadata["warnings"] = ", ".join(verdict.warnings)
-    metadata["groundjudge"] = verdict.model_dump_json()
-    if verdict.usage:
-        metadata["mlflow.assessment.judgeInputTokens"] = verdict.usage.prompt_tokens
-        metadata["mlflow.assessment.judgeOutputTokens"] = verdict.usage.completion_tokens
-    return metadata

@@ -62,12 +62,12 @@ def emit(
             timestamp=time_ns(),
             context=context,
             severity_number=SeverityNumber.INFO,
-            attributes=_attributes_of(verdict, score, response_id),
+            attributes=_result_of(verdict, score, response_id),
             event_name="gen_ai.evaluation.result",
         )
 
 
-def _attributes_of(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
+def _result_of(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
     """The attributes of the event of one score. The conventions leave out an attribute without a value."""
     attributes: dict[str, AttributeValue] = {"gen_ai.evaluation.name": score.name}
     if score.score is not None:

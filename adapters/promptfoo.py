@@ -62,7 +62,7 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
         return {"pass": False, "score": 0.0, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
     roots: dict[str, Any] = {"vars": context.get("vars") or {}, "output": output, "context": context}
     verdict = judge.evaluate(lambda: case_of(**roots))
-    return _grading_result(judge, verdict)
+    return _result_of(verdict, judge)
 
 
 def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
@@ -78,15 +78,15 @@ def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike
     options = dict(config)  # a copy, as `fields` is taken out
     fields = options.pop("fields", None)
     judge = as_judge(**options)
-    return judge, judge.cases(fields, ROOTS, _case_of_assertion)
+    return judge, judge.cases(fields, ROOTS, _case_of)
 
 
-def _case_of_assertion(fields: Fields, **roots: Any) -> CaseLike:  # noqa: ANN401
+def _case_of(fields: Fields, **roots: Any) -> CaseLike:  # noqa: ANN401
     """From vars, output and context to the case: the vars are its inputs, the output its response."""
     return fields.in_row({"inputs": roots["vars"], "outputs": roots["output"]}, roots)
 
 
-def _grading_result(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:
+def _result_of(verdict: Verdict, judge: AnyJudge) -> dict[str, Any]:
     """The verdict as promptfoo's GradingResult."""
     passed, score = NO_SCORE.get(verdict.status, (verdict.passed, verdict.score))
     reason = verdict.explanation

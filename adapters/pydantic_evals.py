@@ -33,7 +33,7 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
-from groundjudge.verdict import Weighted
+from groundjudge.verdict import Verdict, Weighted
 
 with requires("groundjudge.adapters.pydantic_evals needs pydantic-evals", "pydantic-evals"):
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
@@ -45,6 +45,34 @@ ROOTS = ("inputs", "output", "expected_output", "metadata")
 
 BY_NAME = GetPydanticSchema(lambda _type, _handler: str_schema())
 """In the JSON schema of a dataset's file, an argument of this kind is a string."""
+
+
+def _case_of(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
+    """From the context of an evaluation to the fields of its case."""
+    row = {
+        "inputs": ctx.inputs,
+        "outputs": ctx.output,
+        "reference_outputs": ctx.expected_output,
+        "id": ctx.name,
+        "metadata": ctx.metadata,
+    }
+    roots = {root: getattr(ctx, root) for root in ROOTS}
+    return fields.in_row(row, roots)
+
+
+def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> dict[str, EvaluationReason]:
+    """The verdict as scores, a label and an assertion; nothing of one that is not applicable."""
+    result: dict[str, EvaluationReason] = {}
+    if verdict.status == "not_applicable":
+        return result
+    for score in judge.scores(verdict, name):
+        if score.score is not None:
+            result[score.name] = EvaluationReason(score.score, score.explanation)
+    if verdict.label is not None:
+        result[f"{name}_label"] = EvaluationReason(verdict.label, verdict.explanation)
+    if verdict.passed is not None:
+        result[f"{name}_pass"] = EvaluationReason(verdict.passed, verdict.explanation)
+    return result
 
 
 @dataclass(repr=False)
@@ -110,7 +138,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     @cached_property
     def case_of(self) -> Callable[..., CaseLike]:
         """From the context of an evaluation to the case."""
-        return self.loaded_judge.cases(self.fields, ROOTS, _case_of_context)
+        return self.loaded_judge.cases(self.fields, ROOTS, _case_of)
 
     def get_default_evaluation_name(self) -> str:
         """The name of the headline score, and of failures."""
@@ -148,27 +176,4 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         ctx.attributes.setdefault("groundjudge", {})[name] = verdict.model_dump(mode="json")
         if verdict.error:
             raise GroundjudgeError(verdict.error.code, verdict.error.message)
-        if verdict.status == "not_applicable":
-            return {}
-        results: dict[str, EvaluationReason] = {}
-        for score in self.loaded_judge.scores(verdict, name):
-            if score.score is not None:
-                results[score.name] = EvaluationReason(score.score, score.explanation)
-        if verdict.label is not None:
-            results[f"{name}_label"] = EvaluationReason(verdict.label, verdict.explanation)
-        if verdict.passed is not None:
-            results[f"{name}_pass"] = EvaluationReason(verdict.passed, verdict.explanation)
-        return results
-
-
-def _case_of_context(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
-    """From the context of an evaluation to the fields of its case."""
-    row = {
-        "inputs": ctx.inputs,
-        "outputs": ctx.output,
-        "reference_outputs": ctx.expected_output,
-        "id": ctx.name,
-        "metadata": ctx.metadata,
-    }
-    roots = {root: getattr(ctx, root) for root in ROOTS}
-    return fields.in_row(row, roots)
+        return _result_of(verdict, self.loaded_judge, name)
