@@ -105,19 +105,13 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
 
 def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
     """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
-    tool_results = _tool_results(turn)
+    tool_results: list[Any] = []
+    for tool_call in turn.tools_called or ():  # None where the application calls no tools
+        tool_results.extend(tool_documents(tool_call.name, tool_call.output))
     # An empty list is a search that found nothing, which is a context; None is no search.
     if turn.retrieval_context is None and not tool_results:
         return None
     return list(turn.retrieval_context or ()) + tool_results
-
-
-def _tool_results(turn: Any) -> list[Any]:  # noqa: ANN401
-    """What its tools returned, as documents."""
-    results: list[Any] = []
-    for tool_call in turn.tools_called or ():  # None where the application calls no tools
-        results.extend(tool_documents(tool_call.name, tool_call.output))
-    return results
 
 
 def _messages(turns: Iterable[Any]) -> list[Any]:
@@ -409,15 +403,16 @@ class JudgeMetric(_Metric, BaseMetric):
     """
 
     def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401  an LLMTestCase
+        context = _context(test_case)
         fields = {
             "query": test_case.input,
             "response": test_case.actual_output,
-            "context": _context(test_case),
+            "context": context,
             "reference": test_case.expected_output,
         }
         inputs = {prompt_input.field for prompt_input in self.judge.inputs}
         shows_metadata = bool(test_case.metadata) and bool(inputs - fields.keys())
-        shows_tools = "context" in inputs and bool(_tool_results(test_case))
+        shows_tools = "context" in inputs and context != test_case.retrieval_context
         # DeepEval's cache compares a metric's criteria, but not its prompt.
         self.criteria = self.judge.identity
         if shows_metadata or shows_tools:  # which that cache does not compare

@@ -9,13 +9,13 @@ the output is a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
+from pydantic import InstanceOf
 
-from groundjudge.case.case import Case, CaseLike, Context, Text
+from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
@@ -24,7 +24,7 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.decision_libraries import UNSTREAMED
 from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
-from groundjudge.prompt.input import Input
+from groundjudge.prompt.input_model import input_model
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric
@@ -42,8 +42,6 @@ with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"
 __all__ = ["parser", "prompt", "runnable"]
 
 OnError: TypeAlias = Literal["raise", "verdict"]
-
-TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
 def runnable(  # noqa: PLR0913  one per option
@@ -110,7 +108,7 @@ def runnable(  # noqa: PLR0913  one per option
     # With `fields` the input has whatever shape the application gives it.
     input_type: Any = Any
     if fields is None:
-        input_type = _input_schema(loaded.name, loaded.inputs)
+        input_type = input_model(loaded.name, loaded.inputs)
     output_type: Any = Verdict if output is None else dict[str, Verdict]
     step = RunnableLambda(invoke, ainvoke, name=loaded.name)
     typed = step.with_types(input_type=input_type, output_type=output_type)
@@ -143,7 +141,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
             raise
 
     step = RunnableLambda(render, name="groundjudge.prompt")
-    return step.with_types(input_type=_input_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
+    return step.with_types(input_type=input_model(rubric.name, rubric.inputs), output_type=ChatPromptValue)
 
 
 def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputParser[Verdict]:
@@ -199,21 +197,6 @@ def _rubric_of(judge: Judge | Rubric) -> Rubric:
         message = f"prompt and parser need a judge or a rubric, not {type(judge).__name__}"
         raise PromptError("bad_panel", f"{message}: use runnable for a panel, and load() for a name")
     return judge
-
-
-def _input_schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not
-    """The input schema: what the prompt of the judge of that name shows of a case."""
-    fields: dict[str, Any] = {}
-    for prompt_input in inputs:
-        field_name = prompt_input.field
-        if hasattr(BaseModel, field_name):
-            field_name += "_"  # pydantic uses the name itself, such as "json": here it is an alias
-        field_type = TYPES[prompt_input.type]
-        if prompt_input.required:
-            fields[field_name] = (field_type, Field(alias=prompt_input.field))
-        else:
-            fields[field_name] = (field_type | None, Field(None, alias=prompt_input.field))
-    return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
 
 
 def _traceable(value: object) -> object:

@@ -19,16 +19,14 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
-from uuid import UUID
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.case.traces import traced_documents, try_find
 from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.endings import Endings
+from groundjudge.judging.endings import Experiments
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike, call_metadata
@@ -326,8 +324,9 @@ def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
         n_before = len(parent.child_runs)
         try:
             yield results.append
-            usage, completion = _completion_of(results[0])
-            llm_run.end(outputs=completion, metadata=usage)
+            # LangSmith reads the tokens from the metadata and from the outputs.
+            usage = {"usage_metadata": results[0].usage.counts} if results[0].usage else {}
+            llm_run.end(outputs={**_completion_of(results[0]), **usage}, metadata=usage)
         except Exception as error:  # an endpoint can repeat the key that it was sent
             llm_run.end(error=RedactedError(error).clean(repr(error)))
             raise
@@ -341,17 +340,9 @@ def _has_llm_run(runs: Sequence[RunTree]) -> bool:
     return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
 
 
-def _completion_of(reply: Reply) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The tokens of a reply, which LangSmith reads from the metadata too, and the reply with them."""
-    usage = {"usage_metadata": reply.usage.counts} if reply.usage else {}
-    message = {"role": "assistant", "content": reply.text}
-    if reply.refusal is not None:
-        message["refusal"] = reply.refusal
-    choice = {"message": message, "finish_reason": reply.finish_reason}
-    completion: dict[str, Any] = {"choices": [choice], **usage}
-    if reply.model is not None:
-        completion["model"] = reply.model
-    return usage, completion
+def _completion_of(reply: Reply) -> dict[str, Any]:
+    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    return {"model": reply.model, "choices": [{"message": message, "finish_reason": reply.finish_reason}]}
 
 
 # LangSmith reads from the source code of a function under which key an error of it is recorded: of a closure
@@ -364,10 +355,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
         self.judge = judge
         self.key = key
         self.case_of = case_of
-        self._lock = Lock()
-        self._experiment: object = None
-        self._run_ids: set[UUID] = set()
-        self._endings = Endings()
+        self._experiments = Experiments()
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
@@ -389,7 +377,8 @@ class JudgeEvaluator(DynamicRunEvaluator):
     async def judge_run(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
         """Judge a run, unless another evaluator has one of the feedback keys, and store the verdict."""
         stored = _stored_in(run)
-        endings = self._endings_of_experiment(run)
+        metadata: Mapping[str, Any] = get_tracing_context().get("metadata") or {}
+        endings = self._experiments.endings_at(metadata.get("experiment"), run.id)
         # All keys are reserved, also where one of them is taken.
         holders = {key: stored.setdefault(key, (self, None))[0] for key in self.feedback_keys}
         taken_keys = [key for key, holder in holders.items() if holder is not self]
@@ -399,8 +388,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
             verdict = self.judge.error_verdict(fault)
         else:
             verdict = await self._verdict_on(run, example, endings.limit(ask))
-        with self._lock:
-            note = endings.note(verdict)
+        note = endings.note(verdict)
         if note:  # LangSmith shows errors in comments only
             log.error("%s: %s", self.key, note)
         if holders[self.key] is self:
@@ -416,17 +404,3 @@ class JudgeEvaluator(DynamicRunEvaluator):
         except Exception as error:  # noqa: BLE001  an error in one row must not affect others
             return _explain_error(self.judge.error_verdict(error), run, example)
         return verdict
-
-    def _endings_of_experiment(self, run: Run) -> Endings:
-        """What the experiment has met in which the run is judged; it begins anew with a run judged before."""
-        metadata: Mapping[str, Any] = get_tracing_context().get("metadata") or {}
-        experiment = metadata.get("experiment")
-        if experiment is None:
-            return Endings()  # a caller that judges single runs may have set a key since the last one
-        with self._lock:
-            if experiment != self._experiment or run.id in self._run_ids:
-                self._experiment = experiment
-                self._run_ids = set()
-                self._endings = Endings()
-            self._run_ids.add(run.id)
-            return self._endings

@@ -95,7 +95,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
             return output
         # In place: the run's result, and the history of a next run, are this list.
         is_text = ctx.tool_call_id is None
-        ctx.messages[:] = _without_asides(_without_drafts(ctx.messages), is_text=is_text)
+        ctx.messages[:] = _without_asides(ctx.messages, is_text=is_text)
         if not outcome.replaced:
             return output
         ctx.messages[-1] = _with_answer(ctx.messages[-1], ctx.tool_call_id, outcome.response)
@@ -134,17 +134,10 @@ def _find_last_question(messages: Sequence[ModelMessage]) -> int:
     return last_question
 
 
-def _without_drafts(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages without the notes, and without the draft before each of them."""
-    dropped: set[int] = set()
-    for number, message in enumerate(messages):
-        if any(_is_note(part) for part in message.parts):
-            dropped.update((number - 1, number))
-    return [message for number, message in enumerate(messages) if number not in dropped]
-
-
 def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[ModelMessage]:
     """The messages without what the agent has said since the last question beside its answer.
+
+    Drafts go with the note, and what pydantic-ai refused with the message that says so.
 
     Args:
         messages: the messages of a run, which end with the answer.
@@ -155,7 +148,6 @@ def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[
     is_refused = False
     for number, message in enumerate(messages[start:], start):
         if not isinstance(message, ModelResponse):
-            # A text that pydantic-ai refused goes with the message that says so.
             if not is_refused:
                 thread.append(message)
             is_refused = False
@@ -166,7 +158,9 @@ def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[
         for place, part in enumerate(message.parts):
             if not isinstance(part, TextPart) or place in answer_numbers:
                 parts.append(part)
-        is_refused = not any(not isinstance(part, ThinkingPart) for part in parts)
+        next_parts = messages[number + 1].parts if number + 1 < len(messages) else []
+        is_draft = any(_is_note(part) for part in next_parts)
+        is_refused = is_draft or all(isinstance(part, ThinkingPart) for part in parts)
         if not is_refused:
             thread.append(replace(message, parts=parts))
     return thread

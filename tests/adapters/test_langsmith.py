@@ -613,8 +613,9 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
     assert call["inputs"] == body
     assert [message["role"] for message in call["inputs"]["messages"]] == ["system", "user"]
     tokens = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+    message = {"role": "assistant", "content": tags_of(4), "refusal": None}
     assert call["outputs"] == {
-        "choices": [{"message": {"role": "assistant", "content": tags_of(4)}, "finish_reason": "stop"}],
+        "choices": [{"message": message, "finish_reason": "stop"}],
         "model": "gpt-6-luna-dated",
         "usage_metadata": tokens,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 
 from groundjudge.errors import ENDS_RUN, ModelError
 from groundjudge.judging.conversation import Ask
@@ -25,6 +26,7 @@ class Endings:
     errors: dict[int, ModelError] = field(default_factory=dict[int, ModelError])
     has_verdict: bool = False
     noted_codes: set[str] = field(default_factory=set[str])
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def limit(self, ask: Ask) -> Ask:
         """Return an `ask` for one row that calls no model which ended an earlier row.
@@ -52,15 +54,44 @@ class Endings:
 
         That is the error of the first row, or one that ends a run, and each code once.
         """
-        if verdict.error is None:
-            self.has_verdict = True
-            return None
-        code = verdict.error.code
-        is_first = not self.has_verdict and not self.noted_codes
-        if code in self.noted_codes or not (is_first or code in ENDS_RUN):
-            return None
-        self.noted_codes.add(code)
+        with self._lock:  # frameworks judge rows in several threads
+            if verdict.error is None:
+                self.has_verdict = True
+                return None
+            code = verdict.error.code
+            is_first = not self.has_verdict and not self.noted_codes
+            if code in self.noted_codes or not (is_first or code in ENDS_RUN):
+                return None
+            self.noted_codes.add(code)
         description = verdict.explanation
         if self.errors:
             description += ". No further row is sent to this model"
         return description
+
+
+class Experiments:
+    """The endings of one experiment after the other, for an evaluator that outlives them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._experiment: object = None
+        self._row_ids: set[object] = set()
+        self._endings = Endings()
+
+    def endings_at(self, experiment: object, row_id: object) -> Endings:
+        """Return what an experiment has met so far; a row that comes again begins it anew.
+
+        Args:
+            experiment: what the framework calls the experiment; None outside of one. A caller that judges
+                single rows may have set a key since the last one.
+            row_id: the id of the row that is judged.
+        """
+        if experiment is None:
+            return Endings()
+        with self._lock:
+            if experiment != self._experiment or row_id in self._row_ids:
+                self._experiment = experiment
+                self._row_ids = set()
+                self._endings = Endings()
+            self._row_ids.add(row_id)
+            return self._endings
