@@ -49,68 +49,6 @@ RUNTIME = "__pregel_runtime"
 """Where it keeps what `get_stream_writer` gives."""
 
 
-class GroundedState(AgentState[Any]):
-    """The state of an agent with a guard.
-
-    Attributes:
-        verdict: the last decision, see `Outcome.summary`.
-    """
-
-    verdict: NotRequired[Mapping[str, Any]]
-
-
-class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
-    """Judges the answers of an agent made by `create_agent` before they go out.
-
-    The sources are the results of the tools. A message that calls tools is no answer: it is not judged, and
-    its text is taken out. The decision is under `verdict` in the agent's state (`Outcome.summary`). With
-    `mode="observe"` tokens are streamed at once, and all texts stay. A structured answer is judged as JSON;
-    for it `fallback` is a function to an object of its type.
-
-    Args:
-        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
-            the inputs are the agent's state, and the outputs {"messages": [answer]}.
-
-    Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
-    """
-
-    state_schema = GroundedState
-
-    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
-        super().__init__()
-        self.guard = as_guard(guard, **options)
-
-    def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
-        """Call the model, and again if its answer fails."""
-        with _hold_back(self.guard, request) as held_request:
-            response, outcome = self.guard.answer(handler, held_request, self._case_of_draft, _retry_request)
-        return _judged_response(self.guard, response, outcome)
-
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
-        """Call the model, and again if its answer fails, without blocking the event loop."""
-        with _hold_back(self.guard, request) as held_request:
-            response, outcome = await self.guard.aanswer(
-                handler, held_request, self._case_of_draft, _retry_request
-            )
-        return _judged_response(self.guard, response, outcome)
-
-    def _case_of_draft(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
-        """From a request and the model's response to the case; None if the response only calls tools."""
-        messages = [message for message in response.result if isinstance(message, AIMessage)]
-        answers = _answers(messages)
-        calls_tools = any(message.tool_calls for message in messages)
-        if response.structured_response is not None:
-            if answers and not calls_tools:
-                answers.pop()  # the text that it was read from; else it was read from a call
-            answers.append(AIMessage(as_json(response.structured_response)))
-        elif not answers and calls_tools:
-            return None  # the tools are called first
-        answer = _join_answers(answers or messages[-1:])
-        return partial(self.guard.case, request.state, {"messages": [answer]})
-
-
 def guarded(
     runnable: Runnable[Any, Any] | Call,
     guard: GuardLike,
@@ -166,6 +104,191 @@ def guarded(
     return RunnableLambda(chain.invoke, chain.ainvoke, name="guarded")
 
 
+def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
+    """A chain's answer as a message; an object as JSON.
+
+    Raises:
+        CaseError: `field_unreadable`: it is something else.
+    """
+    if isinstance(answer, AIMessage):
+        return answer
+    if isinstance(answer, BaseMessage):
+        return AIMessage(answer.content)
+    if isinstance(answer, str):
+        return AIMessage(answer)
+    if is_mapping(answer) or declared_fields(answer) is not None:
+        return AIMessage(as_json(answer))
+    message = f"a chain's answer must be a text, a message or an object, not {type(answer).__name__}"
+    raise CaseError("field_unreadable", message, "response")
+
+
+def _without_message(answer: object) -> object:
+    """An answer, without the message around it."""
+    return content_text(answer.content) if isinstance(answer, BaseMessage) else answer
+
+
+def _answers(messages: Iterable[AIMessage]) -> list[AIMessage]:
+    """The messages that are answers: those that say something and call no tool."""
+    answers: list[AIMessage] = []
+    for message in messages:
+        if content_text(message.content).strip() and not message.tool_calls:
+            answers.append(message)
+    return answers
+
+
+def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
+    """Several answers as one message, each text once; one that is alone is itself."""
+    if len(answers) == 1:
+        return answers[0]
+    texts = dict.fromkeys(content_text(message.content) for message in answers)
+    return AIMessage("\n\n".join(texts))
+
+
+def _key_for_note(chain_input: Mapping[str, Any]) -> str:
+    """The key of the messages of an input, or else of its query.
+
+    Raises:
+        CaseError: `missing_field`: it has neither.
+    """
+    keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
+    if keys:
+        return keys[0]
+    message = (
+        f"the chain's input has neither messages nor a query that a note could be added to, but is "
+        f"{shape_of(chain_input)}: pass retries=0, or name one of them `query`"
+    )
+    raise CaseError("missing_field", message, "query")
+
+
+def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
+    """The same messages with the draft and the note, or the same text with the note."""
+    if isinstance(chain_input, str):
+        return f"{chain_input}\n\n{note}"
+    if is_mapping(chain_input):
+        key = _key_for_note(chain_input)
+        return {**chain_input, key: _with_note(chain_input[key], draft, note)}
+    return [*convert_to_messages(chain_input), draft, HumanMessage(note, id=NOTE_ID)]
+
+
+def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
+    note_message = HumanMessage(note, id=NOTE_ID)
+    return request.override(messages=[*request.messages, *response.result, note_message])
+
+
+def _result_of(
+    guard: Guard, response: ModelResponse[Any], outcome: Outcome | None
+) -> ExtendedModelResponse[Any]:
+    """What the middleware returns: the model's response or the fallback, and the decision for the state."""
+    update: dict[str, Any] = {}
+    if guard.mode == "enforce":
+        messages = [_without_aside(message) for message in response.result]
+        response = ModelResponse(messages, response.structured_response)
+    if outcome:
+        update["verdict"] = outcome.summary
+    if outcome and outcome.replaced:
+        structured = None if isinstance(outcome.response, str) else outcome.response
+        response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
+        # Without a structured response an agent that must give one would ask its model on and on.
+        update["jump_to"] = "end"
+    return ExtendedModelResponse(response, Command(update=update))
+
+
+def _without_aside(message: BaseMessage) -> BaseMessage:
+    """A message without the text beside its calls of tools, which nobody has judged."""
+    if not isinstance(message, AIMessage) or not message.tool_calls or not message.content:
+        return message
+    blocks: list[Any] = []
+    for block in message.content:
+        if read_block(block).sort != "text":
+            blocks.append(block)
+    return message.model_copy(update={"content": blocks or ""})
+
+
+@contextmanager
+def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a ModelRequest, or a chain's input
+    """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
+    config: Any = configs.ensure_config()
+    if guard.mode == "enforce":  # an observed answer goes out whatever the verdict, so it may be streamed
+        manager = configs.get_callback_manager_for_config(config)
+        for handler in list(manager.handlers):  # a copy, as handlers are removed from it
+            if hasattr(handler, "tap_output_iter"):  # what streams tokens
+                manager.remove_handler(handler)
+        configurable = dict(config["configurable"])
+        for channel in GRAPH_CHANNELS:
+            configurable.pop(channel, None)
+        if RUNTIME in configurable:
+            configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
+        if hasattr(request, "override"):  # a ModelRequest, which hands it on to inner middleware
+            request = request.override(runtime=configurable[RUNTIME])
+        config = {**config, "callbacks": manager, "configurable": configurable}
+    with configs.set_config_context(config) as context, enter_context(context):
+        yield request
+
+
+def _write_nothing(_: object) -> None:
+    """Write nothing to the stream: what is written while an answer is held back may be of a draft."""
+
+
+class GroundedState(AgentState[Any]):
+    """The state of an agent with a guard.
+
+    Attributes:
+        verdict: the last decision, see `Outcome.summary`.
+    """
+
+    verdict: NotRequired[Mapping[str, Any]]
+
+
+class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
+    """Judges the answers of an agent made by `create_agent` before they go out.
+
+    The sources are the results of the tools. A message that calls tools is no answer: it is not judged, and
+    its text is taken out. The decision is under `verdict` in the agent's state (`Outcome.summary`). With
+    `mode="observe"` tokens are streamed at once, and all texts stay. A structured answer is judged as JSON;
+    for it `fallback` is a function to an object of its type.
+
+    Args:
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
+            the inputs are the agent's state, and the outputs {"messages": [answer]}.
+
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+    """
+
+    state_schema = GroundedState
+
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
+        super().__init__()
+        self.guard = as_guard(guard, **options)
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
+        """Call the model, and again if its answer fails."""
+        with _hold_back(self.guard, request) as held_request:
+            response, outcome = self.guard.answer(handler, held_request, self._case_of, _retry_request)
+        return _result_of(self.guard, response, outcome)
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
+        """Call the model, and again if its answer fails, without blocking the event loop."""
+        with _hold_back(self.guard, request) as held_request:
+            response, outcome = await self.guard.aanswer(handler, held_request, self._case_of, _retry_request)
+        return _result_of(self.guard, response, outcome)
+
+    def _case_of(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
+        """From a request and the model's response to the case; None if the response only calls tools."""
+        messages = [message for message in response.result if isinstance(message, AIMessage)]
+        answers = _answers(messages)
+        calls_tools = any(message.tool_calls for message in messages)
+        if response.structured_response is not None:
+            if answers and not calls_tools:
+                answers.pop()  # the text that it was read from; else it was read from a call
+            answers.append(AIMessage(as_json(response.structured_response)))
+        elif not answers and calls_tools:
+            return None  # the tools are called first
+        answer = _join_answers(answers or messages[-1:])
+        return partial(self.guard.case, request.state, {"messages": [answer]})
+
+
 class _GuardedChain:
     """A chain, its guard, and the one place in the chain's output that is judged and replaced."""
 
@@ -185,7 +308,7 @@ class _GuardedChain:
         self._check_input(chain_input)
         with _hold_back(self.guard, chain_input) as held_input:
             output, outcome = self.guard.answer(ask, held_input, self._case_of, self._retry_input)
-        return self._judged_output(chain_input, output, outcome)
+        return self._result_of(chain_input, output, outcome)
 
     async def ainvoke(self, chain_input: Any) -> Any:  # noqa: ANN401
         outputs: list[Any] = []
@@ -197,7 +320,7 @@ class _GuardedChain:
         self._check_input(chain_input)
         with _hold_back(self.guard, chain_input) as held_input:
             output, outcome = await self.guard.aanswer(ask, held_input, self._case_of, self._retry_input)
-        return self._judged_output(chain_input, output, outcome)
+        return self._result_of(chain_input, output, outcome)
 
     def _check_input(self, chain_input: Any) -> None:  # noqa: ANN401
         """Refuse an input without a place for the note at once, not only when an answer fails."""
@@ -247,7 +370,7 @@ class _GuardedChain:
         self.place.check_rejected(_without_message(answer), chain_input, output)
         return _with_note(chain_input, _message_of(answer), note)
 
-    def _judged_output(self, chain_input: Any, output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
+    def _result_of(self, chain_input: Any, output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
         """What goes out: the output with its answer, or with the fallback in its place."""
         if self.guard.mode == "observe":
             return output
@@ -261,128 +384,3 @@ class _GuardedChain:
             if is_message and not isinstance(answer, BaseMessage):
                 answer = AIMessage(content_text(answer))
         return self.place.with_answer(output, answer)
-
-
-def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
-    """A chain's answer as a message; an object as JSON.
-
-    Raises:
-        CaseError: `field_unreadable`: it is something else.
-    """
-    if isinstance(answer, AIMessage):
-        return answer
-    if isinstance(answer, BaseMessage):
-        return AIMessage(answer.content)
-    if isinstance(answer, str):
-        return AIMessage(answer)
-    if is_mapping(answer) or declared_fields(answer) is not None:
-        return AIMessage(as_json(answer))
-    message = f"a chain's answer must be a text, a message or an object, not {type(answer).__name__}"
-    raise CaseError("field_unreadable", message, "response")
-
-
-def _without_message(answer: object) -> object:
-    """An answer, without the message around it."""
-    return content_text(answer.content) if isinstance(answer, BaseMessage) else answer
-
-
-def _key_for_note(chain_input: Mapping[str, Any]) -> str:
-    """The key of the messages of an input, or else of its query.
-
-    Raises:
-        CaseError: `missing_field`: it has neither.
-    """
-    keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
-    if keys:
-        return keys[0]
-    message = (
-        f"the chain's input has neither messages nor a query that a note could be added to, but is "
-        f"{shape_of(chain_input)}: pass retries=0, or name one of them `query`"
-    )
-    raise CaseError("missing_field", message, "query")
-
-
-def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
-    """The same messages with the draft and the note, or the same text with the note."""
-    if isinstance(chain_input, str):
-        return f"{chain_input}\n\n{note}"
-    if is_mapping(chain_input):
-        key = _key_for_note(chain_input)
-        return {**chain_input, key: _with_note(chain_input[key], draft, note)}
-    return [*convert_to_messages(chain_input), draft, HumanMessage(note, id=NOTE_ID)]
-
-
-@contextmanager
-def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a ModelRequest, or a chain's input
-    """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
-    config: Any = configs.ensure_config()
-    if guard.mode == "enforce":  # an observed answer goes out whatever the verdict, so it may be streamed
-        manager = configs.get_callback_manager_for_config(config)
-        for handler in list(manager.handlers):  # a copy, as handlers are removed from it
-            if hasattr(handler, "tap_output_iter"):  # what streams tokens
-                manager.remove_handler(handler)
-        configurable = dict(config["configurable"])
-        for channel in GRAPH_CHANNELS:
-            configurable.pop(channel, None)
-        if RUNTIME in configurable:
-            configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
-        if hasattr(request, "override"):  # a ModelRequest, which hands it on to inner middleware
-            request = request.override(runtime=configurable[RUNTIME])
-        config = {**config, "callbacks": manager, "configurable": configurable}
-    with configs.set_config_context(config) as context, enter_context(context):
-        yield request
-
-
-def _write_nothing(_: object) -> None:
-    """Write nothing to the stream: what is written while an answer is held back may be of a draft."""
-
-
-def _judged_response(
-    guard: Guard, response: ModelResponse[Any], outcome: Outcome | None
-) -> ExtendedModelResponse[Any]:
-    """What the middleware returns: the model's response or the fallback, and the decision for the state."""
-    update: dict[str, Any] = {}
-    if guard.mode == "enforce":
-        messages = [_without_aside(message) for message in response.result]
-        response = ModelResponse(messages, response.structured_response)
-    if outcome:
-        update["verdict"] = outcome.summary
-    if outcome and outcome.replaced:
-        structured = None if isinstance(outcome.response, str) else outcome.response
-        response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
-        # Without a structured response an agent that must give one would ask its model on and on.
-        update["jump_to"] = "end"
-    return ExtendedModelResponse(response, Command(update=update))
-
-
-def _answers(messages: Iterable[AIMessage]) -> list[AIMessage]:
-    """The messages that are answers: those that say something and call no tool."""
-    answers: list[AIMessage] = []
-    for message in messages:
-        if content_text(message.content).strip() and not message.tool_calls:
-            answers.append(message)
-    return answers
-
-
-def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
-    """Several answers as one message, each text once; one that is alone is itself."""
-    if len(answers) == 1:
-        return answers[0]
-    texts = dict.fromkeys(content_text(message.content) for message in answers)
-    return AIMessage("\n\n".join(texts))
-
-
-def _without_aside(message: BaseMessage) -> BaseMessage:
-    """A message without the text beside its calls of tools, which nobody has judged."""
-    if not isinstance(message, AIMessage) or not message.tool_calls or not message.content:
-        return message
-    blocks: list[Any] = []
-    for block in message.content:
-        if read_block(block).sort != "text":
-            blocks.append(block)
-    return message.model_copy(update={"content": blocks or ""})
-
-
-def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
-    note_message = HumanMessage(note, id=NOTE_ID)
-    return request.override(messages=[*request.messages, *response.result, note_message])

@@ -23,111 +23,18 @@ from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions,
 from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
-    from agents import (
-        Agent,
-        GuardrailFunctionOutput,
-        ItemHelpers,
-        ModelResponse,
-        OutputGuardrail,
-        RunContextWrapper,
-        RunHooks,
-        Runner,
-        RunResult,
-        TResponseInputItem,
-    )
+    import agents
 
 __all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
 
-RunInput = str | list[TResponseInputItem]
+RunInput = str | list[agents.TResponseInputItem]
 
 KEEP_DRAFTS = ("session", "conversation_id")
 """Arguments of a run by which drafts and notes would be in the next turn."""
 
 
-class GroundingHooks(RunHooks[Any]):
-    """An output guardrail, and the hooks that show it the results of tools.
-
-    Pass `guardrail` to the agent, and the hooks to the run: `Runner.run(agent, input, hooks=hooks)`. Without
-    the hooks it sees no sources, and lets no answer out that needs some. An answer that may not go out raises
-    OutputGuardrailTripwireTriggered; its `guardrail_result.output.output_info` is the verdict. All messages
-    of the last reply are judged as one response. Nothing is written again; streamed text, and text beside
-    the calls of tools, have gone out before.
-
-    Args:
-        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        options: as for `guarded_run`; `retries` and `fallback` have no effect.
-
-    Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
-    """
-
-    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
-        # A guardrail can only stop the run: without a fallback the guard would raise an error of its own.
-        options["fallback"] = ""
-        self.guard = as_guard(guard, **options)
-        self.guardrail = OutputGuardrail[Any](self._guardrail, name="groundjudge")
-        # By run, as hooks may serve many at once; what is kept of a run goes with its context.
-        self._model_inputs: WeakKeyDictionary[RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
-        self._texts: WeakKeyDictionary[RunContextWrapper[Any], list[str]] = WeakKeyDictionary()
-
-    async def on_llm_start(
-        self,
-        context: RunContextWrapper[Any],
-        agent: Agent[Any],  # noqa: ARG002  required by the framework
-        system_prompt: str | None,  # noqa: ARG002
-        input_items: list[TResponseInputItem],
-    ) -> None:
-        """Keep what the model is shown."""
-        self._model_inputs[context] = list(input_items)
-
-    async def on_llm_end(
-        self,
-        context: RunContextWrapper[Any],
-        agent: Agent[Any],  # noqa: ARG002  required by the framework
-        response: ModelResponse,
-    ) -> None:
-        """Keep the texts of all its messages: the guardrail is given only the last."""
-        texts = [ItemHelpers.extract_text(item) for item in response.output]
-        self._texts[context] = [text for text in texts if text]
-
-    async def _guardrail(
-        self, context: RunContextWrapper[Any], _: Agent[Any], output: object
-    ) -> GuardrailFunctionOutput:
-        items = self._model_inputs.get(context)
-        if items is None:  # the hooks were not passed to the run: there is no source to compare with
-            outcome = await self.guard.arun(Case(response=_answer_text(output)))
-        else:
-            # The last text is the output, or what it was read from, unless a tool ended the run.
-            texts = self._texts.get(context, [])
-            is_last_text = not isinstance(output, str) or texts[-1:] == [output]
-            earlier_texts = texts[:-1] if is_last_text else texts
-            answer_texts = [*earlier_texts, _answer_text(output)]
-            outcome = await self.guard.arun(partial(_case_of_answer, self.guard, items, answer_texts))
-        return GuardrailFunctionOutput(output_info=outcome.verdict, tripwire_triggered=outcome.replaced)
-
-
-@dataclass(frozen=True)
-class GuardedRun:
-    """A run whose answer was judged.
-
-    Attributes:
-        final_output: what goes out: the agent's output, which is its last message, or the fallback; None
-            where `outcome` is.
-        outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
-        result: the last run of the agent, for logs: its input has the drafts and notes before it, and its
-            items have messages that were not judged, as those before the last and beside calls of tools.
-        input_list: the input of a next turn: the input, what tools were called and returned, and what goes
-            out; without drafts and notes.
-    """
-
-    final_output: Any
-    outcome: Outcome | None
-    result: RunResult
-    input_list: list[TResponseInputItem]
-
-
 async def guarded_run(
-    agent: Agent[Any],
+    agent: agents.Agent[Any],
     input: RunInput,  # noqa: A002  the framework's name
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
@@ -153,33 +60,29 @@ async def guarded_run(
             message = f"{name} would keep rejected drafts: begin the next turn with `input_list`"
             raise ValueError(message)
     settings = as_guard(guard, **options)
-    first_input = ItemHelpers.input_to_new_input_list(input)
+    first_input = agents.ItemHelpers.input_to_new_input_list(input)
 
-    async def ask(items: list[TResponseInputItem]) -> RunResult:
-        return await Runner.run(agent, items, **run_arguments)
+    async def ask(items: list[agents.TResponseInputItem]) -> agents.RunResult:
+        return await agents.Runner.run(agent, items, **run_arguments)
 
-    def thread_of(result: RunResult) -> list[TResponseInputItem]:
+    def thread_of(result: agents.RunResult) -> list[agents.TResponseInputItem]:
         added = result.to_input_list()[len(first_input) :]
         return first_input + _without_messages(added)
 
-    def case_of(_: object, result: RunResult) -> DraftCase:
+    def case_of(_: object, result: agents.RunResult) -> DraftCase:
         if result.interruptions:  # it waits for the approval of a tool
             return None
-        return partial(_case_of_answer, settings, thread_of(result), [_answer_text(result.final_output)])
+        return partial(_case_of, settings, thread_of(result), [_answer_text(result.final_output)])
 
-    def next_input(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
+    def next_input(_: object, result: agents.RunResult, note: str) -> list[agents.TResponseInputItem]:
         return [*result.to_input_list(), {"role": "user", "content": note}]
 
     result, outcome = await settings.aanswer(ask, first_input, case_of, next_input)
-    if outcome is None:  # nothing goes out yet
-        return GuardedRun(None, None, result, thread_of(result))
-    output = outcome.response if outcome.replaced else result.final_output
-    answer: TResponseInputItem = {"role": "assistant", "content": _answer_text(output)}
-    return GuardedRun(output, outcome, result, [*thread_of(result), answer])
+    return _result_of(result, outcome, thread_of(result))
 
 
 def guarded_run_sync(
-    agent: Agent[Any],
+    agent: agents.Agent[Any],
     input: RunInput,  # noqa: A002
     guard: GuardLike,
     run: Mapping[str, Any] | None = None,
@@ -189,25 +92,7 @@ def guarded_run_sync(
     return shared_loop().run(guarded_run, agent, input, guard, run, **options)
 
 
-def _without_messages(items: Iterable[TResponseInputItem]) -> list[TResponseInputItem]:
-    """What a run added without its messages, drafts and notes, and without the reasoning before each."""
-    tool_items: list[TResponseInputItem] = []
-    for item in items:
-        if "role" not in item:
-            tool_items.append(item)
-            continue
-        # The API refuses reasoning without the item that followed it.
-        while tool_items and tool_items[-1].get("type") == "reasoning":
-            tool_items.pop()
-    return tool_items
-
-
-def _answer_text(output: object) -> str:
-    """An answer as text: a structured one is shown whole, as JSON."""
-    return output if isinstance(output, str) else as_json(output)
-
-
-def _case_of_answer(guard: Guard, items: Iterable[Any], texts: Sequence[str]) -> Case:
+def _case_of(guard: Guard, items: Iterable[Any], texts: Sequence[str]) -> Case:
     """The case of what a model was shown, its tools' results too, and of the texts that it answered."""
     thread: list[Any] = []
     for item in items:
@@ -225,3 +110,116 @@ def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
     if result is None:
         return None
     return {"role": "tool", "content": content_text(result)}
+
+
+def _answer_text(output: object) -> str:
+    """An answer as text: a structured one is shown whole, as JSON."""
+    return output if isinstance(output, str) else as_json(output)
+
+
+def _result_of(
+    result: agents.RunResult, outcome: Outcome | None, thread: list[agents.TResponseInputItem]
+) -> GuardedRun:
+    """What goes out after a run, and the thread of a next one."""
+    if outcome is None:  # nothing goes out yet
+        return GuardedRun(None, None, result, thread)
+    output = outcome.response if outcome.replaced else result.final_output
+    answer: agents.TResponseInputItem = {"role": "assistant", "content": _answer_text(output)}
+    return GuardedRun(output, outcome, result, [*thread, answer])
+
+
+def _without_messages(items: Iterable[agents.TResponseInputItem]) -> list[agents.TResponseInputItem]:
+    """What a run added without its messages, drafts and notes, and without the reasoning before each."""
+    tool_items: list[agents.TResponseInputItem] = []
+    for item in items:
+        if "role" not in item:
+            tool_items.append(item)
+            continue
+        # The API refuses reasoning without the item that followed it.
+        while tool_items and tool_items[-1].get("type") == "reasoning":
+            tool_items.pop()
+    return tool_items
+
+
+@dataclass(frozen=True)
+class GuardedRun:
+    """A run whose answer was judged.
+
+    Attributes:
+        final_output: what goes out: the agent's output, which is its last message, or the fallback; None
+            where `outcome` is.
+        outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
+        result: the last run of the agent, for logs: its input has the drafts and notes before it, and its
+            items have messages that were not judged, as those before the last and beside calls of tools.
+        input_list: the input of a next turn: the input, what tools were called and returned, and what goes
+            out; without drafts and notes.
+    """
+
+    final_output: Any
+    outcome: Outcome | None
+    result: agents.RunResult
+    input_list: list[agents.TResponseInputItem]
+
+
+class GroundingHooks(agents.RunHooks[Any]):
+    """An output guardrail, and the hooks that show it the results of tools.
+
+    Pass `guardrail` to the agent, and the hooks to the run: `Runner.run(agent, input, hooks=hooks)`. Without
+    the hooks it sees no sources, and lets no answer out that needs some. An answer that may not go out raises
+    OutputGuardrailTripwireTriggered; its `guardrail_result.output.output_info` is the verdict. All messages
+    of the last reply are judged as one response. Nothing is written again; streamed text, and text beside
+    the calls of tools, have gone out before.
+
+    Args:
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        options: as for `guarded_run`; `retries` and `fallback` have no effect.
+
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+    """
+
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
+        # A guardrail can only stop the run: without a fallback the guard would raise an error of its own.
+        options["fallback"] = ""
+        self.guard = as_guard(guard, **options)
+        self.guardrail = agents.OutputGuardrail[Any](self._guardrail, name="groundjudge")
+        # By run, as hooks may serve many at once; what is kept of a run goes with its context.
+        self._model_inputs: WeakKeyDictionary[agents.RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
+        self._texts: WeakKeyDictionary[agents.RunContextWrapper[Any], list[str]] = WeakKeyDictionary()
+
+    async def on_llm_start(
+        self,
+        context: agents.RunContextWrapper[Any],
+        agent: agents.Agent[Any],  # noqa: ARG002  required by the framework
+        system_prompt: str | None,  # noqa: ARG002
+        input_items: list[agents.TResponseInputItem],
+    ) -> None:
+        """Keep what the model is shown."""
+        self._model_inputs[context] = list(input_items)
+
+    async def on_llm_end(
+        self,
+        context: agents.RunContextWrapper[Any],
+        agent: agents.Agent[Any],  # noqa: ARG002  required by the framework
+        response: agents.ModelResponse,
+    ) -> None:
+        """Keep the texts of all its messages: the guardrail is given only the last."""
+        texts = [agents.ItemHelpers.extract_text(item) for item in response.output]
+        self._texts[context] = [text for text in texts if text]
+
+    async def _guardrail(
+        self, context: agents.RunContextWrapper[Any], _: agents.Agent[Any], output: object
+    ) -> agents.GuardrailFunctionOutput:
+        items = self._model_inputs.get(context)
+        if items is None:  # the hooks were not passed to the run: there is no source to compare with
+            outcome = await self.guard.arun(Case(response=_answer_text(output)))
+        else:
+            # The last text is the output, or what it was read from, unless a tool ended the run.
+            texts = self._texts.get(context, [])
+            is_last_text = not isinstance(output, str) or texts[-1:] == [output]
+            earlier_texts = texts[:-1] if is_last_text else texts
+            answer_texts = [*earlier_texts, _answer_text(output)]
+            outcome = await self.guard.arun(partial(_case_of, self.guard, items, answer_texts))
+        return agents.GuardrailFunctionOutput(
+            output_info=outcome.verdict, tripwire_triggered=outcome.replaced
+        )

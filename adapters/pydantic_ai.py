@@ -10,17 +10,18 @@ Streamed text has gone out before the validator sees it: where that matters use 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
 from pydantic_core import to_jsonable_python
 
+from groundjudge.case.case import Case
 from groundjudge.case.content import content_text
 from groundjudge.case.data import as_json, is_mapping
 from groundjudge.errors import requires
-from groundjudge.judging.guard import NOTE, GuardLike, GuardOptions, Progress, as_guard
+from groundjudge.judging.guard import NOTE, Guard, GuardLike, GuardOptions, Outcome, Progress, as_guard
 from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai"):
@@ -83,46 +84,34 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
                 del progress_of_runs[oldest]
             raise ModelRetry(note)
 
-        inputs = {"messages": list(_thread(ctx.messages))}
-        # A structured answer is judged whole, as JSON.
-        answer = output if isinstance(output, str) else as_json(output)
-        outputs = {"messages": [_message("assistant", answer)]}
+        case = partial(_case_of, settings, ctx.messages, output)
         may_retry = ctx.retry < ctx.max_retries
-        outcome = await settings.arun(
-            partial(settings.case, inputs, outputs), ask_again if may_retry else None, progress
-        )
-        if settings.mode == "observe":
-            return output
-        # In place: the run's result, and the history of a next run, are this list.
-        is_text = ctx.tool_call_id is None
-        ctx.messages[:] = _without_asides(ctx.messages, is_text=is_text)
-        if not outcome.replaced:
-            return output
-        ctx.messages[-1] = _with_answer(ctx.messages[-1], ctx.tool_call_id, outcome.response)
-        return outcome.response
+        outcome = await settings.arun(case, ask_again if may_retry else None, progress)
+        return output if settings.mode == "observe" else _result_of(ctx, output, outcome)
 
     return validate
 
 
-def _message(role: str, content: object) -> dict[str, str]:
-    return {"role": role, "content": content_text(content)}
+def _case_of(guard: Guard, messages: Sequence[ModelMessage], output: object) -> Case:
+    """The case of what a run said before its answer; a structured answer is judged whole, as JSON.
 
-
-def _thread(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
-    """What users and tools said, and what the agent said in earlier turns.
-
-    What asks for a call again is no result of its tool: it is our note, or names a fault of the call.
+    The thread is what users and tools said, and what the agent said in earlier turns. What asks for a call
+    again is no result of its tool: it is our note, or names a fault of the call.
     """
+    thread: list[dict[str, str]] = []
     last_question = _find_last_question(messages)
     for number, message in enumerate(messages):
         for part in message.parts:
             if isinstance(part, UserPromptPart):
-                yield _message("user", part.content)
+                thread.append({"role": "user", "content": content_text(part.content)})
             elif isinstance(part, ToolReturnPart) and part.outcome != "retried":
-                yield _message("tool", part.model_response_str()) | {"name": part.tool_name}
+                result = content_text(part.model_response_str())
+                thread.append({"role": "tool", "content": result, "name": part.tool_name})
             # What the agent said since the last question are drafts, and the answer that is judged.
             elif isinstance(part, TextPart) and number < last_question:
-                yield _message("assistant", part.content)
+                thread.append({"role": "assistant", "content": content_text(part.content)})
+    answer = output if isinstance(output, str) else as_json(output)
+    return guard.case({"messages": thread}, {"messages": [{"role": "assistant", "content": answer}]})
 
 
 def _find_last_question(messages: Sequence[ModelMessage]) -> int:
@@ -132,6 +121,18 @@ def _find_last_question(messages: Sequence[ModelMessage]) -> int:
         if any(isinstance(part, UserPromptPart) for part in message.parts):
             last_question = number
     return last_question
+
+
+def _result_of(ctx: RunContext[Any], output: object, outcome: Outcome) -> Any:  # noqa: ANN401  the agent's
+    """What goes out, after the run's messages were cleared of all else that the agent said.
+
+    It is done in place: the run's result, and the history of a next run, are this list.
+    """
+    ctx.messages[:] = _without_asides(ctx.messages, is_text=ctx.tool_call_id is None)
+    if not outcome.replaced:
+        return output
+    ctx.messages[-1] = _with_answer(ctx.messages[-1], ctx.tool_call_id, outcome.response)
+    return outcome.response
 
 
 def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[ModelMessage]:
