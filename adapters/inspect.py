@@ -12,6 +12,7 @@ The sample's input is the query, the completion the response, the target the ref
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from math import nan
 from typing import Any, Unpack
@@ -24,9 +25,9 @@ from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import FunctionModel, ModelLike
-from groundjudge.replies.reply import Reply, Token, tokens_of, usage_of
+from groundjudge.replies.reply import Reply, tokens_of, usage_of
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage, Verdict
+from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.inspect needs Inspect AI", "inspect"):
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, get_model
@@ -285,15 +286,11 @@ async def _ask_model(model: Model, models_down: set[str], request: Request) -> R
 
 def _reply_of(output: ModelOutput) -> Reply:
     """What a model of Inspect's answered, as a reply."""
-    finish_reason: str | None = None
-    tokens: tuple[Token, ...] | None = None
+    reply = Reply(output.completion, model=output.model or None, refusal=output.error)
     if output.choices:  # there are none beside an error
         choice = output.choices[0]
-        finish_reason = choice.stop_reason
-        if choice.logprobs:
-            tokens = tokens_of(choice.logprobs.model_dump())
-    usage: Usage | None = None
-    cost: float | None = None
+        tokens = tokens_of(choice.logprobs.model_dump()) if choice.logprobs else None
+        reply = replace(reply, finish_reason=choice.stop_reason, tokens=tokens)
     if output.usage:
         # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
         prompt_tokens = output.usage.input_tokens
@@ -305,13 +302,5 @@ def _reply_of(output: ModelOutput) -> Reply:
             cached=output.usage.input_tokens_cache_read,
             reasoning=output.usage.reasoning_tokens,
         )
-        cost = output.usage.total_cost
-    return Reply(
-        output.completion,
-        finish_reason=finish_reason,
-        usage=usage,
-        model=output.model or None,
-        refusal=output.error,
-        tokens=tokens,
-        cost=cost,
-    )
+        reply = replace(reply, usage=usage, cost=output.usage.total_cost)
+    return reply

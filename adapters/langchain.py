@@ -19,8 +19,9 @@ from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.judge import Judge, with_error
+from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.request import request_for
 from groundjudge.models.decision_libraries import UNSTREAMED
 from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
@@ -126,19 +127,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
     rubric = _rubric_of(judge)
 
     def render(row: CaseLike) -> ChatPromptValue:
-        verdict = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
-        blank_response_verdict: Verdict | None = None
-        try:
-            _check_input(row)
-            case = Case.of(row)
-            verdict = verdict.model_copy(update={"case_id": case.id})
-            blank_response_verdict = rubric.blank_response_verdict(case)
-            # Whatever the rubric makes of a blank response: here it is an error.
-            rubric.with_options(empty_response="error").blank_response_verdict(case)
-            return _prompt_value(rubric.ask(case))
-        except CaseError as error:
-            error.verdict = blank_response_verdict or with_error(verdict, error)
-            raise
+        return _prompt_value(request_for(rubric, lambda: _case_of(Fields(), row)))
 
     step = RunnableLambda(render, name="groundjudge.prompt")
     return step.with_types(input_type=input_model(rubric.name, rubric.inputs), output_type=ChatPromptValue)

@@ -114,9 +114,8 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
         stored = select_named(name, [_stored_in(item) for item in item_results], "name")
         evaluations: list[Evaluation] = []
         for total in summarise(Verdict.model_validate(metadata) for metadata in stored):
-            for figure in ("mean", "coverage"):
-                value = total.figures[figure]
-                if value is not None:
+            for figure, value in total.figures.items():
+                if value is not None and figure in {"mean", "coverage"}:
                     evaluations.append(_evaluation(f"{name}_{figure}", value, total.counts))
         return evaluations
 

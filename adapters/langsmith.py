@@ -19,7 +19,7 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
+from typing import Any, Unpack, cast, get_args
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsLike
@@ -33,7 +33,7 @@ from groundjudge.models.lookup import ModelLike, call_metadata
 from groundjudge.models.redaction import RedactedError
 from groundjudge.replies.reply import Reply
 from groundjudge.runs.named_verdicts import select_named, shared_name
-from groundjudge.runs.summary import summarise
+from groundjudge.runs.summary import Figure, summarise
 from groundjudge.verdict import Failure, Verdict, score_names
 
 with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
@@ -47,8 +47,7 @@ with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
-Metric: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
-METRICS: tuple[Metric, ...] = get_args(Metric)
+METRICS: tuple[Figure, ...] = get_args(Figure)
 
 log = logging.getLogger("langsmith.groundjudge")
 """Shown without any configuration, as LangSmith's own log is; the library's logger is silent."""
@@ -107,7 +106,7 @@ def evaluator(
 
 
 def summary(
-    judge: JudgeLike, *, metrics: Sequence[Metric] = METRICS
+    judge: JudgeLike, *, metrics: Sequence[Figure] = METRICS
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
     """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
 
@@ -138,7 +137,7 @@ def summary(
         # No model is asked, and any judge may be named.
         key = as_judge(judge, model_to_come).name
     if isinstance(metrics, str):  # otherwise its letters would be the metrics
-        metrics = (cast("Metric", metrics),)
+        metrics = (cast("Figure", metrics),)
     for metric in metrics:
         if metric not in METRICS:
             message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"

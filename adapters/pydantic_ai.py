@@ -159,8 +159,7 @@ def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[
         for place, part in enumerate(message.parts):
             if not isinstance(part, TextPart) or place in answer_numbers:
                 parts.append(part)
-        next_parts = messages[number + 1].parts if number + 1 < len(messages) else []
-        is_draft = any(_is_note(part) for part in next_parts)
+        is_draft = any(_has_note(following) for following in messages[number + 1 : number + 2])
         is_refused = is_draft or all(isinstance(part, ThinkingPart) for part in parts)
         if not is_refused:
             thread.append(replace(message, parts=parts))
@@ -182,10 +181,14 @@ def _find_answer_texts(message: ModelResponse) -> set[int]:
     return numbers
 
 
-def _is_note(part: object) -> bool:
-    if not isinstance(part, RetryFeedbackPart | ToolReturnPart):
-        return False
-    return isinstance(part.content, str) and part.content.startswith(NOTE)
+def _has_note(message: ModelMessage) -> bool:
+    """Whether a message asks for another draft."""
+    for part in message.parts:
+        if not isinstance(part, RetryFeedbackPart | ToolReturnPart):
+            continue
+        if isinstance(part.content, str) and part.content.startswith(NOTE):
+            return True
+    return False
 
 
 def _with_answer(message: ModelMessage, call_id: str | None, answer: object) -> ModelMessage:

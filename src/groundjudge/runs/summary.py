@@ -6,8 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from groundjudge.verdict import Frozen, Score, Usage, Verdict
+
+Figure: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
+"""What adapters show of a summary."""
 
 
 class Summary(Frozen):
@@ -68,8 +72,8 @@ class Summary(Frozen):
         return self.n_ok + self.n_error + self.n_not_applicable
 
     @property
-    def figures(self) -> dict[str, float | None]:
-        """What adapters show of a summary, by name; None for what there is nothing to compute from."""
+    def figures(self) -> dict[Figure, float | None]:
+        """What adapters show of a summary; None where there is nothing to compute it from."""
         lower_bound, upper_bound = self.bounds or (None, None)
         return {
             "mean": self.mean,
