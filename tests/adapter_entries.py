@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -507,32 +508,125 @@ def by_mlflow(how: str, judge: AnyJudge, rows: Rows, **options: Any) -> list[Ver
     return ENTRIES[how](judge, rows, **options)
 
 
-ENTRIES: dict[str, Entry] = {
-    "langchain": by_batch,
-    "langsmith": partial(by_langsmith, by_evaluate),
-    "deepeval": partial(by_measure, JudgeMetric.measure),
-    "langfuse": by_langfuse,
-    "pydantic-evals": by_pydantic_evals,
-    "promptfoo": by_promptfoo,
-    "opentelemetry": by_emit,
-    "inspect": by_inspect,
-    "mlflow": partial(by_mlflow, "calls"),
+@dataclass(frozen=True)
+class Adapter:
+    """What all adapters are tested with, of one adapter.
+
+    Attributes:
+        entry: one way through the adapter.
+        package: the framework's package; "" if the adapter needs none.
+        extra: the extra of groundjudge that installs it.
+        inputs: what a path to the inputs of an application begins with; "" if there are no paths.
+        outputs: what a path to its outputs begins with.
+        lacks: what the framework has no place for: the names of rows of `TOPICS`, "states" of agents, a
+            "function" as `fields`, some "options" of a judge, "mappings" in a context.
+        is_slow: whether it takes seconds to import, so that its tests are soak tests.
+        other_entries: other ways through the adapter, by what they are called.
+    """
+
+    entry: Entry
+    package: str = ""
+    extra: str = ""
+    inputs: str = ""
+    outputs: str = ""
+    lacks: Collection[str] = ()
+    is_slow: bool = False
+    other_entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+
+
+ADAPTERS: Mapping[str, Adapter] = {
+    "langchain": Adapter(
+        by_batch,
+        package="langchain_core",
+        extra="langchain",
+        inputs="input",
+        outputs="input",
+        lacks=["inputs before metadata"],
+        other_entries={
+            "invoke": partial(by_invoke, "sync"),
+            "ainvoke": partial(by_invoke, "async"),
+            "stream": by_stream,
+            "abatch": by_abatch,
+        },
+    ),
+    "langsmith": Adapter(
+        partial(by_langsmith, by_evaluate),
+        package="langsmith",
+        extra="langsmith",
+        inputs="inputs",
+        outputs="outputs",
+        other_entries={"aevaluate": partial(by_langsmith, by_aevaluate)},
+    ),
+    "deepeval": Adapter(
+        partial(by_measure, JudgeMetric.measure),
+        package="deepeval",
+        extra="deepeval",
+        lacks=[
+            *("inputs", "inputs before metadata", "reference outputs", "metadata among the inputs"),
+            *("states", "mappings"),
+        ],
+        other_entries={
+            "a_measure": partial(by_measure, by_a_measure),
+            "evaluate": partial(by_deepeval_evaluate, False),  # noqa: FBT003
+            "evaluate async": partial(by_deepeval_evaluate, True),  # noqa: FBT003
+        },
+    ),
+    "langfuse": Adapter(
+        by_langfuse,
+        package="langfuse",
+        extra="langfuse",
+        inputs="input",
+        outputs="output",
+        other_entries={
+            "run_experiment": partial(by_experiment, by_run_experiment),
+            "dataset": partial(by_experiment, by_dataset),
+        },
+    ),
+    "pydantic-evals": Adapter(
+        by_pydantic_evals,
+        package="pydantic_evals",
+        extra="pydantic-evals",
+        inputs="inputs",
+        outputs="output",
+        lacks=["options"],
+    ),
+    "promptfoo": Adapter(by_promptfoo, inputs="vars", outputs="output", lacks=["metadata", "function"]),
+    "opentelemetry": Adapter(
+        by_emit,
+        package="opentelemetry",
+        extra="otel",
+        lacks=["inputs before metadata", "metadata among the inputs"],
+    ),
+    "inspect": Adapter(
+        by_inspect,
+        package="inspect_ai",
+        extra="inspect",
+        inputs="metadata",
+        outputs="metadata",
+        lacks=["inputs before metadata", "reference outputs", "metadata among the inputs", "states"],
+        is_slow=True,
+    ),
+    "mlflow": Adapter(
+        partial(by_mlflow, "calls"),
+        package="mlflow",
+        extra="mlflow",
+        inputs="inputs",
+        outputs="outputs",
+        lacks=["metadata"],
+        is_slow=True,
+        other_entries={
+            "rows": partial(by_mlflow, "rows"),
+            "predict_fn": partial(by_mlflow, "predict_fn"),
+            "traces": partial(by_mlflow, "traces"),
+        },
+    ),
 }
-"""One way through each adapter."""
+"""The adapters that give the verdict on a row."""
+
+ENTRIES: dict[str, Entry] = {name: adapter.entry for name, adapter in ADAPTERS.items()}
 
 OTHER_ENTRIES: dict[str, Entry] = {
-    "langchain invoke": partial(by_invoke, "sync"),
-    "langchain ainvoke": partial(by_invoke, "async"),
-    "langchain stream": by_stream,
-    "langchain abatch": by_abatch,
-    "langsmith aevaluate": partial(by_langsmith, by_aevaluate),
-    "deepeval a_measure": partial(by_measure, by_a_measure),
-    "deepeval evaluate": partial(by_deepeval_evaluate, False),  # noqa: FBT003
-    "deepeval evaluate async": partial(by_deepeval_evaluate, True),  # noqa: FBT003
-    "langfuse run_experiment": partial(by_experiment, by_run_experiment),
-    "langfuse dataset": partial(by_experiment, by_dataset),
-    "mlflow rows": partial(by_mlflow, "rows"),
-    "mlflow predict_fn": partial(by_mlflow, "predict_fn"),
-    "mlflow traces": partial(by_mlflow, "traces"),
+    f"{name} {entry_name}": entry
+    for name, adapter in ADAPTERS.items()
+    for entry_name, entry in adapter.other_entries.items()
 }
-"""The others."""

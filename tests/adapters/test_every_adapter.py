@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapter_entries import ENTRIES, OTHER_ENTRIES, Entry
+from adapter_entries import ADAPTERS, ENTRIES, OTHER_ENTRIES, Entry
 from adapters_table import (
     ENDPOINT_CODES,
     JUDGES,
@@ -48,7 +48,7 @@ pytestmark = [
 GOOD = f"<S1>w</S1>{sure(5)}"
 PLAIN = "<S1>w</S1><S2>5</S2>"
 """A reply to a prompt file of the tests' own, which asks for no shares."""
-SLOW = ("mlflow", "inspect")
+SLOW = tuple(name for name, adapter in ADAPTERS.items() if adapter.is_slow)
 LOUD = pytest.mark.filterwarnings("default")
 """For MLflow and Inspect, whose packages warn."""
 
@@ -84,9 +84,12 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return (ENTRIES | OTHER_ENTRIES)[name]
 
 
-def adapters(*without: str) -> pytest.MarkDecorator:
-    """Runs a test for each adapter, for MLflow and Inspect only among the soak tests."""
-    names = [name for name in ENTRIES if name not in without]
+def adapters(with_place_for: str = "", *, with_paths: bool = False) -> pytest.MarkDecorator:
+    """Runs a test for each adapter with a place for something; for the slow ones it is a soak test."""
+    names: list[str] = []
+    for name, adapter in ADAPTERS.items():
+        if with_place_for not in adapter.lacks and (adapter.inputs or not with_paths):
+            names.append(name)
     marks = [[LOUD, pytest.mark.soak] if name in SLOW else [] for name in names]
     rows = [pytest.param(name, name, marks=mark, id=name) for name, mark in zip(names, marks, strict=True)]
     return pytest.mark.parametrize(("entry", "adapter"), rows, indirect=["entry"])
@@ -193,7 +196,7 @@ STATES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@adapters("deepeval", "inspect")
+@adapters("states")
 def test_state_is_the_same_case(entry: Entry, adapter: str) -> None:
     model = ByCase()
     judge_rows(entry, model, [Exchange(name, {}, state) for name, state in STATES.items()])
@@ -261,39 +264,18 @@ def test_reason_of_a_part_is_never_empty() -> None:
 
 # --- inputs of a prompt's own, fields= --------------------------------------------------------------
 
-PATHS: Mapping[str, tuple[str, str]] = {
-    # what paths to the inputs and to the outputs begin with, where there are paths
-    "langsmith": ("inputs", "outputs"),
-    "langfuse": ("input", "output"),
-    "pydantic-evals": ("inputs", "output"),
-    "promptfoo": ("vars", "output"),
-    "langchain": ("input", "input"),
-    "mlflow": ("inputs", "outputs"),
-    "inspect": ("metadata", "metadata"),
-}
-PATHLESS = ENTRIES.keys() - PATHS.keys()
-
 
 def in_code(*_: object, **__: object) -> Mapping[str, Any]:
     return {**QUESTION, **ANSWER, "topic": "dogs"}
 
 
-TOPICS: Mapping[str, tuple[Exchange, Sequence[str]]] = {
-    # where the topic stands, and the adapters that have no such place
-    "inputs": (Exchange("1", {**QUESTION, "topic": "dogs"}, ANSWER), ["deepeval"]),
-    "metadata": (Exchange("1", QUESTION, ANSWER, {"topic": "dogs", "split": "x"}), ["promptfoo", "mlflow"]),
-    "inputs before metadata": (
-        Exchange("1", {**QUESTION, "topic": "dogs"}, ANSWER, {"topic": "cats"}),
-        ["deepeval", "langchain", "inspect", "opentelemetry"],
-    ),
-    "reference outputs": (
-        Exchange("1", QUESTION, ANSWER, reference={"topic": "dogs"}),
-        ["deepeval", "inspect"],
-    ),
-    "metadata among the inputs": (
-        Exchange("1", {**QUESTION, "metadata": {"topic": "dogs"}}, ANSWER),
-        ["deepeval", "inspect", "opentelemetry"],
-    ),
+TOPICS: Mapping[str, Exchange] = {
+    # where the topic stands
+    "inputs": Exchange("1", {**QUESTION, "topic": "dogs"}, ANSWER),
+    "metadata": Exchange("1", QUESTION, ANSWER, {"topic": "dogs", "split": "x"}),
+    "inputs before metadata": Exchange("1", {**QUESTION, "topic": "dogs"}, ANSWER, {"topic": "cats"}),
+    "reference outputs": Exchange("1", QUESTION, ANSWER, reference={"topic": "dogs"}),
+    "metadata among the inputs": Exchange("1", {**QUESTION, "metadata": {"topic": "dogs"}}, ANSWER),
 }
 
 
@@ -306,17 +288,17 @@ def check_topic(entry: Entry, file: Path, row: Exchange, **options: Any) -> None
 
 @adapters()
 def test_own_input_is_filled(file: Path, entry: Entry, adapter: str) -> None:
-    for row, without in TOPICS.values():
-        if adapter not in without:
+    for place, row in TOPICS.items():
+        if place not in ADAPTERS[adapter].lacks:
             check_topic(entry, file, row)
 
 
-@adapters(*PATHLESS)
+@adapters(with_paths=True)
 def test_fields_are_found_at_paths_and_by_a_function(file: Path, entry: Entry, adapter: str) -> None:
-    inputs, outputs = PATHS[adapter]
+    inputs, outputs = ADAPTERS[adapter].inputs, ADAPTERS[adapter].outputs
     row = Exchange("1", {**QUESTION, "t": {"u": "dogs"}}, ANSWER)
     check_topic(entry, file, row, fields={"topic": f"{inputs}.t.u"})
-    if adapter != "promptfoo":  # whose configuration is YAML
+    if "function" not in ADAPTERS[adapter].lacks:
         check_topic(entry, file, row, fields=in_code)
     row = Exchange("1", QUESTION, {**ANSWER, "docs": ["d"]})
     (conflict,) = judge_rows(entry, ScriptedModel(GOOD), [row]).values()
@@ -336,7 +318,7 @@ def test_options_of_inputs_reach_the_judge_and_a_missing_one_is_named(
     assert verdict.error
     assert verdict.error.code == "missing_field"
     assert "needs topic, which is not given" in verdict.error.message
-    if adapter != "pydantic-evals":  # which has fewer options
+    if "options" not in ADAPTERS[adapter].lacks:
         options = {"may_be_empty": ["context"], "optional": ["topic"], "threshold": 1}
         (verdict,) = judge_rows(entry, model, [row], file, **options).values()
         assert (verdict.score, verdict.passed) == (1, True)
@@ -345,7 +327,7 @@ def test_options_of_inputs_reach_the_judge_and_a_missing_one_is_named(
 TITLED: Mapping[str, Any] = {"title": "Tool Result: x", "content": "c"}
 
 
-@adapters("deepeval")
+@adapters("mappings")
 def test_title_of_a_plain_mapping_makes_a_tool_result_unless_the_option_says_no(
     entry: Entry, adapter: str
 ) -> None:
@@ -400,7 +382,7 @@ def test_error_of_a_row_is_a_verdict_with_its_code(entry: Entry, adapter: str) -
     rows = [Exchange(code, QUESTION, ANSWER) for code in REPLIES]
     rows.append(Exchange("empty_response", QUESTION, {**ANSWER, "response": " "}))
     codes = {row.id: row.id for row in rows}
-    if adapter not in {"deepeval", "inspect"}:  # which have no states
+    if "states" not in ADAPTERS[adapter].lacks:
         rows += [Exchange(what, {}, state) for what, (state, _) in UNJUDGEABLE.items()]
         codes |= {what: code for what, (_, code) in UNJUDGEABLE.items()}
     verdicts = judge_rows(entry, ByCase(REPLIES), rows)
@@ -408,7 +390,7 @@ def test_error_of_a_row_is_a_verdict_with_its_code(entry: Entry, adapter: str) -
     assert {(verdict.status, verdict.score) for verdict in verdicts.values()} == {("error", None)}
 
 
-@adapters(*PATHLESS, "promptfoo")
+@adapters("function", with_paths=True)
 def test_exception_of_the_function_is_an_error_of_its_row(entry: Entry, adapter: str) -> None:
     (verdict,) = judge_rows(
         entry, ScriptedModel(GOOD), [Exchange("1", QUESTION, ANSWER)], fields=fails
@@ -417,7 +399,7 @@ def test_exception_of_the_function_is_an_error_of_its_row(entry: Entry, adapter:
     assert (verdict.error.code, verdict.score) == ("unexpected", None)
 
 
-@adapters(*PATHLESS, "promptfoo")
+@adapters("function", with_paths=True)
 def test_a_function_that_returns_nothing_is_an_error_of_its_row_that_says_so(
     entry: Entry, adapter: str
 ) -> None:
@@ -456,10 +438,12 @@ def at_root(options: Mapping[str, Any], root: str) -> Mapping[str, Any]:
 
 @adapters()
 def test_wrong_argument_is_refused_before_any_row(entry: Entry, adapter: str) -> None:
-    model, root = ScriptedModel(GOOD), PATHS.get(adapter, ("",))[0]
+    model, root = ScriptedModel(GOOD), ADAPTERS[adapter].inputs
     for what, (options, message) in WRONG.items():
         fields = options.get("fields")
-        if (fields and adapter in PATHLESS) or (what, adapter) == ("a misspelt option", "pydantic-evals"):
+        if fields and not root:
+            continue
+        if what == "a misspelt option" and "options" in ADAPTERS[adapter].lacks:
             continue  # a dataclass refuses it
         with pytest.raises((TypeError, ValueError, GroundjudgeError), match=message):
             judge_rows(entry, model, [Exchange("1", QUESTION, ANSWER)], **at_root(options, root))
@@ -495,14 +479,16 @@ def test_an_evaluator_in_the_place_of_a_judge_is_refused_with_what_to_pass(make:
 
 FRAMEWORKS = {
     # the adapter: (the package it needs, its extra)
-    "langsmith": ("langsmith", "langsmith"),
-    "langchain": ("langchain_core", "langchain"),
-    "deepeval": ("deepeval", "deepeval"),
-    "inspect": ("inspect_ai", "inspect"),
-    "langfuse": ("langfuse", "langfuse"),
-    "mlflow": ("mlflow", "mlflow"),
-    "opentelemetry": ("opentelemetry", "otel"),
-    "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
+    **{
+        name.replace("-", "_"): (adapter.package, adapter.extra)
+        for name, adapter in ADAPTERS.items()
+        if adapter.package
+    },
+    "langsmith_online": ("langsmith", "langsmith"),
+    "langsmith_queue": ("langsmith", "langsmith"),
+    "langchain_agents": ("langchain", "langchain-agents"),
+    "openai_agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "spark": ("pyspark", "spark"),
 }
 
