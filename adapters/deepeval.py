@@ -260,7 +260,7 @@ class _Metric:
         self.is_measuring = False
         self.evaluation_model: str | None = self.judge.model_name
         self.criteria = self.judge.identity
-        self._show(None, CallCosts(prices))
+        self._show_result(None, CallCosts(prices))
 
     # DeepEval passes switches of its own, such as `_show_indicator` and `_in_component`.
     def measure(self, test_case: Any, *_: object, **switches: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
@@ -317,12 +317,12 @@ class _Metric:
         costs = CallCosts(self.prices)
         # DeepEval's sync mode measures one test case after another with one metric: if this one ends in an
         # error, nothing may be shown of the one before.
-        self._show(None, costs)
+        self._show_result(None, costs)
         try:
             verdict = await self._verdict_on(test_case, costs.count(ask))
         except Exception as error:
             failed = self.judge.error_verdict(error)
-            self._show(failed, costs)
+            self._show_result(failed, costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
                 # The error that `ErrorConfig(skip_on_missing_params=True)` skips.
                 message = f"{error}. {self.places}"
@@ -334,7 +334,7 @@ class _Metric:
             raise
         finally:
             self.is_measuring = False
-        self._show(verdict, costs)
+        self._show_result(verdict, costs)
         return self.score
 
     async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401
@@ -364,7 +364,7 @@ class _Metric:
         """The fields of the case that are not in the metadata."""
         raise NotImplementedError
 
-    def _show(self, new_verdict: Verdict | None, costs: CallCosts) -> None:
+    def _show_result(self, new_verdict: Verdict | None, costs: CallCosts) -> None:
         """Set the attributes to what a verdict says; None: there is none yet."""
         self.verdict = new_verdict
         verdict = new_verdict or self.judge.empty_verdict()

@@ -42,6 +42,9 @@ with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"
 
 __all__ = ["parser", "prompt", "runnable"]
 
+ROOTS = ("input",)
+"""What a path to a field can begin with."""
+
 OnError: TypeAlias = Literal["raise", "verdict"]
 
 
@@ -93,7 +96,7 @@ def runnable(  # noqa: PLR0913  one per option
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    case_of = loaded.cases(fields, ["input"], _case_of)
+    case_of = loaded.cases(fields, ROOTS, _case_of)
     evaluate = loaded.ajudge if on_error == "raise" else loaded.aevaluate
 
     async def ainvoke(row: CaseLike, ask: Ask = call) -> Any:  # noqa: ANN401  a verdict, alone or in a mapping
@@ -106,7 +109,7 @@ def runnable(  # noqa: PLR0913  one per option
     def invoke(row: CaseLike) -> Any:  # noqa: ANN401
         return without_waiting(ainvoke(row, call_and_block))
 
-    # With `fields` the input has whatever shape the application gives it.
+    # With `fields` the application decides on the shape of the input.
     input_type: Any = Any
     if fields is None:
         input_type = input_model(loaded.name, loaded.inputs)

@@ -20,9 +20,8 @@ from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.content import content_text, read_block
 from groundjudge.case.data import as_json, declared_fields, is_mapping
 from groundjudge.case.fields import Fields, field_of, keys_of
-from groundjudge.case.shapes import shape_of
 from groundjudge.errors import CaseError, requires
-from groundjudge.judging.answer_place import AnswerPlace
+from groundjudge.judging.answer_place import AnswerPlace, key_for_note
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
 from groundjudge.models.loop_thread import enter_context
 
@@ -36,6 +35,9 @@ with requires("groundjudge.adapters.langchain_agents needs langchain", "langchai
     from langgraph.types import Command
 
 __all__ = ["GroundingMiddleware", "guarded"]
+
+ROOTS = ("inputs", "outputs")
+"""What a path to a field can begin with."""
 
 Call: TypeAlias = Callable[..., Any]
 
@@ -144,28 +146,12 @@ def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
     return AIMessage("\n\n".join(texts))
 
 
-def _key_for_note(chain_input: Mapping[str, Any]) -> str:
-    """The key of the messages of an input, or else of its query.
-
-    Raises:
-        CaseError: `missing_field`: it has neither.
-    """
-    keys = keys_of(chain_input, "messages") + keys_of(chain_input, "query")
-    if keys:
-        return keys[0]
-    message = (
-        f"the chain's input has neither messages nor a query that a note could be added to, but is "
-        f"{shape_of(chain_input)}: pass retries=0, or name one of them `query`"
-    )
-    raise CaseError("missing_field", message, "query")
-
-
 def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
     """The same messages with the draft and the note, or the same text with the note."""
     if isinstance(chain_input, str):
         return f"{chain_input}\n\n{note}"
     if is_mapping(chain_input):
-        key = _key_for_note(chain_input)
+        key = key_for_note(chain_input)
         return {**chain_input, key: _with_note(chain_input[key], draft, note)}
     return [*convert_to_messages(chain_input), draft, HumanMessage(note, id=NOTE_ID)]
 
@@ -194,7 +180,7 @@ def _result_of(
 
 
 def _without_aside(message: BaseMessage) -> BaseMessage:
-    """A message without the text beside its calls of tools, which nobody has judged."""
+    """A message without the text beside its calls of tools, which has not been judged."""
     if not isinstance(message, AIMessage) or not message.tool_calls or not message.content:
         return message
     blocks: list[Any] = []
@@ -206,9 +192,9 @@ def _without_aside(message: BaseMessage) -> BaseMessage:
 
 @contextmanager
 def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a ModelRequest, or a chain's input
-    """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
+    """Keep what happens inside from the streams and checkpoints of the graph, but not from traces."""
     config: Any = configs.ensure_config()
-    if guard.mode == "enforce":  # an observed answer goes out whatever the verdict, so it may be streamed
+    if guard.mode == "enforce":  # an observed answer goes out even if it fails, so it may be streamed
         manager = configs.get_callback_manager_for_config(config)
         for handler in list(manager.handlers):  # a copy, as handlers are removed from it
             if hasattr(handler, "tap_output_iter"):  # what streams tokens
@@ -242,8 +228,8 @@ class GroundedState(AgentState[Any]):
 class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
     """Judges the answers of an agent made by `create_agent` before they go out.
 
-    The sources are the results of the tools. A message that calls tools is no answer: it is not judged, and
-    its text is taken out. The decision is under `verdict` in the agent's state (`Outcome.summary`). With
+    The sources are the results of the tools. A message that calls tools is not an answer: it is not judged,
+    and its text is taken out. The decision is under `verdict` in the agent's state (`Outcome.summary`). With
     `mode="observe"` tokens are streamed at once, and all texts stay. A structured answer is judged as JSON;
     for it `fallback` is a function to an object of its type.
 
@@ -296,7 +282,7 @@ class _GuardedChain:
         self.step = step
         self.guard = guard
         self.place = AnswerPlace(key)
-        self.read_fields = guard.judge.cases(guard.fields, ["inputs", "outputs"], self._read_exchange)
+        self.read_fields = guard.judge.cases(guard.fields, ROOTS, self._read_exchange)
 
     def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
         outputs: list[Any] = []
@@ -325,7 +311,7 @@ class _GuardedChain:
     def _check_input(self, chain_input: Any) -> None:  # noqa: ANN401
         """Refuse an input without a place for the note at once, not only when an answer fails."""
         if is_mapping(chain_input) and self.guard.retries and self.guard.mode == "enforce":
-            _key_for_note(chain_input)
+            key_for_note(chain_input)
 
     def _latest(self, outputs: Sequence[Any]) -> Any:  # noqa: ANN401
         """The first output with the latest answer.
@@ -339,7 +325,7 @@ class _GuardedChain:
     def _case_of(self, chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401
         """From the chain's input and output to the case; None if the output only calls tools."""
         if self.guard.mode == "enforce":
-            # Raised here, before the case is made, so that `on_error` cannot let out an answer nobody found.
+            # Raised before the case is made, so that `on_error` cannot let out an answer that was not found.
             answer = self.place.answer_in(output)
             if isinstance(answer, AIMessage) and answer.tool_calls:
                 return None
@@ -350,7 +336,7 @@ class _GuardedChain:
         response: Any = [answer]
         if isinstance(answer.content, str):
             response = answer.content
-        # Whatever `fields` found: only what can be replaced is judged.
+        # Only what can be replaced is judged, also where `fields` found another response.
         return Case.of(self.read_fields(chain_input, output)).replace(response=response)
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401

@@ -53,7 +53,7 @@ def evaluator(
 
     The fields of the case are read from input, output and expected output under their usual names; each of
     them can be a mapping, a dataclass, a pydantic model, or the query, the response and the reference itself.
-    What only a prompt file of your own shows is read from the item's metadata too.
+    Inputs that only your own prompt file has are read from the item's metadata too.
 
     Args:
         judge: as for `groundjudge.as_judge`.

@@ -47,13 +47,13 @@ with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
+ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
+"""What a path to a field can begin with."""
+
 METRICS: tuple[Figure, ...] = get_args(Figure)
 
 log = logging.getLogger("langsmith.groundjudge")
 """Shown without any configuration, as LangSmith's own log is; the library's logger is silent."""
-
-ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
-"""What a path to a field can begin with."""
 
 SUMMARY_PLACE = "summary({0!r}) adds up the verdicts of all runs: it belongs in summary_evaluators="
 
@@ -128,7 +128,7 @@ def summary(
         TypeError if it stands among the evaluators.
 
     Raises:
-        ValueError: `metrics` has a name that there is not.
+        ValueError: `metrics` has an unknown name.
         PromptError: the path is not that of a prompt file.
     """
     if isinstance(judge, str) and not Path(judge).is_file():
@@ -216,7 +216,7 @@ def _case_of(fields: Fields, run: Run, example: Example | None) -> Mapping[str, 
 def _sides_of(run: Run, example: Example | None) -> dict[str, Any]:
     """The inputs, outputs and reference outputs, the roots of paths.
 
-    What a run had returned by the time at which it failed is no response.
+    What a run had returned before it failed is not a response.
     """
     sides: dict[str, Any] = {"inputs": run.inputs, "outputs": {}, "reference_outputs": {}}
     if run.outputs and not run.error:
@@ -274,7 +274,7 @@ def _metadata_of(verdict: Verdict) -> dict[str, Any]:
 def _explain_error(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     """The verdict; if there was no case to judge, its error says what LangSmith had, and why.
 
-    Whatever a run lacks that has crashed, it lacks a response, which is an error and never a missing field.
+    A run that has crashed lacks a response, which is an error and never a missing field.
     """
     error = verdict.error
     if error is None or verdict.attempts:  # after an attempt there was a case

@@ -102,7 +102,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     if client is None:
         client = Client(auto_batch_tracing=False)  # it traces nothing, so it needs no thread that could
     # The SDK has a method for this only in a class that reads its URL from LANGCHAIN_BASE_URL, and would send
-    # the key and the rules to LangSmith's cloud whatever LANGSMITH_ENDPOINT says.
+    # the key and the rules to LangSmith's cloud even if LANGSMITH_ENDPOINT names another server.
     untyped: Any = client
     response = untyped.request_with_retries("POST", "/api/v1/runs/rules/decision-models", json=hosted)
     return Evaluator.construct(None, **response.json())
@@ -119,7 +119,7 @@ def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
         paths[name] = f"{ROOTS.get(prompt_input.field, 'inputs')}.{name}"
     for name, path in mapping.items():
         if name not in paths:
-            fault = f"variable_mapping: {name!r} is no input of {rubric.name}{did_you_mean(name, paths)}"
+            fault = f"variable_mapping: {name!r} is not an input of {rubric.name}{did_you_mean(name, paths)}"
             raise PromptError("not_hosted", f"{fault}; its inputs are: {', '.join(paths)}", name)
         paths[name] = path
     return paths

@@ -23,6 +23,8 @@ with requires("groundjudge.adapters.langsmith_queue needs LangSmith", "langsmith
     from langsmith import Client
     from langsmith.schemas import AnnotationQueueRubricItem, Feedback
 
+__all__ = ["queue_labels", "queue_sample"]
+
 KEY = "grounded"
 """The key of the feedback that people give: a score of 1 or 0."""
 
@@ -74,7 +76,7 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
         client: None: as the environment says.
 
     Raises:
-        LabelError: `no_labels`: nobody has labelled a row.
+        LabelError: `no_labels`: no row has been labelled.
         LangSmithError: the API refuses.
     """
     feedbacks = sorted(

@@ -30,7 +30,7 @@ from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import NamedScore, Verdict, passes
 
 with requires("groundjudge.adapters.mlflow needs MLflow", "mlflow"):
-    from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
+    from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, Trace
     from mlflow.entities.trace_state import TraceState
     from mlflow.genai.scorers import Scorer
 
@@ -83,21 +83,15 @@ def documents(trace: Trace) -> tuple[Document, ...] | None:
     children = defaultdict[str | None, list[Span]](list)
     for span in sorted(trace.data.spans, key=lambda span: span.start_time_ns):
         children[span.parent_id].append(span)
-    # The root is the application itself: what it returned is the response, whatever its span's type.
+    # The root is the application itself: what it returned is the response, even if it is a tool's span.
     below_root: list[Span] = []
     for root in children[None]:
         below_root.extend(children[root.span_id])
-    return traced_documents(below_root, lambda span: children[span.span_id], _source_of)
 
+    def source(span: Span) -> tuple[str, str, object]:
+        return str(span.span_type).lower(), span.name, span.outputs  # "RETRIEVER", "TOOL" or another
 
-def _source_of(span: Span) -> tuple[str, str, object]:
-    """A span's kind, name and outputs, as `traced_documents` wants them."""
-    kind = ""
-    if span.span_type == SpanType.RETRIEVER:
-        kind = "retriever"
-    elif span.span_type == SpanType.TOOL:
-        kind = "tool"
-    return kind, span.name, span.outputs
+    return traced_documents(below_root, lambda span: children[span.span_id], source)
 
 
 def _case_of(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
@@ -187,7 +181,7 @@ class JudgeScorer(Scorer):
     def __call__(
         self,
         *,
-        inputs: Any = None,  # noqa: ANN401  whatever the application takes
+        inputs: Any = None,  # noqa: ANN401  the application decides
         outputs: Any = None,  # noqa: ANN401
         expectations: dict[str, Any] | None = None,
         trace: Trace | None = None,

@@ -68,20 +68,22 @@ def emit(
 
 
 def _result_of(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
-    """The attributes of the event of one score. The conventions leave out an attribute without a value."""
-    attributes: dict[str, AttributeValue] = {"gen_ai.evaluation.name": score.name}
-    if score.score is not None:
-        attributes["gen_ai.evaluation.score.value"] = score.score
+    """The attributes of the event of one score."""
+    label: str | None = None
     if isinstance(score.value, str):
-        attributes["gen_ai.evaluation.score.label"] = score.value
+        label = score.value
     elif verdict.status == "not_applicable":
-        attributes["gen_ai.evaluation.score.label"] = "not_applicable"
-    attributes["gen_ai.evaluation.explanation"] = score.explanation
-    if response_id is not None:
-        attributes["gen_ai.response.id"] = response_id
-    if verdict.error:
-        attributes["error.type"] = verdict.error.code
-    attributes["groundjudge.status"] = verdict.status
-    attributes["groundjudge.signature"] = verdict.signature
-    attributes["groundjudge.verdict"] = verdict.model_dump_json(exclude_none=True)
-    return attributes
+        label = "not_applicable"
+    attributes: dict[str, AttributeValue | None] = {
+        "gen_ai.evaluation.name": score.name,
+        "gen_ai.evaluation.score.value": score.score,
+        "gen_ai.evaluation.score.label": label,
+        "gen_ai.evaluation.explanation": score.explanation,
+        "gen_ai.response.id": response_id,
+        "error.type": verdict.error.code if verdict.error else None,
+        "groundjudge.status": verdict.status,
+        "groundjudge.signature": verdict.signature,
+        "groundjudge.verdict": verdict.model_dump_json(exclude_none=True),
+    }
+    # The conventions leave out an attribute without a value.
+    return {name: value for name, value in attributes.items() if value is not None}

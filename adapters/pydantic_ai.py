@@ -49,12 +49,12 @@ MAX_UNFINISHED = 1000
 def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
     """Make an output validator that judges an agent's answers before they go out.
 
-    The sources are the results of the tools in the run's messages; an output that is no string is judged
+    The sources are the results of the tools in the run's messages; an output that is not a string is judged
     whole, as JSON. Once an answer goes out, the drafts before it and their notes are taken out of the run's
-    messages, and so is all text beside calls of tools, which is no answer; the fallback stands there instead
-    of the last draft. An answer is written again as often as both the guard's `retries` and the agent's
-    output retries allow. The deadline counts from the first draft on; it cannot interrupt the agent's own
-    model. Partial output of a stream is not judged. With `mode="observe"` the messages stay as they are.
+    messages, and so is all text beside calls of tools; the fallback stands there instead of the last draft.
+    An answer is written again as often as both the guard's `retries` and the agent's output retries allow.
+    The deadline counts from the first draft on; it cannot interrupt the agent's own model. Partial output of
+    a stream is not judged. With `mode="observe"` the messages stay as they are.
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
@@ -96,7 +96,7 @@ def _case_of(guard: Guard, messages: Sequence[ModelMessage], output: object) -> 
     """The case of what a run said before its answer; a structured answer is judged whole, as JSON.
 
     The thread is what users and tools said, and what the agent said in earlier turns. What asks for a call
-    again is no result of its tool: it is our note, or names a fault of the call.
+    again is not a result of its tool: it is our note, or names a fault of the call.
     """
     thread: list[dict[str, str]] = []
     last_question = _find_last_question(messages)

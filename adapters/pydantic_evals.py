@@ -81,7 +81,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
     The fields of the case are read from inputs, output and expected output under their usual names; each of
     them can be a mapping, a dataclass, a pydantic model, or the query, the response and the reference itself.
-    What only a prompt file of your own shows is read from the metadata too.
+    Inputs that only your own prompt file has are read from the metadata too.
 
     In a YAML file, the arguments stand under the name of the class, and `Dataset.from_file` needs
     `custom_evaluator_types=[JudgeEvaluator]`. Judges, rubrics and models are written there by their names.

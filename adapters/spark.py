@@ -28,13 +28,13 @@ with requires("groundjudge.adapters.spark needs PySpark", "spark"):
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+__all__ = ["add_keys", "judge_dataframe"]
+
 TYPES = {"string": StringType(), "double": DoubleType(), "bool": BooleanType()}
 """Arrow's names of the types of a verdict's columns -> Spark's types."""
 
 VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in arrow.VERDICT_SCHEMA]
 """The columns of a verdict."""
-
-__all__ = ["add_keys", "judge_dataframe"]
 
 
 def judge_dataframe(
@@ -63,7 +63,7 @@ def judge_dataframe(
 
     Raises:
         TypeError, ValueError: as for `judge_batches`.
-        PicklingError: a judge cannot be sent to the workers. For a model of your own it may be another error,
+        PicklingError: a judge cannot be sent to the workers. For your own model it may be another error,
             such as TypeError where it holds a lock.
     """
     kept_columns = arrow.columns_to_keep(df.columns, columns)

@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a misspelt input": (
         "groundedness",
         {"dataset_id": "d", "variable_mapping": {"qery": "inputs.q"}},
-        "'qery' is no input of groundedness, did you mean 'query'?",
+        "'qery' is not an input of groundedness, did you mean 'query'?",
     ),
 }
 

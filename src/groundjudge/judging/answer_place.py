@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,22 @@ class AnswerPlace:
                         "guarded does not replace: guard the step of the chain that writes the answer"
                     )
                     raise CaseError("answer_elsewhere", message, key)
+
+
+def key_for_note(app_input: Mapping[str, Any]) -> str:
+    """Return where a note can be added to an input: the key of its messages, or else of its query.
+
+    Raises:
+        CaseError: `missing_field`: it has neither.
+    """
+    keys = keys_of(app_input, "messages") + keys_of(app_input, "query")
+    if keys:
+        return keys[0]
+    message = (
+        f"the chain's input has neither messages nor a query that a note could be added to, but is "
+        f"{shape_of(app_input)}: pass retries=0, or name one of them `query`"
+    )
+    raise CaseError("missing_field", message, "query")
 
 
 def _strings_in(data: Any) -> Iterator[str]:  # noqa: ANN401  any JSON

@@ -26,7 +26,7 @@ def request_for(rubric: Rubric, source: CaseSource) -> Request:
         case = Case.of(source() if callable(source) else source)
         verdict = verdict.model_copy(update={"case_id": case.id})
         blank_response_verdict = rubric.blank_response_verdict(case)
-        # Whatever the rubric makes of a blank response: here it is an error.
+        # Also where the rubric leaves a blank response out or scores it 0: here it is an error.
         rubric.with_options(empty_response="error").blank_response_verdict(case)
         return rubric.ask(case)
     except CaseError as error:
