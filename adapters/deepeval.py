@@ -32,7 +32,7 @@ from groundjudge.models.lookup import ModelLike
 from groundjudge.models.redaction import RedactedError
 from groundjudge.models.shared import share_calls
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, kind_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import Prices
@@ -420,23 +420,23 @@ def _judge_of_mode(
                 "system_one_model", "pass eval_mode system_one or hybrid, with which it decides"
             )
         llm_judge = as_judge(judge, model, **options)
-        if eval_mode == "llm" and _kinds(llm_judge) != {"text"}:
+        if eval_mode == "llm" and not _writes_text(llm_judge):
             raise _mode_error("eval_mode", "llm with a decision model: pass system_one")
         return llm_judge
     # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
     if mode == "hybrid" and isinstance(judge, Cascade):
         return as_judge(judge, **options)
-    if isinstance(judge, Judge) and _kinds(judge) == {"decision"}:
+    if isinstance(judge, Judge) and not _writes_text(judge):
         decision_judge = as_judge(judge, **options)
     else:
         decision_judge = as_judge(judge, _decision_model(system_one_model, model, mode), **options)
-    if _kinds(decision_judge) != {"decision"}:
+    if any(rubric.way.writes_text for rubric in decision_judge.rubrics):
         fault = f"{mode} needs a decision model, and {decision_judge.model_name} answers with a text"
         raise _mode_error("model", fault)
     if mode == "system_one":
         return decision_judge
     text_judge = as_judge(judge, model, **options)
-    if _kinds(text_judge) != {"text"}:
+    if not _writes_text(text_judge):
         raise _mode_error("model", "hybrid needs a text model beside the decision model")
     if not isinstance(decision_judge, Judge) or not isinstance(text_judge, Judge):
         raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
@@ -446,9 +446,9 @@ def _judge_of_mode(
     return cascade([decision_judge, text_judge], until=until)
 
 
-def _kinds(judge: AnyJudge) -> set[str]:
-    """How the models of a judge answer."""
-    return {kind_of(model) for model in judge.models}
+def _writes_text(judge: AnyJudge) -> bool:
+    """Whether all models of a judge answer with texts, and none with probabilities."""
+    return all(rubric.way.writes_text for rubric in judge.rubrics)
 
 
 def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: EvalMode) -> ModelLike:

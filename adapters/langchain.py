@@ -21,7 +21,7 @@ from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge, with_error
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.models.decision_libraries import UNSTREAMED
+from groundjudge.models.library import UNSTREAMED
 from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
 from groundjudge.prompt.input import Input

@@ -31,7 +31,7 @@ from groundjudge.errors import ENDS_RUN, CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import model_error
+from groundjudge.models.failure import model_error
 from groundjudge.models.lookup import ModelLike, call_metadata
 from groundjudge.models.redaction import RedactedError
 from groundjudge.replies.reply import Reply

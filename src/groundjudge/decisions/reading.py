@@ -9,15 +9,16 @@ from typing import Any
 
 from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
+from groundjudge.decisions.inquiry import Inquiry
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, JudgeQuestion, Questionnaire
 from groundjudge.decisions.state import Sentences
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
+from groundjudge.rubric.reading import EVIDENCE_NOT_FOUND
 from groundjudge.scale import Scale
 from groundjudge.verdict import Evidence, Part
 
-EVIDENCE_NOT_FOUND = "evidence_not_found"
 EVIDENCE_PRESELECTED = "evidence_preselected"
 EVIDENCE_UNANSWERED = "evidence_unanswered"
 
@@ -45,39 +46,24 @@ class Decision:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Inquiry:
-    """What was asked about a case.
-
-    Attributes:
-        questionnaire: what the judge asks.
-        questions: the questions about the case.
-        sentences: the sentences of the case that have numbers.
-        scale: the judge's scale.
-    """
-
-    questionnaire: Questionnaire
-    questions: Sequence[Question]
-    sentences: Sentences
-    scale: Scale
-
-
-def read_decision(inquiry: Inquiry, answers: Answers, reply: str) -> Decision:
+def read_decision(
+    questionnaire: Questionnaire, inquiry: Inquiry, answers: Answers, scale: Scale, reply: str
+) -> Decision:
     """Read what the answers to the questions about a case say.
 
     Args:
-        inquiry: what was asked.
+        questionnaire: what the judge asks.
+        inquiry: what was asked about the case.
         answers: the answers.
+        scale: the judge's scale.
         reply: the text of the last reply, for errors.
 
     Raises:
         AnswerError: `refused` or `missing_answer`; it has the parts that were answered. An answer about
             evidence may be missing: the score does not depend on it.
     """
-    questionnaire = inquiry.questionnaire
-    scale = inquiry.scale
     if questionnaire.sentence is not None:
-        return _decide_on_sentences(questionnaire.sentence, inquiry, answers, reply)
+        return _decide_on_sentences(questionnaire.sentence, inquiry, answers, scale, reply)
     values: dict[str, AnswerValue] = {}
     for question in questionnaire.questions:
         if question.id in answers.probabilities:
@@ -99,7 +85,9 @@ def read_decision(inquiry: Inquiry, answers: Answers, reply: str) -> Decision:
     return _decision_of(parts, [*values.values()], None, ())
 
 
-def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Answers, reply: str) -> Decision:
+def _decide_on_sentences(
+    question: JudgeQuestion, inquiry: Inquiry, answers: Answers, scale: Scale, reply: str
+) -> Decision:
     """Make a part for each sentence of the response, with the evidence that was chosen for it."""
     questions = inquiry.questions
     sentences = inquiry.sentences
@@ -114,7 +102,7 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
         probabilities = answers.probabilities.get(f"s{number}")
         if probabilities is None:
             continue
-        value = value_of(question, probabilities, inquiry.scale)
+        value = value_of(question, probabilities, scale)
         evidence: tuple[Evidence, ...] = ()
         warning = ""
         # A sentence that is surely worth 0, or claims nothing, shows no evidence.

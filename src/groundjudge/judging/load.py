@@ -190,16 +190,12 @@ def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type chec
 
 
 def as_model(model: ModelLike | None) -> Model:
-    """Make a Model of what can be passed as a model; "offline" is the offline judge.
+    """Make a Model of what can be passed as a model.
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.
     """
-    if model != "offline":
-        return model_of(model)
-    from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
-
-    return OfflineModel()
+    return model_of(model)
 
 
 def model_to_come(_: object) -> str:

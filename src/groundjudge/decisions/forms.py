@@ -11,12 +11,10 @@ import orjson
 from pydantic_core import to_json
 
 from groundjudge.case.data import is_list, is_mapping
-from groundjudge.decisions.question import Question
-from groundjudge.rubric.rubric import Request
+from groundjudge.decisions.inquiry import Inquiry
+from groundjudge.decisions.question import Question, system_one_questions
+from groundjudge.decisions.state import RULES
 from groundjudge.text.patterns import compile_when_used
-
-RULES = "rules"
-"""Where a state has the rules, for which OpenAI's form has a message."""
 
 MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
 """How many options a question may have, by its type."""
@@ -44,30 +42,23 @@ class Form:
     """How an endpoint wants a request.
 
     Attributes:
-        body: from the name of the model at the endpoint and a request to what is sent.
+        body: from the name of the model at the endpoint, and an inquiry to what is sent.
         most_questions: how many questions one request may have.
         is_openai: whether it is OpenAI's: the state goes in parts, each of which has limits, and a key says
             which requests begin alike.
     """
 
-    body: Callable[[str, Request], dict[str, Any]]
+    body: Callable[[str, Inquiry], dict[str, Any]]
     most_questions: int
     is_openai: bool
 
 
-def state_of(request: Request) -> dict[str, Any]:
-    """Return the state of a request; a request without one has an empty state."""
-    if request.state is None:
-        return {}
-    return dict(request.state)
-
-
-def _openai_body(model: str, request: Request) -> dict[str, Any]:
-    """Return a request in OpenAI's form: the rules as the developer's message, each document as a part."""
+def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
+    """Return an inquiry in OpenAI's form: the rules as the developer's message, each document as a part."""
     rest: dict[str, Any] = {}
     parts: list[dict[str, Any]] = []
     rules = ""
-    for name, value in state_of(request).items():
+    for name, value in inquiry.state.items():
         if name == RULES:
             rules = value
         elif _is_documents(value):
@@ -85,7 +76,7 @@ def _openai_body(model: str, request: Request) -> dict[str, Any]:
     questions: list[dict[str, Any]] = []
     # Questions of evidence share their options, one for each sentence of the source: these are made once.
     options_by_id: dict[int, list[dict[str, str]]] = {}
-    for question in request.questions:
+    for question in inquiry.questions:
         options = options_by_id.get(id(question.options))
         if options is None:
             options = _openai_options(question)
@@ -119,34 +110,10 @@ def _is_documents(value: object) -> bool:
     return all(is_mapping(entry) and "sentences" in entry for entry in value)
 
 
-def _system_one_body(model: str, request: Request) -> dict[str, Any]:
-    """Return a request in the form of System One."""
-    return {"model": model, "state": state_of(request), "questions": system_one_questions(request)}
-
-
-def system_one_questions(request: Request) -> dict[str, dict[str, Any]]:
-    """Return the questions of a request in the form of System One, by their ids."""
-    questions: dict[str, dict[str, Any]] = {}
-    for question in request.questions:
-        criteria: object
-        if question.type == "choice":
-            criteria = {option.key: option.description or None for option in question.options}
-        else:
-            criteria = [option.description for option in question.options]
-        questions[question.id] = {
-            "type": question.type,
-            "instructions": question.instructions,
-            "criteria": criteria,
-        }
-    return questions
-
-
-def options_of(question: Question) -> dict[str, str | None]:
-    """Return the descriptions of a choice's options by their keys; None where the key says it all."""
-    descriptions: dict[str, str | None] = {}
-    for option in question.options:
-        descriptions[option.key] = option.description or None
-    return descriptions
+def _system_one_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
+    """Return an inquiry in the form of System One."""
+    questions = system_one_questions(inquiry.questions)
+    return {"model": model, "state": inquiry.state, "questions": questions}
 
 
 FORMS: Mapping[str, Form] = {
@@ -166,16 +133,16 @@ def most_questions(form: Form, model: str) -> int:
     return form.most_questions
 
 
-def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any]) -> str:
-    """Return what of a request is more than a model can take, as far as that is sure; "" if nothing is.
+def find_excess(form: Form, model: str, inquiry: Inquiry, body: Mapping[str, Any]) -> str:
+    """Return what of an inquiry is more than a model can take, as far as that is sure; "" if nothing is.
 
     Args:
         form: the form.
         model: the name of the model at the endpoint.
-        request: the request.
-        body: the request in that form.
+        inquiry: what is asked.
+        body: that in the form.
     """
-    for question in request.questions:
+    for question in inquiry.questions:
         n_options = len(question.options)
         most_options = MAX_OPTIONS[question.type]
         if n_options > most_options:
@@ -183,7 +150,7 @@ def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any
     if form.is_openai:
         return _excess_of_parts(body)
     if JEV.match(model):
-        return _excess_for_jev(request)
+        return _excess_for_jev(inquiry)
     return ""
 
 
@@ -225,18 +192,15 @@ def _measure(data: object) -> tuple[int, int]:
     return n_values, deepest
 
 
-def _excess_for_jev(request: Request) -> str:
-    n_bytes = len(write_json(state_of(request))) + max(_question_sizes(request), default=0)
+def _excess_for_jev(inquiry: Inquiry) -> str:
+    sizes = [len(write_json(question)) for question in system_one_questions(inquiry.questions).values()]
+    n_bytes = len(write_json(inquiry.state)) + max(sizes, default=0)
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
         return ""
     return (
         f"the state and the longest question have {n_bytes:,} bytes, which is more than {JEV_STATE_TOKENS:,} "
         "tokens"
     )
-
-
-def _question_sizes(request: Request) -> list[int]:
-    return [len(write_json(question)) for question in system_one_questions(request).values()]
 
 
 def write_json(data: object) -> bytes:

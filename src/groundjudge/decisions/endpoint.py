@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any
 
 from groundjudge.case.data import is_mapping, is_number
-from groundjudge.decisions.question import Kind
+from groundjudge.decisions.forms import FORMS, find_excess, most_questions, write_json
+from groundjudge.decisions.inquiry import inquiry_of
+from groundjudge.decisions.way import DecisionWay
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import TOO_LONG, message_in, model_error, without_echo
-from groundjudge.models.decision_forms import FORMS, find_excess, most_questions, write_json
+from groundjudge.models.failure import TOO_LONG, message_in, model_error, without_echo
 from groundjudge.models.identity import itself
 from groundjudge.models.openai import OPENAI, Api, Connection
 from groundjudge.models.unsupported_parameters import negotiate
@@ -95,8 +96,6 @@ class DecisionModel:
             openai package or comes with a base_url or api_key.
     """
 
-    kind: Kind = "decision"
-
     def __init__(  # noqa: PLR0913  as for OpenAIModel
         self,
         name: str,
@@ -143,9 +142,15 @@ class DecisionModel:
         return partial(DecisionModel, self.name, **self._connection.pickled_settings()), ()
 
     @property
-    def most_questions(self) -> int:
-        """The most questions that are answered in one request."""
-        return most_questions(self._form, self._name_at_endpoint)
+    def way(self) -> DecisionWay:
+        """Questions, and how many in one request."""
+        return DecisionWay(most_questions(self._form, self._name_at_endpoint))
+
+    @property
+    def call_metadata(self) -> Mapping[str, str]:
+        """What LangChain and LangSmith need to know of a call."""
+        provider = APIS[self.name.partition(":")[0]].provider.casefold()
+        return {"ls_model_name": self._name_at_endpoint, "ls_provider": provider}
 
     @property
     def endpoint(self) -> str:
@@ -173,8 +178,9 @@ class DecisionModel:
         Raises:
             ModelError: the endpoint returned no answers; the codes are those of an endpoint, and `too_long`.
         """
-        body = self._form.body(self._name_at_endpoint, request)
-        excess = find_excess(self._form, self._name_at_endpoint, request, body)
+        inquiry = inquiry_of(request)
+        body = self._form.body(self._name_at_endpoint, inquiry)
+        excess = find_excess(self._form, self._name_at_endpoint, inquiry, body)
         if excess:
             raise self._connection.error("too_long", f"{self.name}: {excess} ({JUDGE_LESS})")
         if self._form.is_openai:
