@@ -26,6 +26,7 @@ from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
 from groundjudge.prompt.input import Input
 from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict
@@ -129,17 +130,17 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
 
     def render(row: CaseLike) -> ChatPromptValue:
         verdict = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
-        blank_response_verdict: Verdict | None = None
+        verdict_on_blank: Verdict | None = None
         try:
             _check_input(row)
             case = Case.of(row)
             verdict = verdict.model_copy(update={"case_id": case.id})
-            blank_response_verdict = rubric.blank_response_verdict(case)
+            verdict_on_blank = blank_response_verdict(rubric, case)
             # Whatever the rubric makes of a blank response: here it is an error.
-            rubric.with_options(empty_response="error").blank_response_verdict(case)
+            blank_response_verdict(rubric.with_options(empty_response="error"), case)
             return _prompt_value(rubric.ask(case))
         except CaseError as error:
-            error.verdict = blank_response_verdict or with_error(verdict, error)
+            error.verdict = verdict_on_blank or with_error(verdict, error)
             raise
 
     step = RunnableLambda(render, name="groundjudge.prompt")

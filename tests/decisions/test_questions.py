@@ -285,7 +285,6 @@ def test_without_a_source_nothing_is_asked_about_evidence() -> None:
 @pytest.mark.parametrize("name", names())
 def test_the_librarys_judges_have_questions_that_fit_and_no_word_of_the_prompt(name: str) -> None:
     rubric = load_rubric(name)
-    assert not questionnaire_of(rubric).is_derived
     assert 0 < len(questionnaire_of(rubric).rules) <= 1500
     fields = ("query", "context", "reference", "agent_name", "profile", "conversation", "response")
     text = str(inquiry_about(rubric, dict.fromkeys(fields, "x.")).questions)
@@ -314,7 +313,7 @@ def test_all_examples_are_in_the_table() -> None:
 def test_a_prompt_without_questions_gives_one(name: str) -> None:
     type_, descriptions, scores = DERIVED[name]
     rubric = load_rubric(EXAMPLES / f"{name}.prompty")
-    assert questionnaire_of(rubric).is_derived
+    assert rubric.prompt.front_matter.questions is None
     (judge_question,) = questionnaire_of(rubric).questions
     assert (judge_question.id, judge_question.type) == ("verdict", type_)
     assert [option.description for option in judge_question.alternatives] == descriptions

@@ -14,6 +14,7 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.inquiry import Inquiry
 from groundjudge.decisions.question import Question, system_one_questions
 from groundjudge.decisions.state import RULES
+from groundjudge.models.openai import OPENAI, Api
 from groundjudge.text.patterns import compile_when_used
 
 MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
@@ -42,12 +43,14 @@ class Form:
     """How an endpoint wants a request.
 
     Attributes:
+        api: where it is.
         body: from the name of the model at the endpoint, and an inquiry to what is sent.
         most_questions: how many questions one request may have.
         is_openai: whether it is OpenAI's: the state goes in parts, each of which has limits, and a key says
             which requests begin alike.
     """
 
+    api: Api
     body: Callable[[str, Inquiry], dict[str, Any]]
     most_questions: int
     is_openai: bool
@@ -116,9 +119,63 @@ def _system_one_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
     return {"model": model, "state": inquiry.state, "questions": questions}
 
 
+def _call(
+    client: Any,  # noqa: ANN401  an OpenAI or AsyncOpenAI
+    url: str,
+    body: dict[str, Any],
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return how a caller's client sends a request.
+
+    `decisions.create` would look at each question, and read the answers in ways of its own.
+    """
+    return client.post, {"path": url, "body": body, "cast_to": bytes}
+
+
+def write_json(data: object) -> bytes:
+    """Write JSON data as it is sent, quickly: a request has the options of up to hundreds of questions."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:
+        # orjson refuses numbers of more than 64 bits, which the arguments of a tool's call may have.
+        return to_json(data, inf_nan_mode="null")
+
+
+RESPONSE = "the answers of a decision model"
+WHOLE = ("/decisions", "/systemone")
+"""How URLs end that are complete. Some gateways have one form under the name of the other, as OpenRouter."""
+
 FORMS: Mapping[str, Form] = {
-    "decisions": Form(_openai_body, most_questions=400, is_openai=True),
-    "systemone": Form(_system_one_body, most_questions=200, is_openai=False),
+    "decisions": Form(
+        Api(
+            response=RESPONSE,
+            path="decisions",
+            whole=WHOLE,
+            variables="OPENAI",
+            provider="OpenAI",
+            default_url=OPENAI,
+            call=_call,
+            write=write_json,
+        ),
+        _openai_body,
+        most_questions=400,
+        is_openai=True,
+    ),
+    "systemone": Form(
+        Api(
+            response=RESPONSE,
+            path="v1/systemone",
+            whole=WHOLE,
+            variables="TYPESAFE",
+            provider="TypeSafe",
+            default_url="https://api.typesafe.ai",
+            call=_call,
+            write=write_json,
+            has_openai_headers=False,
+        ),
+        _system_one_body,
+        most_questions=200,
+        is_openai=False,
+    ),
 }
 """The forms by the beginnings of models' names.
 
@@ -201,12 +258,3 @@ def _excess_for_jev(inquiry: Inquiry) -> str:
         f"the state and the longest question have {n_bytes:,} bytes, which is more than {JEV_STATE_TOKENS:,} "
         "tokens"
     )
-
-
-def write_json(data: object) -> bytes:
-    """Write JSON data as it is sent, quickly: a request has the options of up to hundreds of questions."""
-    try:
-        return orjson.dumps(data)
-    except TypeError:
-        # orjson refuses numbers of more than 64 bits, which the arguments of a tool's call may have.
-        return to_json(data, inf_nan_mode="null")

@@ -6,7 +6,7 @@ Nothing of a case gets into a question but the numbers of sentences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Literal
@@ -128,12 +128,10 @@ class Questionnaire:
     Attributes:
         rules: what holds for all questions; "" for none.
         questions: one for each value, or one about each sentence.
-        is_derived: whether they were made from the prompt.
     """
 
     rules: str
     questions: tuple[JudgeQuestion, ...]
-    is_derived: bool = field(default=False, compare=False)
 
     @property
     def sentence(self) -> JudgeQuestion | None:
@@ -336,7 +334,7 @@ def _derive(rubric: Rubric) -> Questionnaire:
         alternatives.reverse()
     type_: Literal["choice", "score"] = "score" if is_score else "choice"
     question = JudgeQuestion(VERDICT, type_, _body_of(prompt), tuple(alternatives))
-    return Questionnaire("", (question,), is_derived=True)
+    return Questionnaire("", (question,))
 
 
 def _body_of(prompt: Prompt) -> str:

@@ -11,7 +11,7 @@ from groundjudge.decisions.answers import AnswerError, Answers, read_answers
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import Questionnaire, list_questions, questionnaire_of
-from groundjudge.decisions.reading import read_decision
+from groundjudge.decisions.reading import read_verdict
 from groundjudge.decisions.state import make_state
 from groundjudge.errors import ModelError, PromptError, ReplyError
 from groundjudge.replies import PartReading, Reading
@@ -83,7 +83,9 @@ class DecisionWay:
         def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
             nonlocal answers
             answers = answers.joined_with(read_answers(reply.text, questions))
-            return self._read(request, answers, reply) if is_last else answers
+            if is_last:
+                return read_verdict(self.questionnaire, request, answers, reply)
+            return answers
 
         waiting = self._split(inquiry.questions)
         attempt = 0
@@ -116,43 +118,12 @@ class DecisionWay:
         most = self.most_questions or len(questions)
         return [tuple(questions[start : start + most]) for start in range(0, len(questions), most)]
 
-    def _read(self, request: Request, answers: Answers, reply: Reply) -> Verdict:
-        """Read the verdict that the answers to all questions of a request give.
-
-        Raises:
-            AnswerError: an answer that the score needs is missing.
-        """
-        rubric, case = request.rubric, request.case
-        decision = read_decision(self.questionnaire, inquiry_of(request), answers, rubric.scale, reply.text)
-        score: float | None = None
-        if decision.is_applicable:
-            score = rubric.format.score(decision.reading, rubric.scale)
-        warnings = decision.warnings
-        if not rubric.is_shown_whole(case):
-            warnings = (*warnings, "content_not_shown")
-        expected: float | None = None
-        if decision.distribution and score is not None:
-            expected = decision.reading.value
-        return rubric.make_verdict(
-            reply,
-            case,
-            score,
-            decision.parts,
-            value=decision.value,
-            label=decision.label or None,
-            reason=decision.reason,
-            warnings=warnings,
-            expected=expected,
-            distribution=decision.distribution,
-            confidence=decision.confidence,
-        )
-
     def _record_parts(self, exchange: Exchange, request: Request, answers: Answers) -> None:
         """Record the parts that were answered, for the verdict of an error."""
         if not answers.probabilities:
             return
         try:
-            parts = self._read(request, answers, Reply("")).parts
+            parts = read_verdict(self.questionnaire, request, answers, Reply("")).parts
         except AnswerError as error:
             parts = error.parts
         exchange.update_record(parts=parts)

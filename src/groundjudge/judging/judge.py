@@ -29,6 +29,7 @@ from groundjudge.judging.conversation import (
 )
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
+from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.model import Model, check_rubric, identity_of, way_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import Scale
@@ -307,9 +308,9 @@ class Judge(BaseJudge):
         return (self,)
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
-        blank_response_verdict = self.rubric.blank_response_verdict(case)
-        if blank_response_verdict is not None:  # no model is asked
-            return blank_response_verdict.model_copy(update={"key": conversation.record.key})
+        verdict = blank_response_verdict(self.rubric, case)
+        if verdict is not None:  # no model is asked
+            return verdict.model_copy(update={"key": conversation.record.key})
 
         def ask(case: Case) -> Request:
             return replace(self.rubric.ask(case), repeat=self.repeat)

@@ -13,13 +13,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
-from groundjudge.case.case import Case, CaseLike, Document
+from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.data import is_number
 from groundjudge.case.shapes import is_blank
-from groundjudge.errors import CaseError, PromptError, ReplyError
+from groundjudge.errors import PromptError, ReplyError
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
-from groundjudge.prompt.prompt import NAME_THE_PATH, Prompt
+from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.format import missing_members
@@ -32,9 +32,6 @@ from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured,
 from groundjudge.rubric.reading import doubt, is_other_level, make_parts, reason_of
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
-
-FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
-"""The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES}
 """The parameters that ask for the probabilities of tokens."""
@@ -472,73 +469,6 @@ class Rubric:
             if value is not None and is_blank(value):
                 self.prompt.check(case)
 
-    def blank_response_verdict(self, case: Case) -> Verdict | None:
-        """The verdict on a response that is missing or blank; None where there is something to judge.
-
-        Raises:
-            CaseError: `no_response` or `empty_response`, unless `empty_response` says otherwise;
-                `missing_field` if the case also lacks an input that the application does not give
-                (anything but the context): then it is not meant for this judge.
-        """
-        code = self._response_fault(case)
-        if code is None:
-            return None
-        # A row that lacks more than an application gives was not meant for this judge: that is an error,
-        # whatever `empty_response` says. So is a field that cannot be read: no stand-in takes its place.
-        stand_ins = dict(FROM_THE_APPLICATION)
-        for name in case.unreadable:
-            stand_ins.pop(name, None)
-        try:
-            self.prompt.check(case.model_copy(update=stand_ins))
-        except CaseError:
-            self.prompt.check(case)  # names all that is missing, the response included
-            raise
-        if self.empty_response == "error":
-            raise CaseError(code, _response_message(self.prompt, code, case), "response")
-        verdict = Verdict(
-            judge=self.name, status="not_applicable", label=code, prompt=self.prompt.id, case_id=case.id
-        )
-        if self.empty_response == "not_applicable":
-            return verdict
-        return self._worst_verdict(verdict, code)
-
-    def _response_fault(self, case: Case) -> str | None:
-        """Return the code of what is wrong with the response, where the prompt needs one."""
-        response_inputs = [prompt_input for prompt_input in self.inputs if prompt_input.field == "response"]
-        # A prompt may show the response twice, under two of its names: then the first decides.
-        if not response_inputs or not response_inputs[0].required:
-            return None
-        if response_inputs[0].value(case) is None:
-            return "no_response"
-        if is_blank(case.response_text) and not response_inputs[0].may_be_empty:
-            return "empty_response"
-        return None
-
-    def _worst_verdict(self, verdict: Verdict, code: str) -> Verdict:
-        """Give a verdict the worst value of the scale, and to each named part too."""
-        worst = self.scale.worst
-        choice: str | None = None
-        if self.scale.choices:
-            choice = self.scale.nearest(0.0)
-            worst = self.scale.choices[choice] or 0.0
-        score = self.scale.score(worst)
-        parts: list[Part] = []
-        for name in self.format.part_names:
-            parts.append(Part(name=name, value=worst, score=score, label=choice))
-        value = None if parts else worst
-        state = "missing" if code == "no_response" else "blank"
-        changes: dict[str, Any] = {
-            "status": "ok",
-            "score": score,
-            "value": value,
-            "label": choice or label_of(value, self.levels),
-            "reason": f"The response is {state}.",
-            "parts": tuple(parts),
-            "warnings": (code,),
-        }
-        changes.update(passing_fields(score, parts, self.passes, self.threshold))
-        return verdict.model_copy(update=changes)
-
 
 def prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
     """Make the prompt with the options that add to what its file says."""
@@ -635,25 +565,6 @@ def _check_weighted(rubric: Rubric) -> None:
         raise PromptError("bad_weighted", f"{rubric.name}: {option} needs {needs}", "weighted")
 
 
-def _response_message(prompt: Prompt, code: str, case: Case) -> str:
-    """Say that there is no response, what else is missing, and what the user can do."""
-    fault = "no response was given" if code == "no_response" else "the response is blank"
-    fault += case.hint("response")
-    missing_fields = [prompt_input.field for prompt_input in prompt.missing(case)]
-    missing_fields = [field for field in missing_fields if field != "response"]
-    if missing_fields:
-        fault += f", and no {' and no '.join(missing_fields)} either"
-    # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
-    if code == "no_response" and case.has_other_keys() and not case.hint("response"):
-        fault += f". If it has another name, call it response, {NAME_THE_PATH}"
-    return (
-        f"{prompt.name}: {fault}. "
-        "A crashed application must not look like a good one: set "
-        '`empty_response` to "not_applicable" to leave such rows out, or to "worst" to score them 0. '
-        f"The case has: {', '.join(case.field_names()) or 'nothing'}"
-    )
-
-
 def _format_identity(reply_format: Format) -> list[Any]:
     """Return what tells one format from another: its class, and its attributes."""
     if is_dataclass(reply_format):
@@ -665,7 +576,9 @@ def _format_identity(reply_format: Format) -> list[Any]:
         # An object of a class with slots has no `__dict__`.
         attributes = getattr(reply_format, "__dict__", repr(reply_format))
     format_class = type(reply_format)
-    return [format_class.__module__, format_class.__qualname__, attributes]
+    # In which of its modules a package has a class changes nothing.
+    package = format_class.__module__.partition(".")[0]
+    return [package, format_class.__qualname__, attributes]
 
 
 def _reask_reason(error: ReplyError) -> str:

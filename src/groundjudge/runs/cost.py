@@ -12,6 +12,7 @@ from groundjudge.case.data import is_number
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
+from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, check_cases, check_distinct, jobs_of, refuse_names
 from groundjudge.verdict import Frozen, Usage, Verdict
@@ -133,7 +134,7 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
     requests: list[Request] = []
     try:
         for rubric in judge.rubrics:
-            if not rubric.blank_response_verdict(case):
+            if not blank_response_verdict(rubric, case):
                 requests.append(rubric.ask(case))
     except GroundjudgeError:  # such as a missing input or, by default, response: no vote can do without
         return {"n_error": 1}
