@@ -22,8 +22,7 @@ from groundjudge.decisions.endpoint import DecisionModel
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.way import DecisionWay
-from groundjudge.judging.load import as_model
-from groundjudge.models.lookup import call_metadata
+from groundjudge.models.lookup import as_model, call_metadata
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import Model, way_of

@@ -18,7 +18,7 @@ from groundjudge import ModelError, Reply
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.libraries import decisions_by
 from groundjudge.decisions.way import DecisionWay
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.rubric.model import way_of
 from groundjudge.rubric.rubric import TEXT

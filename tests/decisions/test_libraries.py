@@ -22,7 +22,7 @@ from standin_openai import Raw, StandIn, Status
 
 from groundjudge import ModelError, Reply
 from groundjudge.decisions.libraries import decisions_by
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.rubric.model import Model, way_of
 

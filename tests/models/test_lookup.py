@@ -13,7 +13,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, ModelError, load
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
 
 

@@ -15,7 +15,7 @@ from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, fail, report_errors, say
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.prompt.input import Input
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric

@@ -32,13 +32,25 @@ AskPackage: TypeAlias = Callable[[Any, Any, Inquiry], Awaitable[Reply]]
 """From a model, its package and an inquiry to what the model answers."""
 
 
-async def _ask_langchain(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
+def _make_questions(
+    inquiry: Inquiry,
+    choice: Callable[..., Any],
+    score: Callable[..., Any],
+    choice_options: str = "criteria",
+    score_levels: str = "criteria",
+) -> dict[str, Any]:
+    """Make the questions of a library, with its classes and their arguments for what can be answered."""
     questions: dict[str, Any] = {}
     for question_id, question in system_one_questions(inquiry.questions).items():
-        make_question = package.Choice if question["type"] == "choice" else package.Score
-        questions[question_id] = make_question(
-            instructions=question["instructions"], criteria=question["criteria"]
+        make, argument = (choice, choice_options) if question["type"] == "choice" else (score, score_levels)
+        questions[question_id] = make(
+            instructions=question["instructions"], **{argument: question["criteria"]}
         )
+    return questions
+
+
+async def _ask_langchain(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
+    questions = _make_questions(inquiry, package.Choice, package.Score)
     response = await _invoke(model, {"state": _state_for(inquiry), "questions": questions})
     return _decision_reply(response)
 
@@ -63,13 +75,7 @@ async def _invoke(model: Any, argument: object) -> object:  # noqa: ANN401  a ru
 
 
 async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
-    questions: dict[str, Any] = {}
-    for question_id, question in system_one_questions(inquiry.questions).items():
-        instructions, criteria = question["instructions"], question["criteria"]
-        if question["type"] == "choice":
-            questions[question_id] = package.ChoiceQuestion(instructions=instructions, options=criteria)
-        else:
-            questions[question_id] = package.ScoreQuestion(instructions=instructions, levels=criteria)
+    questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion, "options", "levels")
     try:
         answers, cost = await call_library(model.a_decide, model.decide, _state_for(inquiry), questions)
     except Exception as error:
@@ -85,13 +91,7 @@ async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  #
 
 
 async def _ask_pydantic_ai(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
-    questions: dict[str, Any] = {}
-    for question_id, question in system_one_questions(inquiry.questions).items():
-        choice = question["type"] == "choice"
-        make_question = package.ChoiceQuestion if choice else package.ScoreQuestion
-        questions[question_id] = make_question(
-            instructions=question["instructions"], criteria=question["criteria"]
-        )
+    questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion)
     response = await model.decide(package.DecisionRequest(state=_state_for(inquiry), questions=questions), {})
     return _decision_reply(response)
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from groundjudge.files import private_opener
 from groundjudge.models.failure import model_error
-from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.rubric.model import identity_of
 from groundjudge.rubric.rubric import Request
@@ -66,7 +66,7 @@ class CachedModel:
     """
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
-        self.model = model_of(model)
+        self.model = as_model(model)
         self.name = self.model.name
         self.path = Path(path)
         self.repeat = repeat

@@ -125,8 +125,8 @@ def call_metadata(model: Model) -> dict[str, str]:
     return metadata
 
 
-def model_of(model: ModelLike | None) -> Model:
-    """Return the argument as a Model; a Model is returned unchanged.
+def as_model(model: ModelLike | None) -> Model:
+    """Make a Model of what can be passed as a model; a Model is returned unchanged.
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
