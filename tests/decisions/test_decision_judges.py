@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from groundjudge import (
     PromptError,
     Reply,
     Verdict,
+    as_judge,
     estimate,
     load,
     load_rubric,
@@ -39,6 +41,7 @@ from groundjudge.decisions.question import Question
 from groundjudge.judging.guard import as_guard
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.shared import share_calls
+from groundjudge.rubric.rubric import TEXT
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.types import Judge, Model, Request
 
@@ -359,6 +362,14 @@ def test_the_way_of_asking_is_part_of_the_identity() -> None:
     decision_judge = Judge(rubric, RuleModel(refusing))
     assert decision_judge.identity != Judge(rubric, text_model).identity
     assert decision_judge.identity == Judge(rubric, RuleModel(without_answers)).identity
+
+
+def test_a_judge_with_another_model_is_asked_in_the_way_of_that_model() -> None:
+    decision_judge = load("groundedness", model=RuleModel(refusing))
+    text_judge = as_judge(decision_judge, ScriptedModel(""), parameters={"temperature": 0.5})
+    assert text_judge.rubric.way == TEXT
+    assert replace(decision_judge, model=ScriptedModel("")).rubric.way == TEXT
+    assert as_judge(decision_judge, threshold=0.6).rubric.way == decision_judge.rubric.way != TEXT
 
 
 def test_text_and_decision_judges_vote_together() -> None:

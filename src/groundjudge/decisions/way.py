@@ -17,7 +17,7 @@ from groundjudge.errors import ModelError, PromptError, ReplyError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.shares import has_shares
-from groundjudge.rubric.rubric import Exchange, Request, Rubric
+from groundjudge.rubric.rubric import Channel, Request, Rubric
 from groundjudge.verdict import Verdict, passes
 
 NO_MEANING = "means nothing to a decision model"
@@ -66,7 +66,7 @@ class DecisionWay:
         questions = list_questions(self.questionnaire, sentences)
         return Request((), {}, rubric, case, payload=Inquiry(state, questions, sentences))
 
-    async def converse(self, request: Request, exchange: Exchange, max_reasks: int) -> Verdict:
+    async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
         """Ask all questions, and once more what is refused or missing, at most `max_reasks` times.
 
         The questions are sent in one request, or in several if the model answers fewer in one.
@@ -96,19 +96,19 @@ class DecisionWay:
             next_request = replace(request, payload=payload, attempt=attempt)
             read_reply = partial(read, questions=questions, is_last=not waiting)
             try:
-                reply, outcome = await exchange.send(next_request, read_reply)
+                reply, outcome = await channel.send(next_request, read_reply)
             except ModelError:
-                self._record_parts(exchange, request, answers)
+                self._record_parts(channel, request, answers)
                 raise
             replies.append(reply.text)
             # The score may rest on several replies: a trace of it needs all of them.
             all_replies = "\n".join(replies)
-            exchange.update_record(reply=all_replies)
+            channel.update_record(reply=all_replies)
             if isinstance(outcome, Verdict):
                 return outcome.model_copy(update={"reply": all_replies})
             if isinstance(outcome, ReplyError):
                 if not max_reasks or not isinstance(outcome, AnswerError) or not outcome.questions:
-                    self._record_parts(exchange, request, answers)
+                    self._record_parts(channel, request, answers)
                     raise outcome
                 max_reasks -= 1
                 waiting = self._split(outcome.questions)
@@ -118,7 +118,7 @@ class DecisionWay:
         most = self.most_questions or len(questions)
         return [tuple(questions[start : start + most]) for start in range(0, len(questions), most)]
 
-    def _record_parts(self, exchange: Exchange, request: Request, answers: Answers) -> None:
+    def _record_parts(self, channel: Channel, request: Request, answers: Answers) -> None:
         """Record the parts that were answered, for the verdict of an error."""
         if not answers.probabilities:
             return
@@ -126,7 +126,7 @@ class DecisionWay:
             parts = read_verdict(self.questionnaire, request, answers, Reply("")).parts
         except AnswerError as error:
             parts = error.parts
-        exchange.update_record(parts=parts)
+        channel.update_record(parts=parts)
 
 
 def _options_without_meaning(rubric: Rubric) -> list[str]:

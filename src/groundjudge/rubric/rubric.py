@@ -92,8 +92,8 @@ class Request:
         return frozenset(self.parameters.keys() - self.rubric.prompt.parameters.keys())
 
 
-class Exchange(Protocol):
-    """A conversation with a model about a case: it is traced, and what it costs is recorded."""
+class Channel(Protocol):
+    """What a way sends requests through: they are traced, and what they cost is recorded."""
 
     async def send(self, request: Request, read: Callable[[Reply], T]) -> tuple[Reply, T | ReplyError]:
         """Send a request, and read the reply.
@@ -140,7 +140,7 @@ class Way(Protocol):
         """
         ...
 
-    async def converse(self, request: Request, exchange: Exchange, max_reasks: int) -> Verdict:
+    async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
         """Lead a conversation that begins with a request, and return the verdict.
 
         Raises:
@@ -168,7 +168,7 @@ class TextWay:
         messages = rubric.prompt.render(case, rubric.blank_fields)
         return Request(messages, rubric.parameters, rubric, case)
 
-    async def converse(self, request: Request, exchange: Exchange, max_reasks: int) -> Verdict:
+    async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
         """Ask, and again if the reply cannot be read or leaves a doubt."""
         rubric, case = request.rubric, request.case
 
@@ -179,7 +179,7 @@ class TextWay:
         reasks = {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
         verdict: Verdict | None = None
         while True:
-            reply, outcome = await exchange.send(request, read)
+            reply, outcome = await channel.send(request, read)
             if isinstance(outcome, ReplyError):
                 problem = outcome
             else:
@@ -301,6 +301,8 @@ class Rubric:
     def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
         """Make a rubric with other settings; parameters, may_be_empty and optional add to those that it has.
 
+        Its way is the usual one, until a judge is made of it: what goes with one way may not with another.
+
         Args:
             options: see `RubricOptions`.
 
@@ -310,7 +312,7 @@ class Rubric:
         """
         check_options(options, RubricOptions)
         settings = {"weighted": weighted_with(options, self.weighted), **replaced_fields(options)}
-        return replace(self, prompt=prompt_with(self.prompt, options), **settings)
+        return replace(self, prompt=prompt_with(self.prompt, options), way=TEXT, **settings)
 
     def ask(self, case: CaseLike) -> Request:
         """Make the request about a case, in the rubric's way.
