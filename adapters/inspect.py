@@ -24,7 +24,8 @@ from groundjudge.errors import did_you_mean, requires
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to_come
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.lookup import FunctionModel, ModelLike
+from groundjudge.models.function import FunctionModel
+from groundjudge.models.lookup import ModelLike
 from groundjudge.replies.reply import Reply, tokens_of, usage_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Verdict

@@ -22,7 +22,7 @@ from groundjudge.judging.conversation import Ask, Step, call, call_and_block, wi
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.request import request_for
-from groundjudge.models.decision_libraries import UNSTREAMED
+from groundjudge.models.library import UNSTREAMED
 from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
 from groundjudge.prompt.input_model import input_model

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from groundjudge.decisions.questionnaire import Questionnaire, questionnaire_of
 from groundjudge.errors import PromptError, did_you_mean, requires
 from groundjudge.rubric.load import load_rubric
 from groundjudge.rubric.rubric import Rubric
@@ -81,6 +82,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
             message = f"LangSmith has no setting {name!r} of an evaluator{did_you_mean(name, known_settings)}"
             raise TypeError(message)
     rubric = judge if isinstance(judge, Rubric) else load_rubric(judge)
+    questionnaire = questionnaire_of(rubric)
     if (project_id is None) == (dataset_id is None):
         raise PromptError("not_hosted", "pass project_id or dataset_id, one of them", "project_id")
     paths = _paths_of(rubric, variable_mapping or {})
@@ -88,8 +90,8 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     prompt = rubric.prompt.id
     hosted: dict[str, Any] = {
         "display_name": f"{prompt.name} {prompt.version} {prompt.sha256[:12]}",
-        "prompt": [["system", rubric.questionnaire.rules], ["human", human]],
-        "questions": _hosted_questions(rubric),
+        "prompt": [["system", questionnaire.rules], ["human", human]],
+        "questions": _hosted_questions(rubric, questionnaire),
         "template_format": "mustache",
         "variable_mapping": paths,
         "provider": provider,
@@ -102,7 +104,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     if client is None:
         client = Client(auto_batch_tracing=False)  # it traces nothing, so it needs no thread that could
     # The SDK has a method for this only in a class that reads its URL from LANGCHAIN_BASE_URL, and would send
-    # the key and the rules to LangSmith's cloud even if LANGSMITH_ENDPOINT names another server.
+    # the key and the rules to LangSmith's cloud whatever LANGSMITH_ENDPOINT says.
     untyped: Any = client
     response = untyped.request_with_retries("POST", "/api/v1/runs/rules/decision-models", json=hosted)
     return Evaluator.construct(None, **response.json())
@@ -125,14 +127,14 @@ def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
     return paths
 
 
-def _hosted_questions(rubric: Rubric) -> dict[str, dict[str, Any]]:
+def _hosted_questions(rubric: Rubric, questionnaire: Questionnaire) -> dict[str, dict[str, Any]]:
     """The questions of a judge in LangSmith's form, by the names of the judge's scores."""
-    if rubric.questionnaire.sentence is not None:
+    if questionnaire.sentence is not None:
         fault = "it asks about each sentence of a response, and LangSmith has one prompt for all questions"
         raise PromptError("not_hosted", f"{rubric.name}: {fault}: use `evaluator`", rubric.name)
     names = score_names(rubric.name, rubric.format.part_names)
     questions: dict[str, dict[str, Any]] = {}
-    for question in rubric.questionnaire.questions:
+    for question in questionnaire.questions:
         hosted: dict[str, Any] = {"type": question.type, "instructions": question.instructions}
         alternatives = question.alternatives
         if question.type == "choice":

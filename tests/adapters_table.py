@@ -24,7 +24,10 @@ from decision_models import (
 )
 
 from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Usage, Verdict, cascade, load, names
+from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
+from groundjudge.decisions.way import DecisionWay
+from groundjudge.rubric.rubric import TEXT
 from groundjudge.types import AnyJudge, Request
 
 RAG: Mapping[str, Any] = {
@@ -233,7 +236,7 @@ class Script:
         self.rows = ROWS[judge]
         self.vote = vote
         self.name = "script" if vote is None else f"script {vote}"
-        self.kind = "decision" if judge in BY_DECISIONS else "text"
+        self.way = DecisionWay() if judge in BY_DECISIONS else TEXT
 
     async def acomplete(self, request: Request) -> Reply:
         _, _, number = request.case.response_text.rpartition("[")
@@ -247,7 +250,7 @@ class Script:
             return Reply(answer)
         if isinstance(answer, Reply):
             return answer
-        return Reply(reply_of(request.questions, answer, "systemone"), usage=USED)
+        return Reply(reply_of(inquiry_of(request).questions, answer, "systemone"), usage=USED)
 
 
 Fields: TypeAlias = dict[str, Any]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from groundjudge import ModelError, Reply
+from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
+from groundjudge.decisions.way import DecisionWay
 from groundjudge.types import Request
 
 Answer = Mapping[str, Any] | None
@@ -73,7 +75,6 @@ class RuleModel:
     """Answers each question by a rule, which gets the number of the request too; or raises an error."""
 
     name = "decisions:test"
-    kind = "decision"
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class RuleModel:
     ) -> None:
         self.rule = rule
         self.form: Form = form
-        self.most_questions = most_questions
+        self.way = DecisionWay(most_questions)
         self.requests: list[Request] = []
 
     async def acomplete(self, request: Request) -> Reply:
@@ -93,4 +94,6 @@ class RuleModel:
         if isinstance(rule, ModelError):
             raise rule
         number = len(self.requests)
-        return Reply(reply_of(request.questions, lambda question: rule(question, number), self.form))
+        return Reply(
+            reply_of(inquiry_of(request).questions, lambda question: rule(question, number), self.form)
+        )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from groundjudge import Case, Reply, load_rubric
 from groundjudge.case.data import is_mapping
+from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import Option, Question
-from groundjudge.types import Request
+from groundjudge.decisions.way import DecisionWay
+from groundjudge.types import Request, Rubric
 
 RULES = "Judge nothing but whether the response follows from the context."
 VERDICT = Question(
@@ -43,7 +46,12 @@ def decision_request(
         questions = (VERDICT, RECALL)
     rubric = load_rubric("groundedness")
     case = Case(query="When do you open?", context="We open at 9.", response="At 9.", id=case_id)
-    return Request((), {}, rubric, case, state=state, questions=questions)
+    return Request((), {}, rubric, case, payload=Inquiry(state, questions))
+
+
+def inquiry_about(rubric: Rubric, case: Any) -> Inquiry:
+    """What a decision model is sent about a case."""
+    return inquiry_of(replace(rubric, way=DecisionWay()).ask(case))
 
 
 def many_questions(number: int, *, instructions: str = "Is it so?") -> tuple[Question, ...]:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from groundjudge import Case, CaseError, ModelError, Reply, Scale, Verdict
-from groundjudge.judging.load import as_model
-from groundjudge.models.lookup import ModelLike
+from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.replies import Tags
 from groundjudge.types import Judge, Prompt, Request, Rubric
 

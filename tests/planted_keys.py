@@ -25,7 +25,7 @@ from formatter import sure
 from langchain_groq import ChatGroq
 from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status, Text
 
-from groundjudge.models.decisions import DecisionModel
+from groundjudge.decisions.endpoint import DecisionModel
 from groundjudge.models.openai import OpenAIModel
 
 KEY = "live/4f9a81c2d7e6b35a0c+qx"

@@ -47,7 +47,7 @@ from verdict_files import write_rows
 from groundjudge import CachedModel, GroundjudgeError, load
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 
 # What is not cached leaves no key in a file.
 pytestmark = pytest.mark.filterwarnings("ignore:replies of:RuntimeWarning")

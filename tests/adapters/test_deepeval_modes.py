@@ -13,6 +13,8 @@ from formatter import sure
 
 from groundjudge import PromptError, Reply, load
 from groundjudge.adapters.deepeval import GroundednessMetric, PassageQualityMetric, passage_metrics
+from groundjudge.decisions.inquiry import inquiry_of
+from groundjudge.decisions.way import DecisionWay
 from groundjudge.types import Cascade, Judge, Request
 
 CASE = LLMTestCase(input="When?", actual_output="At 9.", retrieval_context=["We open at 9."])
@@ -21,7 +23,7 @@ CASE = LLMTestCase(input="When?", actual_output="At 9.", retrieval_context=["We 
 class Decider:
     """A decision model that is as sure of the last option as it is told."""
 
-    kind = "decision"
+    way = DecisionWay()
 
     def __init__(self, share: float = 1.0, name: str = "decider") -> None:
         self.name = self.identity = name
@@ -31,7 +33,7 @@ class Decider:
     async def acomplete(self, request: Request) -> Reply:
         self.n_calls += 1
         answers: dict[str, Any] = {}
-        for question in request.questions:
+        for question in inquiry_of(request).questions:
             keys = [option.key for option in question.options]
             probabilities = dict.fromkeys(keys, 0.0)
             probabilities[keys[-1]] = self.share

@@ -50,7 +50,7 @@ from groundjudge import (
     run,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
-from groundjudge.models.lookup import LibraryModel
+from groundjudge.models.library import LibraryModel
 from groundjudge.models.redaction import RedactedError
 
 ROW: Mapping[str, Any] = {

@@ -11,6 +11,7 @@ from loopback import Seen, json_server, running, url_of
 
 from groundjudge import PromptError, load_rubric
 from groundjudge.adapters.langsmith_online import online_evaluator
+from groundjudge.decisions.questionnaire import questionnaire_of
 
 CREATED = {"id": "00000000-0000-0000-0000-000000000001", "display_name": "created"}
 
@@ -50,7 +51,7 @@ def test_a_judge_becomes_an_evaluator_of_a_project(server: Server) -> None:
     assert (body["session_id"], body["sampling_rate"], body["provider"]) == ("p", 0.1, "openai_decisions")
     assert body["variable_mapping"] == {**paths, "context": "outputs.context"}
     (system, human) = body["prompt"]
-    assert system == ["system", rubric.questionnaire.rules]
+    assert system == ["system", questionnaire_of(rubric).rules]
     for name in ("query", "context", "response"):
         assert f"{{{{{name}}}}}" in human[1]
     question = body["questions"]["groundedness"]

@@ -21,7 +21,7 @@ from bench import CASES, Line, call_all, line, measure_times, prompts_of, show
 from varied_cases import varied
 
 from groundjudge import arun, load
-from groundjudge.models.decisions import DecisionModel
+from groundjudge.decisions.endpoint import DecisionModel
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Judge
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from groundjudge.case.fields import ALIASES, FIELD_NAMED, Fields
 from groundjudge.case.paths import FieldPaths, until_found, value_at
 from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError
+from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.load import load_rubric
 from groundjudge.runs.rows import read_rows
 
@@ -846,7 +848,7 @@ AT_PATHS: Mapping[str, Any] = {
 def test_a_path_that_gives_nothing_is_named_with_the_nearest_one(paths: FieldPaths, message: str) -> None:
     rubric = load_rubric("groundedness")
     case = Case.of(Fields.of(paths).in_row(AT_PATHS))
-    ask = rubric.blank_response_verdict if "response" in paths else rubric.ask
+    ask = partial(blank_response_verdict, rubric) if "response" in paths else rubric.ask
     with pytest.raises(CaseError) as raised:
         ask(case)
     assert message in raised.value.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from groundjudge import (
     PromptError,
     Reply,
     Verdict,
+    as_judge,
     estimate,
     load,
     load_rubric,
@@ -34,10 +36,12 @@ from groundjudge import (
     panel,
     run,
 )
+from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
 from groundjudge.judging.guard import as_guard
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.shared import share_calls
+from groundjudge.rubric.rubric import TEXT
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.types import Judge, Model, Request
 
@@ -165,11 +169,11 @@ def test_what_is_missing_is_asked_for_once_more_alone() -> None:
 
     model = RuleModel(rule)
     verdict = Judge(load_rubric("passage_quality"), model).judge(EVERY_FIELD)
-    first, second = model.requests
+    first, second = map(inquiry_of, model.requests)
     assert [question.id for question in first.questions] == ["recall", "precision"]
     assert [question.id for question in second.questions] == ["precision"]
     assert second.questions[0] == first.questions[1]
-    assert (second.state, second.attempt) == (first.state, 2)
+    assert (second.state, model.requests[1].attempt) == (first.state, 2)
     assert (verdict.score, verdict.attempts) == (1, 2)
     assert (verdict.reply or "").count("gpt-6-luna") == 2
 
@@ -264,13 +268,13 @@ def test_a_model_that_takes_few_questions_gets_several_requests() -> None:
     model = RuleModel(lambda question, _: sure_of_the_best(question), most_questions=2)
     case = {**EVERY_FIELD, "response": "One is one. Two is two. Three is three."}
     verdict = Judge(load_rubric("statement_groundedness"), model).judge(case)
-    ids = [[question.id for question in request.questions] for request in model.requests]
+    ids = [[question.id for question in inquiry_of(request).questions] for request in model.requests]
     assert ids == [["s1", "s2"], ["s3", "e1"], ["e2", "e3"]]
     assert (verdict.score, verdict.attempts, len(verdict.parts)) == (1, 3, 3)
 
 
 def test_the_request_has_no_messages_and_no_parameters() -> None:
-    request = load_rubric("groundedness").ask(EVERY_FIELD, "decision")
+    request = Judge(load_rubric("groundedness"), RuleModel(refusing)).rubric.ask(EVERY_FIELD)
     assert (request.messages, request.parameters) == ((), {})
 
 
@@ -294,7 +298,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str, str]] = {
     "structured": ({"structured": "always"}, "no_decision", "`structured` means nothing"),
     "weighted": ({"weighted": True}, "no_decision", "`weighted` means nothing"),
     "unweighted": ({"weighted": False}, "no_decision", "`weighted` means nothing"),
-    "repeats": ({"repeats": 3}, "bad_panel", "repeats: a decision model would repeat its answers"),
+    "repeats": ({"repeats": 3}, "bad_panel", "repeats: decisions:test would repeat its answers"),
 }
 
 
@@ -338,7 +342,7 @@ def test_one_decision_judge_listed_twice_is_no_panel() -> None:
     model = RuleModel(refusing)
     model.identity = "one"  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     judge = load("groundedness", model=model)
-    with pytest.raises(PromptError, match="listed twice with one decision model"):
+    with pytest.raises(PromptError, match="listed twice with decisions:test, which would repeat its answers"):
         panel([judge, judge])
 
 
@@ -360,6 +364,14 @@ def test_the_way_of_asking_is_part_of_the_identity() -> None:
     assert decision_judge.identity == Judge(rubric, RuleModel(without_answers)).identity
 
 
+def test_a_judge_with_another_model_is_asked_in_the_way_of_that_model() -> None:
+    decision_judge = load("groundedness", model=RuleModel(refusing))
+    text_judge = as_judge(decision_judge, ScriptedModel(""), parameters={"temperature": 0.5})
+    assert text_judge.rubric.way == TEXT
+    assert replace(decision_judge, model=ScriptedModel("")).rubric.way == TEXT
+    assert as_judge(decision_judge, threshold=0.6).rubric.way == decision_judge.rubric.way != TEXT
+
+
 def test_text_and_decision_judges_vote_together() -> None:
     rubric = load_rubric("groundedness")
     judges = [
@@ -374,12 +386,10 @@ def test_text_and_decision_judges_vote_together() -> None:
 async def test_models_that_share_calls_tell_decision_requests_apart() -> None:
     model = DECISION_MODELS["passes"]()
     first, second = share_calls(model)
-    rubric = load_rubric("groundedness")
-    other: Request = rubric.ask({**EVERY_FIELD, "response": "It opens at ten."}, "decision")
-    assert Judge(rubric, first).rubric is rubric
-    await first.acomplete(rubric.ask(EVERY_FIELD, "decision"))
-    await second.acomplete(other)
-    await second.acomplete(rubric.ask(EVERY_FIELD, "decision"))
+    rubric = Judge(load_rubric("groundedness"), first).rubric
+    await first.acomplete(rubric.ask(EVERY_FIELD))
+    await second.acomplete(rubric.ask({**EVERY_FIELD, "response": "It opens at ten."}))
+    await second.acomplete(rubric.ask(EVERY_FIELD))
     assert len(model.requests) == 2
 
 
@@ -412,7 +422,7 @@ def test_a_guard_asks_a_decision_judge(state: str, *, is_passed_on: bool) -> Non
 def test_an_estimate_counts_state_and_questions_and_no_completion() -> None:
     judge = Judge(load_rubric("groundedness"), DECISION_MODELS["passes"]())
     (counts,) = estimate(judge, [EVERY_FIELD])
-    assert counts.prompt_tokens == prompt_tokens(judge.rubric.ask(EVERY_FIELD, "decision")) > 500
+    assert counts.prompt_tokens == prompt_tokens(judge.rubric.ask(EVERY_FIELD)) > 500
     assert counts.completion_tokens == 0
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from decision_requests import inquiry_about
 
 from groundjudge import Choices, PromptError, Scale, load_rubric, names
-from groundjudge.decisions.questionnaire import Questionnaire
+from groundjudge.decisions.questionnaire import Questionnaire, questionnaire_of
 from groundjudge.replies import Plain, Scorecard
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -42,17 +43,17 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "an unknown key": (
         HEAD,
         "questions: {rule: x, ask: []}",
-        r"unknown key questions\.rule, did you mean 'rules'",
+        r"questions\.(ask: Field required|rule: Extra inputs)",
     ),
     "an unknown key of a question": (
         HEAD,
         questions(question(more=", option: x")),
-        r"unknown key questions\.ask\.option",
+        r"questions\.ask\.0\.option: Extra inputs",
     ),
     "an unknown key of evidence": (
         SENTENCE_HEAD,
         questions(question("sentence", options="{0: a, 10: b}", more=", evidence: {instruction: x}")),
-        r"unknown key questions\.ask\.evidence\.instruction",
+        r"questions\.ask\.0\.evidence\.instructions: Field required",
     ),
     "no ask": (HEAD, "questions: {rules: x}", r"questions\.ask: Field required"),
     "an ask that is no list": (HEAD, "questions: {ask: 1}", r"questions\.ask: "),
@@ -222,12 +223,12 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
 def test_a_fault_is_named_with_file_and_key(name: str, tmp_path: Path) -> None:
     head, section, message = FAULTS[name]
     with pytest.raises(PromptError, match=rf"mine\.prompty: .*{message}") as raised:
-        load_rubric(write(tmp_path, f"{head}\n{section}"))
-    assert raised.value.code in {"bad_front_matter", "bad_questions"}
+        inquiry_about(load_rubric(write(tmp_path, f"{head}\n{section}")), {"response": "Hi."})
+    assert raised.value.code == "bad_questions"
 
 
 def questionnaire(tmp_path: Path, head: str) -> Questionnaire:
-    return load_rubric(write(tmp_path, head)).questionnaire
+    return questionnaire_of(load_rubric(write(tmp_path, head)))
 
 
 def test_labels_of_levels_are_their_numbers(tmp_path: Path) -> None:
@@ -254,13 +255,11 @@ def test_a_level_that_is_a_range_is_its_middle_and_numbers_may_stand_in_it(tmp_p
 
 def test_options_get_letters_and_levels_their_index(tmp_path: Path) -> None:
     rubric = load_rubric(write(tmp_path, f"{HEAD}\n{questions(question())}"))
-    (asked,) = rubric.ask({"response": "Hi."}, "decision").questions
+    (asked,) = inquiry_about(rubric, {"response": "Hi."}).questions
     assert [option.key for option in asked.options] == ["A", "B", "C", "D"]
-    asked = (
-        load_rubric("confidence_grounding")
-        .ask({"query": "?", "context": ["x"], "response": "y"}, "decision")
-        .questions[0]
-    )
+    asked = inquiry_about(
+        load_rubric("confidence_grounding"), {"query": "?", "context": ["x"], "response": "y"}
+    ).questions[0]
     assert (asked.type, [option.key for option in asked.options]) == ("score", ["0", "1", "2", "3", "4"])
 
 
@@ -269,7 +268,7 @@ def test_each_sentence_has_a_question_with_its_number_and_one_of_evidence() -> N
         "context": ["It opens at nine. Dogs may enter."],
         "response": "It opens at nine. Cats may enter. Hi.",
     }
-    asked = load_rubric("statement_groundedness").ask(case, "decision").questions
+    asked = inquiry_about(load_rubric("statement_groundedness"), case).questions
     assert [entry.id for entry in asked] == ["s1", "s2", "s3", "e1", "e2", "e3"]
     assert "sentence 2 of `response`" in asked[1].instructions
     assert "Sentence 2" in asked[1].options[0].description
@@ -279,23 +278,16 @@ def test_each_sentence_has_a_question_with_its_number_and_one_of_evidence() -> N
 
 def test_without_a_source_nothing_is_asked_about_evidence() -> None:
     rubric = load_rubric("statement_groundedness", may_be_empty=["context"])
-    asked = rubric.ask({"context": [], "response": "Hi. It opens at nine."}, "decision").questions
+    asked = inquiry_about(rubric, {"context": [], "response": "Hi. It opens at nine."}).questions
     assert [entry.id for entry in asked] == ["s1", "s2"]
 
 
 @pytest.mark.parametrize("name", names())
 def test_the_librarys_judges_have_questions_that_fit_and_no_word_of_the_prompt(name: str) -> None:
     rubric = load_rubric(name)
-    assert not rubric.questionnaire.is_derived
-    assert 0 < len(rubric.questionnaire.rules) <= 1500
-    text = str(
-        rubric.ask(
-            dict.fromkeys(
-                ("query", "context", "reference", "agent_name", "profile", "conversation", "response"), "x."
-            ),
-            "decision",
-        ).questions
-    )
+    assert 0 < len(questionnaire_of(rubric).rules) <= 1500
+    fields = ("query", "context", "reference", "agent_name", "profile", "conversation", "response")
+    text = str(inquiry_about(rubric, dict.fromkeys(fields, "x.")).questions)
     for word in ("S2", "Reasoning", "JSON", "data-"):
         assert word not in text
 
@@ -321,8 +313,8 @@ def test_all_examples_are_in_the_table() -> None:
 def test_a_prompt_without_questions_gives_one(name: str) -> None:
     type_, descriptions, scores = DERIVED[name]
     rubric = load_rubric(EXAMPLES / f"{name}.prompty")
-    assert rubric.questionnaire.is_derived
-    (judge_question,) = rubric.questionnaire.questions
+    assert rubric.prompt.front_matter.questions is None
+    (judge_question,) = questionnaire_of(rubric).questions
     assert (judge_question.id, judge_question.type) == ("verdict", type_)
     assert [option.description for option in judge_question.alternatives] == descriptions
     assert [option.score for option in judge_question.alternatives] == scores
@@ -339,7 +331,7 @@ def test_an_alias_is_a_reference_to_its_field(tmp_path: Path) -> None:
     file.write_text(
         "---\nreply: {format: plain}\nscale: {choices: {a: 1, b: 0}}\n---\n{{question}}: {{answer}}"
     )
-    instructions = load_rubric(file).questionnaire.questions[0].instructions
+    instructions = questionnaire_of(load_rubric(file)).questions[0].instructions
     assert instructions == "`query`: `response`"
 
 
@@ -376,7 +368,7 @@ def test_what_gives_no_question_is_refused_with_what_to_add(name: str, tmp_path:
     head, message = NOT_DERIVED[name]
     rubric = load_rubric(write(tmp_path, head))  # a text model can be asked
     with pytest.raises(PromptError, match=rf"mine\.prompty: .*{message}") as raised:
-        rubric.ask({"response": "Hi."}, "decision")
+        inquiry_about(rubric, {"response": "Hi."})
     assert raised.value.code == "no_questions"
 
 
@@ -402,7 +394,7 @@ def test_another_scale_in_code_leaves_the_questions_of_text_models_alone(tmp_pat
     rubric = load_rubric(file, scale=Choices({"a": 1, "b": 0}), levels={}, not_applicable=[])
     assert rubric.ask({"response": "Hi."}).messages
     with pytest.raises(PromptError, match=r"options\.poor: it is not on the scale a \(1\), b \(0\)"):
-        rubric.ask({"response": "Hi."}, "decision")
+        inquiry_about(rubric, {"response": "Hi."})
 
 
 def test_another_format_in_code_needs_questions_for_its_parts() -> None:
@@ -410,9 +402,9 @@ def test_another_format_in_code_needs_questions_for_its_parts() -> None:
         "groundedness", reply=Scorecard(), scale=Scale(worst=0, best=10), levels={}, not_applicable=[]
     )
     with pytest.raises(PromptError, match="the ids must be sentence, not verdict"):
-        _ = rubric.questionnaire
-    (judge_question,) = load_rubric("groundedness", reply=Plain()).questionnaire.questions
-    (own_question,) = load_rubric("groundedness").questionnaire.questions
+        _ = questionnaire_of(rubric)
+    (judge_question,) = questionnaire_of(load_rubric("groundedness", reply=Plain())).questions
+    (own_question,) = questionnaire_of(load_rubric("groundedness")).questions
     assert judge_question.alternatives == own_question.alternatives
 
 
@@ -420,4 +412,4 @@ def test_the_text_prompt_does_not_show_the_questions() -> None:
     for name in names():
         rubric = load_rubric(name)
         body = str([rubric.prompt.sections])
-        assert rubric.questionnaire.rules[:40] not in body
+        assert questionnaire_of(rubric).rules[:40] not in body

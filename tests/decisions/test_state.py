@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from decision_requests import inquiry_about
 
 from groundjudge import Case, CaseError, PromptError, load_rubric, names
 from groundjudge.case.case import Document
@@ -31,9 +32,7 @@ FIELDS: Mapping[str, Any] = {
 def state_of(name: str | Path | Rubric, **changes: object) -> Mapping[str, Any]:
     rubric = name if isinstance(name, Rubric) else load_rubric(name)
     fields = {key: value for key, value in {**FIELDS, **changes}.items() if value is not None}
-    state = rubric.ask(fields, "decision").state
-    assert state is not None
-    return state
+    return inquiry_about(rubric, fields).state
 
 
 def own_rubric(tmp_path: Path, inputs: str, body: str) -> Rubric:
@@ -180,8 +179,7 @@ HOSTILE = (
 
 def sent_as_instructions(rubric: Rubric, case: Mapping[str, Any]) -> bytes:
     """The rules and the questions of a request, byte by byte."""
-    request = rubric.ask(case, "decision")
-    assert request.state is not None
+    request = inquiry_about(rubric, case)
     questions = [asdict(question) for question in request.questions]
     return json.dumps([request.state["rules"], questions]).encode()
 
@@ -205,5 +203,5 @@ def test_the_same_case_gives_the_same_state_and_is_not_changed() -> None:
     case = Case.of(FIELDS)
     before = case.model_dump_json()
     rubric = load_rubric("statement_groundedness")
-    assert rubric.ask(case, "decision").state == rubric.ask(case, "decision").state
+    assert inquiry_about(rubric, case).state == inquiry_about(rubric, case).state
     assert case.model_dump_json() == before

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 from decision_models import RuleModel, answer_to, sure_of_the_best
+from decision_requests import inquiry_about
 
 from groundjudge import Verdict, load_rubric
 from groundjudge.decisions.evidence import SourceIndex, find_evidence
 from groundjudge.decisions.question import Option, Question
-from groundjudge.decisions.questionnaire import JudgeQuestion
+from groundjudge.decisions.questionnaire import JudgeQuestion, questionnaire_of
 from groundjudge.decisions.state import SourceSentence
-from groundjudge.decisions.values import AnswerValue, confidence_of, value_of
+from groundjudge.decisions.values import AnswerValue, value_of
+from groundjudge.replies.distribution import confidence_of
 from groundjudge.types import Judge, Rubric
 
 GROUNDEDNESS = load_rubric("groundedness")
@@ -23,7 +25,7 @@ CASE = {"query": "When?", "context": ["It opens at nine. Dogs may enter."], "res
 
 
 def question_of(rubric: Rubric) -> JudgeQuestion:
-    return rubric.questionnaire.questions[0]
+    return questionnaire_of(rubric).questions[0]
 
 
 def groundedness(**shares: float) -> AnswerValue:
@@ -190,8 +192,8 @@ def test_evidence_by_choice(name: str) -> None:
 def test_every_quote_is_the_sources_own_text() -> None:
     documents = ["  First. <|im_end|> Second!\n\n", "```\ncode line\n```", "Third. Fourth?"]
     rubric = load_rubric("statement_groundedness")
-    request = rubric.ask({"context": documents, "response": "A claim."}, "decision")
-    n_sentences = len(request.sentences.source)
+    inquiry = inquiry_about(rubric, {"context": documents, "response": "A claim."})
+    n_sentences = len(inquiry.sentences.source)
     assert n_sentences > 4
     for number in range(1, n_sentences + 1):
 

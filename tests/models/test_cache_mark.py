@@ -13,7 +13,7 @@ from langchain_anthropic import ChatAnthropic
 from loopback import Seen, json_server, running, url_of
 
 from groundjudge import Usage, load, load_rubric
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.types import Judge, Rubric
 

@@ -11,7 +11,7 @@ from many_rows import codes, judge_named, rows, until_error
 
 from groundjudge import ModelError, Reply, run
 from groundjudge.models import pacing
-from groundjudge.models.answer import copy_of
+from groundjudge.models.failure import copy_of
 from groundjudge.types import Request
 
 

@@ -23,7 +23,7 @@ from standin_openai import Answer, StandIn, Status, Text, completion
 
 from groundjudge import Case, Reply, Usage, load_rubric
 from groundjudge.errors import ModelError
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Model, Request

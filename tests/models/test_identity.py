@@ -28,7 +28,7 @@ from scripted_model import ScriptedModel
 from standin_openai import StandIn, refuses, refusing
 
 from groundjudge import CachedModel, Reply, load
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import identity_of
 

@@ -13,7 +13,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, ModelError, load
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
 
 
@@ -176,6 +176,16 @@ def test_a_url_in_the_place_of_a_name_is_refused_with_its_own_place(name: str) -
         as_model(name)
 
 
-def test_the_offline_baseline_cannot_be_wrapped_and_is_not_called_misspelt(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r'unknown_model: the model "offline" belongs to the judge'):
-        CachedModel("offline", tmp_path / "replies.db")
+def test_the_offline_judge_can_be_wrapped_and_still_refuses_rubrics(tmp_path: Path) -> None:
+    cached = CachedModel("offline", tmp_path / "replies.db")
+    assert load("groundedness", model=cached).judge(ROW).model == "offline"
+    file = tmp_path / "polite.prompty"
+    file.write_text("---\nreply: {format: plain}\nscale: {worst: 0, best: 1}\n---\n{{response}}")
+    with pytest.raises(ModelError, match="offline_cannot_judge"):
+        load(file, model=cached)
+
+
+@pytest.mark.parametrize("name", ["ofline", "Offline", "off-line"])
+def test_a_misspelt_offline_is_refused_with_the_right_name(name: str) -> None:
+    with pytest.raises(ModelError, match=r'unknown_model: .*the offline judge is called "offline"'):
+        as_model(name)

@@ -213,4 +213,4 @@ def test_no_other_file_makes_a_model_error() -> None:
     files_that_raise = {
         path.name for path in files if re.search(r"(?<!class )\bModelError\(", path.read_text())
     }
-    assert files_that_raise == {"answer.py", "model.py"}
+    assert files_that_raise == {"failure.py", "model.py"}

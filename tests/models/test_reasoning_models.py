@@ -21,7 +21,7 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Raw, StandIn, Status, Text, completion, refuses
 
 from groundjudge import Reply, Usage, Verdict, load
-from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.replies.reply import completion_of, reply_of
 from groundjudge.runs.verdict_file import read_verdicts

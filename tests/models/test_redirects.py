@@ -16,8 +16,9 @@ from loopback import running, url_of
 from groundjudge import ModelError, run
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
-from groundjudge.judging.load import as_model, load
-from groundjudge.models.decisions import DecisionModel
+from groundjudge.decisions.endpoint import DecisionModel
+from groundjudge.judging.load import load
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Model

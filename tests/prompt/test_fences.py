@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from groundjudge import Case, Document, Reply, ReplyError, load_rubric, names
 from groundjudge.case.shapes import is_blank
 from groundjudge.evidence import Sources, find
-from groundjudge.judging.conversation import next_request
 from groundjudge.lab.probe.attacks import edits
 from groundjudge.lab.probe.cases import built_in_cases
 from groundjudge.lab.probe.edit import suitable_edits
 from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
 from groundjudge.prompt.prompt import Prompt
+from groundjudge.rubric.rubric import next_request
 from groundjudge.types import Rubric
 
 FIELDS = ("query", "context", "response", "reference", "conversation", "profile", "agent_name", "answers")

@@ -13,8 +13,8 @@ from standin_decisions import Decisions
 from standin_openai import Answer, Cut, StandIn
 
 from groundjudge import Verdict, load, run
+from groundjudge.decisions.endpoint import DecisionModel
 from groundjudge.models import pacing
-from groundjudge.models.decisions import DecisionModel
 from groundjudge.models.pacing import REMEDY_OF_ROW
 
 THE_ROW = "the endpoint answers other requests"

@@ -20,7 +20,8 @@ from pydantic import SecretStr
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, Choices, ModelError, Scale, load
-from groundjudge.models.lookup import FunctionModel, LibraryModel
+from groundjudge.models.function import FunctionModel
+from groundjudge.models.library import LibraryModel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.replies import Json

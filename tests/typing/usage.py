@@ -70,10 +70,12 @@ from groundjudge.adapters.pydantic_ai import grounding_validator
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import add_keys, judge_dataframe
 from groundjudge.decisions.answers import AnswerError
+from groundjudge.decisions.endpoint import DecisionModel
+from groundjudge.decisions.inquiry import inquiry_of
+from groundjudge.decisions.libraries import decisions_by
 from groundjudge.decisions.question import Question
 from groundjudge.judging.guard import Outcome, as_guard, note_on
 from groundjudge.lab.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
-from groundjudge.models.decisions import DecisionModel
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
 from groundjudge.runs.arrow import add_keys as keyed_batches
 from groundjudge.runs.arrow import judge_batches, schema_of
@@ -166,7 +168,7 @@ CASES = [
 
 def judge_one_case(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
     assert_type(judge.rubric.ask(case), Request)
-    assert_type(judge.rubric.ask(case, "decision").questions, tuple[Question, ...])
+    assert_type(inquiry_of(judge.rubric.ask(case)).questions, tuple[Question, ...])
     assert_type(judge.rubric.read("<S2>4</S2><S3>1:0,2:0,3:0,4:1,5:0</S3>", case), Verdict)
     try:
         return judge.judge(case)
@@ -449,7 +451,7 @@ def decision_models(
         load("groundedness", model="decisions:gpt-6-luna"),
         load("groundedness", model=(object(), "systemone:jev-latest")),
         load("groundedness", model=DecisionModel("systemone:jev-latest", base_url="http://127.0.0.1:1")),
-        load("groundedness", model=answer_questions),
+        load("groundedness", model=decisions_by(answer_questions)),
         load("groundedness", model=of_langchain),
         load("groundedness", model=of_deepeval),
         load("groundedness", model=of_pydantic_ai),

@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from groundjudge.batches.provider import CODES, Batch, without_first
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import check_key, model_error, model_errors
+from groundjudge.models.failure import check_key, model_error, model_errors
 from groundjudge.models.redirects import stays_at
 from groundjudge.models.secret_values import header_secrets, url_secrets
 from groundjudge.replies.reply import Reply, usage_of_anthropic

@@ -17,8 +17,8 @@ from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.batches.state import State
 from groundjudge.errors import ModelError
 from groundjudge.files import replace_file
-from groundjudge.models.answer import model_error
 from groundjudge.models.cached import StoredReply
+from groundjudge.models.failure import model_error
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.unsupported_parameters import refusals_of
 from groundjudge.replies.reply import Reply

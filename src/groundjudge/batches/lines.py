@@ -26,7 +26,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import CaseError, code_of_status
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, model_error, no_reply
+from groundjudge.models.failure import FIRST_ERROR_STATUS, message_of, model_error, no_reply
 from groundjudge.models.redaction import forms_of, redact, remove_secrets
 from groundjudge.models.secret_values import Secrets
 from groundjudge.replies.reply import Reply, completion_of

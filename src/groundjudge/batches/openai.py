@@ -12,7 +12,7 @@ from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.provider import Batch, without_first
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import NO_REASON, message_of
+from groundjudge.models.failure import NO_REASON, message_of
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 from groundjudge.models.redaction import redact
 

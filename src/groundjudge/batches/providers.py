@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
-from groundjudge.models.answer import model_error
-from groundjudge.models.lookup import LibraryModel
+from groundjudge.models.failure import model_error
+from groundjudge.models.library import LibraryModel
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import Model
 

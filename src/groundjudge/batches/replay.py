@@ -19,7 +19,7 @@ from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
-from groundjudge.models.answer import model_error
+from groundjudge.models.failure import model_error
 from groundjudge.models.unsupported_parameters import apply_refusals, refusals_of
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model

@@ -26,7 +26,7 @@ from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import name_in_errors, private_opener, replace_file, sync
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import message_in, model_error
+from groundjudge.models.failure import message_in, model_error
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.runs.run import Previous, Row

@@ -10,8 +10,8 @@ import typer
 from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, note, report_errors
 from groundjudge.cli.selection import JudgeSelection
-from groundjudge.models.decision_names import is_decision_name
-from groundjudge.models.lookup import FunctionModel
+from groundjudge.models.function import FunctionModel
+from groundjudge.models.lookup import find_in_wings
 from groundjudge.rubric.model import Model
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimate_judges
@@ -99,14 +99,8 @@ def estimate(
 
 
 def _uncalled_model(name: str) -> Model:
-    """Make a model of a name and its kind that is never called."""
-    if is_decision_name(name):
-        return FunctionModel(_answer_nothing, name)
-    return FunctionModel(str, name)
-
-
-def _answer_nothing(state: object, questions: object) -> object:  # noqa: ARG001  what decision models get
-    return {}
+    """Make a model of a name that is never called."""
+    return find_in_wings(name) or FunctionModel(str, name)
 
 
 def show_estimates(estimates: Sequence[Estimate], prices: Prices | None) -> None:

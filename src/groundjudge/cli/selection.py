@@ -13,9 +13,10 @@ from groundjudge.cli.screen import fail
 from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import as_judge, as_model, load
+from groundjudge.judging.load import as_judge, load
 from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
+from groundjudge.models.lookup import as_model
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model

@@ -14,9 +14,11 @@ from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, fail, report_errors, say
 from groundjudge.errors import CaseError
+from groundjudge.judging.judge import Judge
+from groundjudge.models.lookup import as_model
 from groundjudge.prompt.input import Input
 from groundjudge.rubric.load import load_rubric, names
-from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 
@@ -96,30 +98,16 @@ def show(
             example = _example_case(rubric)
         else:
             example = _find_case(cases, case, row_options.read(cases, [rubric]))
-        request = rubric.ask(example, "decision" if questions else "text")
-    if questions:
-        _show_questions(request)
+        if questions:
+            rubric = Judge(rubric, as_model("decisions:any")).rubric
+        request = rubric.ask(example)
+    if request.payload is not None:
+        say(f"{request.payload}\n\nscale: {rubric.scale}")
         return
     for message in request.messages:
         say(f"{message['role']}:\n{message['content']}\n")
     say(f"scale: {rubric.scale}")
     say(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
-
-
-def _show_questions(request: Request) -> None:
-    """Print the state of a case and the questions about it, as a decision model gets them."""
-    state = dict(request.state or {})
-    rules = state.pop("rules", "")
-    if rules:
-        say(f"rules:\n{rules}\n")
-    for name, value in state.items():
-        say(f"{name}: {json.dumps(value, ensure_ascii=False)}\n")
-    for question in request.questions:
-        say(f"{question.id} ({question.type}): {question.instructions}")
-        for option in question.options:
-            say(f"  {option.key}: {option.description}")
-        say("")
-    say(f"scale: {request.rubric.scale}")
 
 
 def _example_case(rubric: Rubric) -> Case:

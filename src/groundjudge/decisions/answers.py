@@ -14,9 +14,9 @@ from typing import Any, ClassVar, NoReturn, TypeAlias
 import orjson
 
 from groundjudge.case.data import is_list, is_mapping
+from groundjudge.decisions.block import MAX_OPTIONS
 from groundjudge.decisions.question import Question
 from groundjudge.errors import ReplyError
-from groundjudge.prompt.questions import MAX_OPTIONS
 from groundjudge.verdict import Part
 
 TOLERANCE = 0.005

@@ -11,7 +11,6 @@ from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
-from groundjudge.rubric.model import kind_of
 
 EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
 """A text model; a decision model, and a text model where that is not sure; a decision model."""
@@ -60,23 +59,23 @@ def judge_by_mode(
                 "system_one_model", "pass eval_mode system_one or hybrid, with which it decides"
             )
         llm_judge = as_judge(judge, model, **options)
-        if eval_mode == "llm" and _kinds(llm_judge) != {"text"}:
+        if eval_mode == "llm" and not _writes_text(llm_judge):
             raise _mode_error("eval_mode", "llm with a decision model: pass system_one")
         return llm_judge
     # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
     if mode == "hybrid" and isinstance(judge, Cascade):
         return as_judge(judge, **options)
     decision_model: ModelLike | None = None  # that of the judge
-    if not isinstance(judge, Judge) or _kinds(judge) != {"decision"}:
+    if not isinstance(judge, Judge) or _writes_text(judge):
         decision_model = _decision_model(system_one_model, model, mode)
     decision_judge = as_judge(judge, decision_model, **options)
-    if _kinds(decision_judge) != {"decision"}:
+    if any(rubric.way.writes_text for rubric in decision_judge.rubrics):
         fault = f"{mode} needs a decision model, and {decision_judge.model_name} answers with a text"
         raise _mode_error("model", fault)
     if mode == "system_one":
         return decision_judge
     text_judge = as_judge(judge, model, **options)
-    if _kinds(text_judge) != {"text"}:
+    if not _writes_text(text_judge):
         raise _mode_error("model", "hybrid needs a text model beside the decision model")
     if not isinstance(decision_judge, Judge) or not isinstance(text_judge, Judge):
         raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
@@ -86,9 +85,9 @@ def judge_by_mode(
     return cascade([decision_judge, text_judge], until=until)
 
 
-def _kinds(judge: AnyJudge) -> set[str]:
-    """Return how the models of a judge answer."""
-    return {kind_of(model) for model in judge.models}
+def _writes_text(judge: AnyJudge) -> bool:
+    """Return whether all models of a judge answer with texts, and none with probabilities."""
+    return all(rubric.way.writes_text for rubric in judge.rubrics)
 
 
 def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: str) -> ModelLike:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
-
-Kind: TypeAlias = Literal["text", "decision"]
-"""How a model answers: with a text, or with the probabilities of options."""
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -44,3 +42,23 @@ class Question:
     def keys(self) -> list[str]:
         """The keys of the options."""
         return [option.key for option in self.options]
+
+
+def options_of(question: Question) -> dict[str, str | None]:
+    """Return the descriptions of a choice's options by their keys; None where the key says it all."""
+    return {option.key: option.description or None for option in question.options}
+
+
+def system_one_questions(questions: Iterable[Question]) -> dict[str, dict[str, Any]]:
+    """Return questions in the form of System One, which libraries take too, by their ids."""
+    by_id: dict[str, dict[str, Any]] = {}
+    for question in questions:
+        criteria: object = options_of(question)
+        if question.type == "score":
+            criteria = [option.description for option in question.options]
+        by_id[question.id] = {
+            "type": question.type,
+            "instructions": question.instructions,
+            "criteria": criteria,
+        }
+    return by_id

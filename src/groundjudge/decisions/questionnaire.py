@@ -6,21 +6,29 @@ Nothing of a case gets into a question but the numbers of sentences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Literal
 
+from pydantic import ValidationError
+
+from groundjudge.decisions.block import (
+    MAX_OPTIONS,
+    NUMBER,
+    AskedQuestion,
+    EvidenceQuestion,
+    read_questions,
+)
 from groundjudge.decisions.evidence import SourceIndex, SourceNumbers
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.state import RULES, Sentences, inputs_by_name
-from groundjudge.errors import PromptError
+from groundjudge.errors import PromptError, first_fault
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.prompt.questions import MAX_OPTIONS, NUMBER, AskedQuestion, EvidenceQuestion
-from groundjudge.replies import Format
 from groundjudge.replies.value import label_of, write_number
 from groundjudge.replies.weighted import is_weighable
-from groundjudge.scale import Scale, fold_label
+from groundjudge.rubric.rubric import Rubric
+from groundjudge.scale import fold_label
 
 VERDICT, SENTENCE, NO_CLAIM = "verdict", "sentence", "no_claim"
 """The ids of the question of a judge with one value, and of that about each sentence; an option there."""
@@ -52,32 +60,6 @@ class Alternative:
     label: str
     description: str
     score: float | None
-
-
-@dataclass(frozen=True)
-class Values:
-    """The values of a judge.
-
-    Attributes:
-        scale: the numbers or labels that they can be.
-        levels: labels by the highest value that bears them.
-        not_applicable: values without a score.
-    """
-
-    scale: Scale
-    levels: Mapping[float, str]
-    not_applicable: Sequence[float]
-
-    def label_of(self, number: float) -> str:
-        """Return the label of a number; "" if it has none."""
-        label = label_of(number, self.levels)
-        return "" if label is None else label
-
-    def score_of(self, number: float) -> float | None:
-        """Return the score of a number, 0..1; None if it has no part in a score."""
-        if number in self.not_applicable:
-            return None
-        return self.scale.score(number)
 
 
 # Equal only to itself, which is all that a cache of questions needs, and is quickly compared.
@@ -120,20 +102,23 @@ class JudgeQuestion:
         return [alternative.label or f"{alternative.name}:" for alternative in self.alternatives]
 
     @cached_property
-    def values(self) -> Sequence[float]:
-        """The values of the alternatives; 0 for one without."""
-        return [alternative.value or 0.0 for alternative in self.alternatives]
+    def scored_values(self) -> Mapping[str, float]:
+        """The values with a score by the names of their alternatives, the worst first."""
+        values: dict[str, float] = {}
+        for index in self.ranking:
+            alternative = self.alternatives[index]
+            values[alternative.name] = alternative.value or 0.0
+        return values
 
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest value with a score, whichever of them is the best one."""
-        scored_values = [self.values[index] for index in self.ranking]
-        return min(scored_values), max(scored_values)
+        return min(self.scored_values.values()), max(self.scored_values.values())
 
     @property
-    def best_value(self) -> float:
+    def best_value(self) -> float | None:
         """The value of the alternative with the best score."""
-        return self.values[self.ranking[-1]]
+        return self.alternatives[self.ranking[-1]].value
 
 
 @dataclass(frozen=True)
@@ -143,12 +128,10 @@ class Questionnaire:
     Attributes:
         rules: what holds for all questions; "" for none.
         questions: one for each value, or one about each sentence.
-        is_derived: whether they were made from the prompt.
     """
 
     rules: str
     questions: tuple[JudgeQuestion, ...]
-    is_derived: bool = field(default=False, compare=False)
 
     @property
     def sentence(self) -> JudgeQuestion | None:
@@ -158,19 +141,25 @@ class Questionnaire:
         return None
 
 
-def questionnaire_of(prompt: Prompt, reply_format: Format, values: Values) -> Questionnaire:
-    """Make the questions of a judge.
+def questionnaire_of(rubric: Rubric) -> Questionnaire:
+    """Make what a judge asks: the questions of its file, or one made from its prompt.
 
     Raises:
-        PromptError: `bad_questions`: they do not fit the scale, the levels or the parts; the message names
-            the file and the key. `no_questions`: the file has none, and they cannot be made from its prompt.
+        PromptError: `bad_questions`: they are not as they must be, or do not fit the scale, the levels or the
+            parts; the message names the file and the key. `no_questions`: the file has none, and they cannot
+            be made from its prompt.
     """
-    questions = prompt.front_matter.questions
-    for prompt_input in prompt.inputs:
+    prompt, reply_format = rubric.prompt, rubric.format
+    for prompt_input in rubric.inputs:
         if prompt_input.name == RULES:
             raise _error(prompt, f"inputs: {RULES!r} is the name of the rules: give the input another name")
-    if questions is None:
-        return _derive(prompt, reply_format, values)
+    block = prompt.front_matter.questions
+    if block is None:
+        return _derive(rubric)
+    try:
+        questions = read_questions(block)
+    except ValidationError as error:
+        raise _error(prompt, first_fault(error)) from error
     ids = [question.id for question in questions.ask]
     expected_ids = [VERDICT]
     if reply_format.parts_are_sentences:
@@ -184,14 +173,14 @@ def questionnaire_of(prompt: Prompt, reply_format: Format, values: Values) -> Qu
     for question in questions.ask:
         alternatives: list[Alternative] = []
         for name, description in question.options.items():
-            alternative = _find_alternative(name, description, values, is_sentence=question.id == SENTENCE)
+            alternative = _find_alternative(name, description, rubric, is_sentence=question.id == SENTENCE)
             if alternative is None:
-                fault = f"{_place(question)}.{name}: it is not on the scale {values.scale}"
-                if values.levels:
-                    fault += f", and no level; the levels are {', '.join(values.levels.values())}"
+                fault = f"{_place(question)}.{name}: it is not on the scale {rubric.scale}"
+                if rubric.levels:
+                    fault += f", and no level; the levels are {', '.join(rubric.levels.values())}"
                 raise _error(prompt, fault)
             alternatives.append(alternative)
-        fault = _fault_of(question, alternatives, values)
+        fault = _fault_of(question, alternatives, rubric)
         if fault:
             raise _error(prompt, fault)
         by_id[question.id] = JudgeQuestion(
@@ -209,10 +198,10 @@ def _error(prompt: Prompt, fault: str, code: str = "bad_questions") -> PromptErr
 
 
 def _find_alternative(
-    name: str, description: str, values: Values, *, is_sentence: bool
+    name: str, description: str, rubric: Rubric, *, is_sentence: bool
 ) -> Alternative | None:
     """Find what an option is on the scale: one of its labels or numbers, or a level; None if it is none."""
-    scale = values.scale
+    scale = rubric.scale
     if is_sentence and fold_label(name) == fold_label(NO_CLAIM):
         return Alternative(NO_CLAIM, None, NO_CLAIM, description, None)
     if scale.choices:
@@ -224,14 +213,14 @@ def _find_alternative(
     number = _number_of(name)
     distribution_name = ""
     if number is None:
-        number, distribution_name = _find_level(name, values)
+        number, distribution_name = _find_level(name, rubric)
     is_off_scale = number is None or not scale.holds(number) or (scale.integer and number % 1)
     if number is None or is_off_scale:
         return None
     if not distribution_name:
         distribution_name = write_number(number)
     return Alternative(
-        distribution_name, number, values.label_of(number), description, values.score_of(number)
+        distribution_name, number, _label_of(number, rubric), description, _score_of(number, rubric)
     )
 
 
@@ -246,19 +235,31 @@ def _number_of(text: str) -> float | None:
     return number + 0.0
 
 
-def _find_level(text: str, values: Values) -> tuple[float | None, str]:
+def _label_of(number: float, rubric: Rubric) -> str:
+    """Return the label of a number; "" if it has none."""
+    return label_of(number, rubric.levels) or ""
+
+
+def _score_of(number: float, rubric: Rubric) -> float | None:
+    """Return the score of a number, 0..1; None if it has no part in a score."""
+    if number in rubric.not_applicable:
+        return None
+    return rubric.scale.score(number)
+
+
+def _find_level(text: str, rubric: Rubric) -> tuple[float | None, str]:
     """Find the value of a level by its label, and the name of the level in distributions.
 
     On a scale of whole numbers that is the number with the label; None if it has several. Elsewhere it is the
     middle of the level's range. It is None if there is no such level.
     """
-    scale = values.scale
+    scale = rubric.scale
     lowest = min(scale.worst, scale.best)
-    for highest, label in sorted(values.levels.items()):
+    for highest, label in rubric.levels.items():
         if fold_label(label) == fold_label(text):
             if not scale.integer:
                 return (lowest + highest) / 2, label
-            numbers = [number for number in scale.whole_numbers if values.label_of(number) == label]
+            numbers = [number for number in scale.whole_numbers if _label_of(number, rubric) == label]
             if len(numbers) != 1:
                 return None, ""
             number = float(numbers[0])
@@ -267,18 +268,18 @@ def _find_level(text: str, values: Values) -> tuple[float | None, str]:
     return None, ""
 
 
-def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], values: Values) -> str:
+def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], rubric: Rubric) -> str:
     """Return what is wrong with the options of a question; "" for nothing."""
     place = _place(question)
     names = [alternative.name for alternative in alternatives]
     if len(set(names)) < len(names):
         return f"{place}: two options are the same value of the scale"
-    scale = values.scale
-    required_names: list[str] = list(dict.fromkeys(values.levels.values()))
+    scale = rubric.scale
+    required_names: list[str] = list(dict.fromkeys(rubric.levels.values()))
     offered = {alternative.label for alternative in alternatives}
     if scale.choices:
         required_names = [*scale.choices]
-    elif not values.levels and len(scale.whole_numbers) <= MAX_OPTIONS:
+    elif not rubric.levels and len(scale.whole_numbers) <= MAX_OPTIONS:
         required_names = [str(number) for number in scale.whole_numbers]
         offered = set(names)
     missing = [name for name in required_names if name not in offered]
@@ -297,12 +298,13 @@ def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], valu
     return ""
 
 
-def _derive(prompt: Prompt, reply_format: Format, values: Values) -> Questionnaire:
+def _derive(rubric: Rubric) -> Questionnaire:
     """Make the question of a judge from its prompt: the options are the labels, or the numbers with theirs.
 
     Raises:
         PromptError: `no_questions`: it has parts, or its values have no labels.
     """
+    prompt, reply_format = rubric.prompt, rubric.format
     wants = "add `questions:` to the front matter, with"
     if reply_format.parts_are_sentences:
         fault = f"its replies rate each sentence: {wants} a question of the id `{SENTENCE}`"
@@ -311,15 +313,15 @@ def _derive(prompt: Prompt, reply_format: Format, values: Values) -> Questionnai
         names = ", ".join(f"`{name}`" for name in reply_format.part_names)
         fault = f"its replies have parts: {wants} a question for each of {names}"
         raise _error(prompt, fault, "no_questions")
-    scale = values.scale
+    scale = rubric.scale
     alternatives: list[Alternative] = []
     for choice, value in scale.choices.items():
         alternatives.append(Alternative(choice, value, choice, choice, value))
     for number in scale.whole_numbers:
-        label = values.label_of(number)
+        label = _label_of(number, rubric)
         if label:
             description = f"{number} ({label})"
-            score = values.score_of(number)
+            score = _score_of(number, rubric)
             alternatives.append(Alternative(str(number), float(number), label, description, score))
     labels = {alternative.label for alternative in alternatives}
     n_values = len(scale.choices) or len(scale.whole_numbers)
@@ -332,7 +334,7 @@ def _derive(prompt: Prompt, reply_format: Format, values: Values) -> Questionnai
         alternatives.reverse()
     type_: Literal["choice", "score"] = "score" if is_score else "choice"
     question = JudgeQuestion(VERDICT, type_, _body_of(prompt), tuple(alternatives))
-    return Questionnaire("", (question,), is_derived=True)
+    return Questionnaire("", (question,))
 
 
 def _body_of(prompt: Prompt) -> str:

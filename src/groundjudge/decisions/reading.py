@@ -3,106 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
+from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, JudgeQuestion, Questionnaire
 from groundjudge.decisions.state import Sentences
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
-from groundjudge.scale import Scale
-from groundjudge.verdict import Evidence, Part
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.reading import EVIDENCE_NOT_FOUND
+from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Evidence, Part, Verdict
 
-EVIDENCE_NOT_FOUND = "evidence_not_found"
 EVIDENCE_PRESELECTED = "evidence_preselected"
 EVIDENCE_UNANSWERED = "evidence_unanswered"
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What the answers of a decision model say of a case.
-
-    Attributes:
-        reading: the expected values, as a format scores them.
-        value, label, reason, distribution, confidence: as in a verdict.
-        parts: those of the verdict.
-        is_applicable: whether there is something to judge.
-        warnings: codes of what looked odd.
-    """
-
-    reading: Reading
-    value: float | None
-    label: str
-    reason: str
-    distribution: Mapping[str, float] | None
-    confidence: float | None
-    parts: tuple[Part, ...] = ()
-    is_applicable: bool = True
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Inquiry:
-    """What was asked about a case.
-
-    Attributes:
-        questionnaire: what the judge asks.
-        questions: the questions about the case.
-        sentences: the sentences of the case that have numbers.
-        scale: the judge's scale.
-    """
-
-    questionnaire: Questionnaire
-    questions: Sequence[Question]
-    sentences: Sentences
-    scale: Scale
-
-
-def read_decision(inquiry: Inquiry, answers: Answers, reply: str) -> Decision:
-    """Read what the answers to the questions about a case say.
+def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answers, reply: Reply) -> Verdict:
+    """Read the verdict that the answers to all questions about a case give.
 
     Args:
-        inquiry: what was asked.
-        answers: the answers.
-        reply: the text of the last reply, for errors.
+        questionnaire: what the judge asks.
+        request: the request with all questions about the case.
+        answers: the answers, from one reply or several.
+        reply: the last reply.
 
     Raises:
         AnswerError: `refused` or `missing_answer`; it has the parts that were answered. An answer about
             evidence may be missing: the score does not depend on it.
     """
-    questionnaire = inquiry.questionnaire
-    scale = inquiry.scale
+    rubric, inquiry = request.rubric, inquiry_of(request)
     if questionnaire.sentence is not None:
-        return _decide_on_sentences(questionnaire.sentence, inquiry, answers, reply)
+        return _read_sentences(questionnaire.sentence, request, answers, reply)
     values: dict[str, AnswerValue] = {}
     for question in questionnaire.questions:
         if question.id in answers.probabilities:
-            values[question.id] = value_of(question, answers.probabilities[question.id], scale)
+            values[question.id] = value_of(question, answers.probabilities[question.id], rubric.scale)
     if questionnaire.questions[0].id == VERDICT:
         _refuse_missing(inquiry.questions, answers, (), reply)
         value = values[VERDICT]
-        return Decision(
-            reading=Reading(value.expected, label=value.label if scale.choices else ""),
+        score: float | None = None
+        if value.expected is not None:
+            label = value.label if rubric.scale.choices else ""
+            score = rubric.format.score(Reading(value.expected, label=label), rubric.scale)
+        return rubric.make_verdict(
+            reply,
+            request.case,
+            score,
+            (),
             value=value.value,
-            label=value.label,
+            label=value.label or None,
             reason=reason_of(value.shares),
+            warnings=_warnings_on(request),
+            expected=None if score is None else value.expected,
             distribution=value.distribution,
             confidence=value.confidence,
-            is_applicable=value.expected is not None,
         )
     parts = [_make_part(name, value, reason_of(value.shares)) for name, value in values.items()]
     _refuse_missing(inquiry.questions, answers, parts, reply)
-    return _decision_of(parts, [*values.values()], None, ())
+    return _verdict_of(parts, [*values.values()], request, reply)
 
 
-def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Answers, reply: str) -> Decision:
+def _warnings_on(request: Request) -> tuple[str, ...]:
+    if request.rubric.is_shown_whole(request.case):
+        return ()
+    return ("content_not_shown",)
+
+
+def _read_sentences(question: JudgeQuestion, request: Request, answers: Answers, reply: Reply) -> Verdict:
     """Make a part for each sentence of the response, with the evidence that was chosen for it."""
-    questions = inquiry.questions
-    sentences = inquiry.sentences
+    inquiry = inquiry_of(request)
+    questions, sentences = inquiry.questions, inquiry.sentences
     n_sentences = len(sentences.response)
     evidence_questions = {evidence.id: evidence for evidence in questions[n_sentences:]}
     values: list[AnswerValue] = []
@@ -114,7 +89,7 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
         probabilities = answers.probabilities.get(f"s{number}")
         if probabilities is None:
             continue
-        value = value_of(question, probabilities, inquiry.scale)
+        value = value_of(question, probabilities, request.rubric.scale)
         evidence: tuple[Evidence, ...] = ()
         warning = ""
         # A sentence that is surely worth 0, or claims nothing, shows no evidence.
@@ -124,15 +99,13 @@ def _decide_on_sentences(question: JudgeQuestion, inquiry: Inquiry, answers: Ans
             # is missed is decided by the median, for a sentence that is made up has none to look for.
             if warning == EVIDENCE_NOT_FOUND and not value.median_score:
                 warning = ""
-            warnings.append(warning)
+            if warning:
+                warnings.append(warning)
         part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
         values.append(value)
         parts.append(_make_part(sentence, value, value.shares, evidence=evidence, warnings=part_warnings))
     _refuse_missing(questions[:n_sentences], answers, parts, reply)
-    warnings = [warning for warning in dict.fromkeys(warnings) if warning]
-    expected_values = [value.expected for value in values if value.expected is not None]
-    mean = fmean(expected_values) if expected_values else None
-    return _decision_of(parts, values, mean, tuple(warnings))
+    return _verdict_of(parts, values, request, reply, warnings)
 
 
 def _evidence_for(
@@ -171,26 +144,38 @@ def _make_part(
     )
 
 
-def _decision_of(
-    parts: Sequence[Part], values: Sequence[AnswerValue], mean: float | None, warnings: tuple[str, ...]
-) -> Decision:
+def _verdict_of(
+    parts: Sequence[Part],
+    values: Sequence[AnswerValue],
+    request: Request,
+    reply: Reply,
+    warnings: Sequence[str] = (),
+) -> Verdict:
+    """Make the verdict of parts, each with its value; that of sentences has their mean."""
+    rubric = request.rubric
     readings: list[PartReading] = []
+    expected_values: list[float] = []
     for part, value in zip(parts, values, strict=True):
         readings.append(PartReading(part.name, value.expected))
-    return Decision(
-        reading=Reading(mean, parts=tuple(readings)),
+        if value.expected is not None:
+            expected_values.append(value.expected)
+    mean: float | None = None
+    if rubric.format.parts_are_sentences and expected_values:
+        mean = fmean(expected_values)
+    return rubric.make_verdict(
+        reply,
+        request.case,
+        rubric.format.score(Reading(mean, parts=tuple(readings)), rubric.scale),
+        tuple(parts),
         value=mean,
-        label="",
         reason=reason_of(""),
-        distribution=None,
+        warnings=(*dict.fromkeys(warnings), *_warnings_on(request)),
         confidence=min((value.confidence for value in values), default=None),
-        parts=tuple(parts),
-        warnings=warnings,
     )
 
 
 def _refuse_missing(
-    questions: Sequence[Question], answers: Answers, parts: Sequence[Part], reply: str
+    questions: Sequence[Question], answers: Answers, parts: Sequence[Part], reply: Reply
 ) -> None:
     """Refuse answers that are not complete.
 
@@ -202,9 +187,9 @@ def _refuse_missing(
         return
     names = ", ".join(question.id for question in missing)
     if all(question.id in answers.refused for question in missing):
-        error = AnswerError("refused", reply, f"the model declined to answer {names}")
+        error = AnswerError("refused", reply.text, f"the model declined to answer {names}")
     else:
-        error = AnswerError("missing_answer", reply, f"there is no answer to {names}")
+        error = AnswerError("missing_answer", reply.text, f"there is no answer to {names}")
     error.parts = tuple(parts)
     error.questions = missing
     raise error

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import NamedTuple
 
 from groundjudge.decisions.answers import NOISE, Probabilities
 from groundjudge.decisions.questionnaire import Alternative, JudgeQuestion
+from groundjudge.replies.distribution import confidence_of, expectation
 from groundjudge.scale import DIGITS, Scale
 from groundjudge.verdict import NO_REASONS
 
@@ -28,7 +29,7 @@ class AnswerValue(NamedTuple):
             judge.
         score: the score of that mean, 0..1; None if there is nothing to judge.
         distribution: how probable each option is, those of 0 left out.
-        confidence: see `confidence_of`.
+        confidence: how sure the distribution is, 0..1.
         shares: the likeliest labels, or numbers without one, in words: "incorrect 71 %, grounded 29 %".
     """
 
@@ -53,20 +54,16 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     distribution = {name: share for name, share in pairs if share}
     confidence = confidence_of(probabilities)
     shares = describe_shares(question, probabilities)
-    values = question.values
-    n_scored = 0.0
-    total = 0.0
-    for index in question.ranking:
-        n_scored += probabilities[index]
-        total += probabilities[index] * values[index]
-    if round(n_scored, DIGITS) < 1 / 2:
+    n_scored = sum(probabilities[index] for index in question.ranking)
+    mean = expectation(distribution, question.scored_values)
+    if mean is None or round(n_scored, DIGITS) < 1 / 2:
         likeliest = _likeliest_unscored(question, probabilities)
         return AnswerValue(
             likeliest.value, likeliest.label, None, None, None, distribution, confidence, shares
         )
     # The noise of floating point may not leave the scale.
     lowest, highest = question.ends
-    expected = min(max(round(total / n_scored, DIGITS), lowest), highest)
+    expected = min(max(round(mean, DIGITS), lowest), highest)
     median = _lower_median(question, probabilities, n_scored)
     value: float | None = expected
     if scale.choices or scale.integer:
@@ -91,21 +88,6 @@ def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -
     pairs = zip(probabilities, question.alternatives, strict=True)
     unscored = [(share, alternative) for share, alternative in pairs if alternative.score is None]
     return max(unscored, key=lambda pair: pair[0])[1]
-
-
-def confidence_of(probabilities: Iterable[float], n_options: int = 0) -> float:
-    """Return how sure a distribution is: 1 if it is all on one option, 0 if all are equally probable.
-
-    Args:
-        probabilities: those of the options; they add up to 1.
-        n_options: how many options there are, if those of 0 are left out.
-    """
-    shares = list(probabilities)
-    n_options = max(n_options, len(shares))
-    if n_options < 2:  # noqa: PLR2004  there is nothing to choose
-        return 1.0
-    confidence = (n_options * max(shares) - 1) / (n_options - 1)
-    return min(max(round(confidence, DIGITS), 0.0), 1.0)
 
 
 def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> str:

@@ -22,7 +22,6 @@ from groundjudge.errors import GroundjudgeError, PromptError
 from groundjudge.judging.conversation import Conversation
 from groundjudge.judging.judge import BaseJudge, Judge, ask_vote, identity_of_requests
 from groundjudge.judging.probability import passing_probability
-from groundjudge.rubric.model import kind_of
 from groundjudge.rubric.options import check_choice
 from groundjudge.verdict import Verdict, deciding_score, fields_of_votes, round_score
 
@@ -262,8 +261,7 @@ def _check_probabilities(judge: Judge) -> None:
     if has_parts and rubric.passes == "score":
         fault = f"the score of {who} is made of several parts, which have no common probability"
         raise bad_cascade("by", f'{fault}: use by="score"')
-    # A model that answers typed questions always says how probable each answer is.
-    is_text_model = kind_of(judge.model) == "text"
-    if is_text_model and not rubric.weighted:
+    # Where no text is written, the answer is always how probable each value is.
+    if rubric.way.writes_text and not rubric.weighted:
         fault = f"the verdicts of {who} have no probabilities"
         raise bad_cascade("by", f'{fault}: load it with weighted=True or "stated", or use by="score"')

@@ -16,11 +16,11 @@ from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.case.shapes import shape_of, try_read_field
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
-from groundjudge.judging.answer import merge_answer, merge_response
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
 from groundjudge.judging.judge import BaseJudge, CaseSource
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
+from groundjudge.judging.response import merge_answer, merge_response
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError

@@ -15,25 +15,23 @@ from typing import Any, Never, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
-from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError
 from groundjudge.judging.conversation import (
     Around,
     Ask,
     Conversation,
+    Dialogue,
     Step,
     call,
     call_and_block,
-    next_request,
-    reask_reason,
     run_untraced,
     without_waiting,
 )
-from groundjudge.judging.decision import check_for_decisions, decide
 from groundjudge.models.redaction import RedactedError, text_of
 from groundjudge.prompt.input import Input
-from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, check_rubric, identity_of, kind_of
-from groundjudge.rubric.rubric import Request, Rubric, doubt
+from groundjudge.rubric.blank_response import blank_response_verdict
+from groundjudge.rubric.model import Model, check_rubric, identity_of, way_of
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -275,7 +273,7 @@ class Judge(BaseJudge):
     """A judge. Immutable: what a call brought is in the verdict.
 
     Attributes:
-        rubric: how a case is asked about, and how a reply becomes a verdict.
+        rubric: how a case is asked about, in the way of the model, and how a reply becomes a verdict.
         model: what answers.
         max_reasks: how often the model is asked again after a reply that cannot be read.
         repeat: the index of this judge among equal judges of a panel: a cache keeps their replies apart.
@@ -288,11 +286,12 @@ class Judge(BaseJudge):
 
     def __post_init__(self) -> None:
         check_rubric(self.model, self.rubric)
-        if kind_of(self.model) == "decision":
-            check_for_decisions(self.rubric)
-            if self.repeat:
-                fault = f"{self.name} is listed twice with one decision model, which repeats its answers"
-                raise PromptError("bad_panel", f"panel: {fault}: list it once", "panel")
+        way = way_of(self.model)
+        if self.repeat and not way.writes_text:
+            fault = f"{self.name} is listed twice with {self.model.name}, which would repeat its answers"
+            raise PromptError("bad_panel", f"panel: {fault}: list it once", "panel")
+        if way != self.rubric.way:
+            object.__setattr__(self, "rubric", replace(self.rubric, way=way))
 
     def __repr__(self) -> str:
         prompt = f"sha:{self.rubric.prompt.id.sha256[:12]}"
@@ -300,12 +299,8 @@ class Judge(BaseJudge):
 
     @cached_property
     def identity(self) -> str:
-        """A hash of all that decides on a verdict: the rubric's identity, the model's name, and its kind."""
-        content = f"{self.rubric.identity} {self.model.name}"
-        # One name can stand for a text model and for a decision model.
-        if kind_of(self.model) == "decision":
-            content += " decision"
-        return sha256(content.encode()).hexdigest()[:16]
+        """A hash of all that decides on a verdict: the rubric's identity, and the model's name."""
+        return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
 
     @property
     def voters(self) -> tuple[Judge, ...]:
@@ -313,51 +308,18 @@ class Judge(BaseJudge):
         return (self,)
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
-        blank_response_verdict = self.rubric.blank_response_verdict(case)
-        if blank_response_verdict is not None:  # no model is asked
-            return blank_response_verdict.model_copy(update={"key": conversation.record.key})
-        if kind_of(self.model) == "decision":
-            verdict = await decide(self.rubric, self.model, case, conversation, max_reasks=self.max_reasks)
-        else:
-            verdict = await self._verdict_by_text(case, conversation)
-        totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
-        return verdict.model_copy(update=totals)
-
-    async def _verdict_by_text(self, case: Case, conversation: Conversation) -> Verdict:
-        """Ask a text model, and again if its reply cannot be read."""
+        verdict = blank_response_verdict(self.rubric, case)
+        if verdict is not None:  # no model is asked
+            return verdict.model_copy(update={"key": conversation.record.key})
 
         def ask(case: Case) -> Request:
             return replace(self.rubric.ask(case), repeat=self.repeat)
 
-        def read(reply: Reply) -> Verdict:
-            return self.rubric.read(reply, case)
-
         request = conversation.run_step("groundjudge.ask", case, ask)
-        # A reply that was cut off or interrupted is asked for once more even where `max_reasks` is 0.
-        reasks = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
-        verdict: Verdict | None = None
-        while True:
-            reply, outcome = await conversation.call_and_read(self.model, request, read)
-            if isinstance(outcome, ReplyError):
-                problem = outcome
-            else:
-                verdict = outcome
-                doubt_of_outcome = doubt(outcome)
-                if doubt_of_outcome is None:
-                    break
-                problem = doubt_of_outcome
-            reason = reask_reason(problem)
-            # A verdict whose evidence or shares are in doubt is better than the error of a later reply.
-            if verdict is not None and not (reasks[reason] and reasks["unreadable"]):
-                break
-            if not reasks[reason]:
-                raise problem
-            reasks[reason] -= 1
-            request = next_request(request, reply, problem)
-            # A trace shows the new request as the result of a step of its own.
-            with conversation.around(Step("groundjudge.ask", case)) as report:
-                report(request)
-        return verdict
+        dialogue = Dialogue(conversation, self.model)
+        verdict = await self.rubric.way.converse(request, dialogue, self.max_reasks)
+        totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
+        return verdict.model_copy(update=totals)
 
 
 async def ask_vote(judge: Judge, number: int, case: Case, conversation: Conversation) -> Verdict:

@@ -11,9 +11,8 @@ from groundjudge.errors import ModelError, PromptError
 from groundjudge.judging.cascade import Cascade, bad_cascade
 from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
-from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.rubric.load import load_rubric, names
-from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric
 
@@ -187,19 +186,6 @@ def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type chec
     except ModelError:
         return False
     return not isinstance(candidate, type)
-
-
-def as_model(model: ModelLike | None) -> Model:
-    """Make a Model of what can be passed as a model; "offline" is the offline judge.
-
-    Raises:
-        ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.
-    """
-    if model != "offline":
-        return model_of(model)
-    from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
-
-    return OfflineModel()
 
 
 def model_to_come(_: object) -> str:

@@ -23,7 +23,7 @@ from groundjudge.errors import GroundjudgeError, PanelError, PromptError
 from groundjudge.judging.cascade import Cascade, as_members
 from groundjudge.judging.conversation import Conversation
 from groundjudge.judging.judge import BaseJudge, Judge, ask_vote, identity_of_requests
-from groundjudge.rubric.model import Model, kind_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
 from groundjudge.verdict import Verdict, deciding_score, fields_of_votes
@@ -216,8 +216,8 @@ def repeat_judge(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop 
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < FIRST_VOTES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PromptError("bad_panel", f"repeats must be 2 or more, not {repeats!r}", "repeats")
-    if kind_of(judge.model) == "decision":
-        raise bad_panel("repeats", "a decision model would repeat its answers: ask it once")
+    if not judge.rubric.way.writes_text:
+        raise bad_panel("repeats", f"{judge.model.name} would repeat its answers: ask it once")
     parameters = judge.rubric.prompt.parameters
     members: list[Judge] = []
     for index in range(repeats):

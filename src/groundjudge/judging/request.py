@@ -5,6 +5,7 @@ from __future__ import annotations
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import CaseSource, with_error
+from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict
 
@@ -21,14 +22,14 @@ def request_for(rubric: Rubric, source: CaseSource) -> Request:
             response that `empty_response` makes "not_applicable" or "worst": a chain cannot skip its model.
     """
     verdict = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
-    blank_response_verdict: Verdict | None = None
+    verdict_on_blank: Verdict | None = None
     try:
         case = Case.of(source() if callable(source) else source)
         verdict = verdict.model_copy(update={"case_id": case.id})
-        blank_response_verdict = rubric.blank_response_verdict(case)
+        verdict_on_blank = blank_response_verdict(rubric, case)
         # Also where the rubric leaves a blank response out or scores it 0: here it is an error.
-        rubric.with_options(empty_response="error").blank_response_verdict(case)
+        blank_response_verdict(rubric.with_options(empty_response="error"), case)
         return rubric.ask(case)
     except CaseError as error:
-        error.verdict = blank_response_verdict or with_error(verdict, error)
+        error.verdict = verdict_on_blank or with_error(verdict, error)
         raise

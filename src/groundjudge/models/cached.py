@@ -19,13 +19,11 @@ from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
-from groundjudge.decisions.question import Kind
 from groundjudge.files import private_opener
-from groundjudge.models.answer import model_error
-from groundjudge.models.decision_forms import system_one_questions
-from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.models.failure import model_error
+from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.rubric.model import identity_of, kind_of, most_questions_of
+from groundjudge.rubric.model import identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -49,10 +47,9 @@ class CachedModel:
     improved reply format needs no new calls, and one that a judge cannot read is asked for again. Errors,
     refusals and unreadable replies are not stored. A reply from the file has `cached=True` and a usage of 0.
 
-    The cache key consists of the messages, or for a decision model the state and the questions, the model's
-    identity (endpoint, name and settings, without secrets), all parameters, `repeat` and the request's own
-    `repeat`. A model that cannot be told from others, such as a function without an attribute `identity`, is
-    asked each time, after a RuntimeWarning.
+    The cache key consists of all that is sent, the model's identity (endpoint, name and settings, without
+    secrets), all parameters, `repeat` and the request's own `repeat`. A model that cannot be told from
+    others, such as a function without an attribute `identity`, is asked each time, after a RuntimeWarning.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
     asked and a warning is logged. A forked process needs its own CachedModel; one that is pickled opens the
     file again, by its absolute path.
@@ -60,7 +57,7 @@ class CachedModel:
     While a request is in flight in an event loop, equal ones wait for its reply instead of being sent.
 
     Args:
-        model: the model to ask, or anything that `load` accepts as one, except "offline".
+        model: the model to ask, or anything that `load` accepts as one.
         path: the file; it is created if it does not exist, its folder is not.
         repeat: the index, from 0, of one of several replies to the same request, for example for votes.
 
@@ -69,7 +66,7 @@ class CachedModel:
     """
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
-        self.model = model_of(model)
+        self.model = as_model(model)
         self.name = self.model.name
         self.path = Path(path)
         self.repeat = repeat
@@ -86,16 +83,6 @@ class CachedModel:
         except (sqlite3.Error, OSError) as error:
             raise model_error("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
         weakref.finalize(self, self._file.close)
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the underlying model."""
-        return kind_of(self.model)
-
-    @property
-    def most_questions(self) -> int:
-        """The most questions that the underlying model answers in one request; 0 for any number."""
-        return most_questions_of(self.model)
 
     @property
     def identity(self) -> str:
@@ -162,8 +149,8 @@ class CachedModel:
         messages = [dict(message) for message in request.messages]
         repeats = [self.repeat, request.repeat]
         parts: list[object] = [version, identity, messages, dict(request.parameters), repeats]
-        if request.state is not None:
-            parts += [request.state, system_one_questions(request)]
+        if request.payload is not None:
+            parts.append(request.payload.key)
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
     def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:

@@ -26,7 +26,7 @@ from openai.resources.chat import Completions
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import (
+from groundjudge.models.failure import (
     check_key,
     error_of,
     is_failure,

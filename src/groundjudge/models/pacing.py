@@ -14,14 +14,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from inspect import getattr_static
 from math import ceil
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import copy_of, model_error
+from groundjudge.models.failure import copy_of, model_error
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, innermost
 from groundjudge.rubric.rubric import Request
 
 TRANSIENT = ("timeout", "connection", "rate_limited", "server")
@@ -60,9 +59,6 @@ MAX_FAILURES = 3
 
 REMEDY_OF_ROW = "the logs of the endpoint and of what is before it may say why; often the row is too long"
 """What the user can do about such a row."""
-
-MAX_WRAPPERS = 10
-"""Models around a model, such as a cache. More are none: they wrap each other."""
 
 SETTLING = 0.1
 """Seconds in which rows that are being read can be sent too, before a first failure counts."""
@@ -321,22 +317,9 @@ class Endpoint:
 
 def _endpoint_key(model: Model) -> object:
     """Return what models at one endpoint have in common: its URL if they have one, or else the model's id."""
-    model = _innermost(model)
+    model = innermost(model)
     endpoint = getattr(model, "endpoint", None)
     return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
-
-
-def _innermost(model: Model) -> Model:
-    """Return the model itself, or the one that it wraps, as a cache does.
-
-    Only an attribute that the object or its class holds counts: those that a mock makes up have no end.
-    """
-    for _ in range(MAX_WRAPPERS):
-        inner = getattr(model, "__dict__", {}).get("model", getattr(type(model), "model", None))
-        if inner is None or getattr_static(inner, "acomplete", None) is None:
-            break
-        model = cast("Model", inner)
-    return model
 
 
 def _error_of_row(error: ModelError) -> ModelError:

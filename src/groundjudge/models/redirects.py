@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from groundjudge.models.answer import model_error
+from groundjudge.models.failure import model_error
 
 HTTP_CLIENTS = {"http_client": "DefaultHttpxClient", "http_async_client": "DefaultAsyncHttpxClient"}
 """The fields in which LangChain's models of OpenAI and Groq take an HTTP client, and its class."""

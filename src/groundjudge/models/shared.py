@@ -6,9 +6,8 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from groundjudge.decisions.question import Kind
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, kind_of, most_questions_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -45,16 +44,6 @@ class SharedModel:
         """The name of the underlying model."""
         return self.model.name
 
-    @property
-    def kind(self) -> Kind:
-        """The kind of the underlying model."""
-        return kind_of(self.model)
-
-    @property
-    def most_questions(self) -> int:
-        """The most questions that the underlying model answers in one request; 0 for any number."""
-        return most_questions_of(self.model)
-
     async def acomplete(self, request: Request) -> Reply:
         """Answer with the reply to the other model's call for this request, or make the call.
 
@@ -63,7 +52,7 @@ class SharedModel:
         Raises:
             ModelError: as for the underlying model.
         """
-        asked = (request.messages, request.state, request.questions)
+        asked = request.messages if request.payload is None else request.payload.key
         key = repr((asked, request.parameters, request.repeat))
         if key in self.calls:
             call = self.calls.pop(key)

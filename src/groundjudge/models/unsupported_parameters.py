@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import MODERATED, TOO_LONG, message_in, status_of
+from groundjudge.models.failure import MODERATED, TOO_LONG, message_in, status_of
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request

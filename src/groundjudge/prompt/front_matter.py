@@ -17,7 +17,6 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.errors import PromptError, did_you_mean, first_fault
 from groundjudge.prompt.input import Input
-from groundjudge.prompt.questions import AskedQuestion, EvidenceQuestion, Questions
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 from groundjudge.verdict import Finite, Frozen, Passes, Weighted
@@ -88,8 +87,7 @@ class FrontMatter(BaseModel):
         offline: the name of the library's judge that this one resembles, so that the offline judge knows
             that it judges grounding, and judges with it; rows that name that judge are for this one, too.
             None: only if the file is one of the library's.
-        questions: what a decision model is asked in place of the prompt; None: it is made from the prompt,
-            where that can be done.
+        questions: what a model that takes no messages is asked in place of the prompt. Its kind reads it.
     """
 
     # A version such as 1.2 is a number in YAML.
@@ -114,7 +112,7 @@ class FrontMatter(BaseModel):
     passes_without_claims: bool = False
     example_reply: ExampleReply | None = None
     offline: str | None = None
-    questions: Questions | None = None
+    questions: Mapping[str, Any] | None = None
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -129,9 +127,6 @@ KNOWN_KEYS: Mapping[str, Collection[str]] = {
     "inputs": Input.model_fields,
     "scale": Scale.model_fields,
     "example_reply": ExampleReply.model_fields,
-    "questions": Questions.model_fields,
-    "questions.ask": AskedQuestion.model_fields,
-    "questions.ask.evidence": EvidenceQuestion.model_fields,
 }
 """The keys that may stand in the mappings inside the front matter."""
 

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from groundjudge.replies.distribution import expectation
 from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
@@ -77,11 +78,8 @@ def mean_by_shares(
     """Return the mean of the values that count; the verdict's own where none does, or where it has none."""
     if value is None or shares is None:
         return value
-    counted = [name for name in shares if name in values]
-    total = sum(shares[name] for name in counted)
-    if not total:
-        return value
-    return sum(values[name] * shares[name] for name in counted) / total
+    mean = expectation(shares, values)
+    return value if mean is None else mean
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:

@@ -28,9 +28,6 @@ from groundjudge.rubric.rubric import (
 from groundjudge.scale import Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
-ASKED_BY_QUESTIONS = ("format", "scale", "levels", "not_applicable")
-"""The fields of a rubric that questions for a decision model must fit."""
-
 SINGLE_BRACES = compile_when_used(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
 """What looks like a placeholder, in the text around the placeholders."""
 
@@ -71,8 +68,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     }
     if options.get("reply") is None:
         settings["format"] = _read_format(prompt)
-    replaced = replaced_fields(options)
-    settings.update(replaced)
+    settings.update(replaced_fields(options))
     if settings["scale"] is None:
         fault = (
             "scale is missing: put it into the file, or pass a Scale in code. For numbers it reads "
@@ -84,10 +80,6 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     if example is not None and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, example, settings["format"], settings["scale"])
     rubric = Rubric(prompt=prompt_with(prompt, options), **settings)
-    # The questions are checked now, as the file's other parts are. They are for the file's own scale: where
-    # the caller replaces that, only a decision model needs questions that fit.
-    if front_matter.questions is not None and replaced.keys().isdisjoint(ASKED_BY_QUESTIONS):
-        _ = rubric.questionnaire
     for problem in _find_problems(rubric):
         warnings.warn(f"{prompt.path}: {problem}", UserWarning, stacklevel=2)
     return rubric

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from inspect import getattr_static
+from typing import Protocol, cast, runtime_checkable
 
-from groundjudge.decisions.question import Kind
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.rubric.rubric import TEXT, Request, Rubric, Way
+
+MAX_WRAPPERS = 10
+"""Models around a model, such as a cache. More are none: they wrap each other."""
 
 
 @runtime_checkable
@@ -16,9 +19,8 @@ class Model(Protocol):
     A model may also have an `identity`, a text that changes with whatever changes its replies: a cache keeps
     the replies of models with different identities apart, and none of a model without one.
 
-    A model whose `kind` is "decision" answers requests with a state and questions, and the text of its
-    reply is the JSON of the answers as an endpoint sends it. If it has `most_questions` above 0, no request
-    has more. A model without a kind answers messages.
+    A model that takes something else than messages has a `way`, see `Way`. One that wraps another has that
+    as its attribute `model`, and the way of that model.
 
     A model may also have `limits`, a sentence without its point that a card of a probe shows: what its
     results are to be read with.
@@ -43,21 +45,30 @@ class Model(Protocol):
         ...
 
 
+def innermost(model: Model) -> Model:
+    """Return the model itself, or the one that it wraps, as a cache does.
+
+    Only an attribute that the object or its class holds counts: those that a mock makes up have no end.
+    """
+    for _ in range(MAX_WRAPPERS):
+        inner = getattr(model, "__dict__", {}).get("model", getattr(type(model), "model", None))
+        if inner is None or getattr_static(inner, "acomplete", None) is None:
+            break
+        model = cast("Model", inner)
+    return model
+
+
 def identity_of(model: Model) -> str:
     """What tells a model from others, its settings included, without secrets; "" if nothing does."""
     return str(getattr(model, "identity", ""))
 
 
-def kind_of(model: Model) -> Kind:
-    """How a model answers: with the probabilities of options ("decision"), or else with a text."""
-    if getattr(model, "kind", "text") == "decision":
-        return "decision"
-    return "text"
-
-
-def most_questions_of(model: Model) -> int:
-    """Return the most questions that a decision model answers in one request; 0 for any number."""
-    return int(getattr(model, "most_questions", 0))
+def way_of(model: Model) -> Way:
+    """Return how a model is asked: the way that it says, or else with messages for a text."""
+    model = innermost(model)
+    if getattr_static(model, "way", None) is None:  # what a mock makes up is none
+        return TEXT
+    return cast("Way", getattr(model, "way"))  # noqa: B009  not an attribute of every model
 
 
 def check_rubric(model: Model, rubric: Rubric) -> None:
@@ -66,6 +77,6 @@ def check_rubric(model: Model, rubric: Rubric) -> None:
     Raises:
         ModelError: it says that it cannot.
     """
-    check = getattr(model, "check_rubric", None)
+    check = getattr(innermost(model), "check_rubric", None)
     if check is not None:
         check(rubric)

@@ -6,46 +6,32 @@ No model is needed: a rubric renders prompts, reads replies and says what it is.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
-from groundjudge.case.case import Case, CaseLike, Document
+from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.data import is_number
 from groundjudge.case.shapes import is_blank
-from groundjudge.decisions.answers import Answers
-from groundjudge.decisions.question import Kind, Question
-from groundjudge.decisions.questionnaire import Questionnaire, Values, list_questions, questionnaire_of
-from groundjudge.decisions.reading import EVIDENCE_NOT_FOUND, Inquiry, read_decision
-from groundjudge.decisions.state import NO_SENTENCES, Sentences, make_state
-from groundjudge.decisions.values import confidence_of
-from groundjudge.errors import CaseError, PromptError, ReplyError, describe_fault
-from groundjudge.evidence import Sources, find
+from groundjudge.errors import PromptError, ReplyError
+from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
-from groundjudge.prompt.prompt import NAME_THE_PATH, Prompt
+from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
+from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import NOT_DECIDED, Reply
-from groundjudge.replies.shares import (
-    SHARES_UNREADABLE,
-    WeighedReading,
-    can_be_shared,
-    has_shares,
-    sure_shares,
-    weigh_stated,
-)
+from groundjudge.replies.shares import WeighedReading, can_be_shared, has_shares, sure_shares, weigh_stated
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
+from groundjudge.rubric.complaint import follow_up, format_after, more_room
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.scale import Scale, fold_label
-from groundjudge.verdict import Evidence, Part, Passes, Verdict, Weighted, __version__, passing_fields
-
-FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
-"""The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
+from groundjudge.rubric.reading import doubt, is_other_level, make_parts, reason_of
+from groundjudge.scale import Scale
+from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES}
 """The parameters that ask for the probabilities of tokens."""
@@ -53,7 +39,23 @@ PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
 """The options that add to what the prompt says; the others replace a field of the rubric."""
 
+T = TypeVar("T")
+
 PROMPTS = Path(__file__).parents[1] / "prompts"
+
+
+class Payload(Protocol):
+    """What a model that takes no messages is sent. Only such models and their way look inside."""
+
+    @property
+    def key(self) -> str:
+        """All that is sent, as one text: other payloads have other texts."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """About how many bytes are sent."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ class Request:
     """What a model is asked.
 
     Attributes:
-        messages: chat messages, each with role and content. With `parameters`, all that is sent; () for a
-            decision model.
-        parameters: sampling parameters by their names in the chat completions API; {} for a decision model.
+        messages: chat messages, each with role and content. With `parameters`, all that is sent; () beside a
+            payload.
+        parameters: sampling parameters by their names in the chat completions API; {} beside a payload.
         rubric: how the reply will be read. For models that are no language models, like the offline judge.
         case: what is judged; for the same models.
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
@@ -71,10 +73,7 @@ class Request:
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
         attempt: which request of its conversation it is, from 1.
         fresh: whether a cache must not answer it, because the reply that it has could not be read.
-        state: what a decision model is shown, as JSON data: the rules under "rules", and the case under the
-            names of its fields. With `questions`, all that is sent; None for a text model.
-        questions: what a decision model is asked; () for a text model.
-        sentences: the sentences of the case that have numbers in the state.
+        payload: what a model that takes no messages is sent in their place; None for all others.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -85,14 +84,122 @@ class Request:
     repeat: int = 0
     attempt: int = 1
     fresh: bool = False
-    state: Mapping[str, Any] | None = None
-    questions: tuple[Question, ...] = ()
-    sentences: Sentences = NO_SENTENCES
+    payload: Payload | None = None
 
     @property
     def added_parameters(self) -> frozenset[str]:
         """The names of the parameters that the library added: they help, but a model can do without."""
         return frozenset(self.parameters.keys() - self.rubric.prompt.parameters.keys())
+
+
+class Channel(Protocol):
+    """What a way sends requests through: they are traced, and what they cost is recorded."""
+
+    async def send(self, request: Request, read: Callable[[Reply], T]) -> tuple[Reply, T | ReplyError]:
+        """Send a request, and read the reply.
+
+        Returns:
+            The reply, and what was read; or why it could not be read.
+
+        Raises:
+            ModelError: the model returned no reply.
+        """
+        ...
+
+    def update_record(self, **changes: object) -> None:
+        """Change the fields that the verdict has if an error takes its place."""
+        ...
+
+
+@runtime_checkable
+class Way(Protocol):
+    """How models of a kind are asked about a case, led to an answer, and read.
+
+    A frozen value: it is a field of a rubric, so that identity counts it. A model says its way by an
+    attribute `way`; one without it writes texts.
+    """
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether replies are texts; if not, they are the same each time and have probabilities."""
+        ...
+
+    def prepare(self, rubric: Rubric) -> Way:
+        """Return this way with all that it needs of a rubric.
+
+        Raises:
+            PromptError: models of this kind cannot be asked as the rubric says.
+        """
+        ...
+
+    def ask(self, rubric: Rubric, case: Case) -> Request:
+        """Make the first request about a case.
+
+        Raises:
+            CaseError: the case lacks what the prompt needs, or cannot be read.
+        """
+        ...
+
+    async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
+        """Lead a conversation that begins with a request, and return the verdict.
+
+        Raises:
+            ModelError: the model returned no reply.
+            ReplyError: no reply could be read.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class TextWay:
+    """The way of models that write: messages go out, and the rubric's format reads the reply."""
+
+    @property
+    def writes_text(self) -> bool:
+        """They do."""
+        return True
+
+    def prepare(self, rubric: Rubric) -> Way:  # noqa: ARG002  the prompt is all that it needs
+        """Return itself."""
+        return self
+
+    def ask(self, rubric: Rubric, case: Case) -> Request:
+        """Render the prompt."""
+        messages = rubric.prompt.render(case, rubric.blank_fields)
+        return Request(messages, rubric.parameters, rubric, case)
+
+    async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
+        """Ask, and again if the reply cannot be read or leaves a doubt."""
+        rubric, case = request.rubric, request.case
+
+        def read(reply: Reply) -> Verdict:
+            return rubric.read(reply, case)
+
+        # A reply that was cut off or interrupted is asked for once more even where `max_reasks` is 0.
+        reasks = {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
+        verdict: Verdict | None = None
+        while True:
+            reply, outcome = await channel.send(request, read)
+            if isinstance(outcome, ReplyError):
+                problem = outcome
+            else:
+                verdict = outcome
+                doubt_of_outcome = doubt(outcome)
+                if doubt_of_outcome is None:
+                    return verdict
+                problem = doubt_of_outcome
+            reason = _reask_reason(problem)
+            # A verdict whose evidence or shares are in doubt is better than the error of a later reply.
+            if verdict is not None and not (reasks[reason] and reasks["unreadable"]):
+                return verdict
+            if not reasks[reason]:
+                raise problem
+            reasks[reason] -= 1
+            request = next_request(request, reply, problem)
+
+
+TEXT = TextWay()
+"""The way of every model that says no other."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +212,14 @@ class Rubric:
         prompt: the prompt file, with the sampling parameters that are sent along.
         format: the reply format.
         levels: labels by the highest value that bears them, in rising order.
+        way: how the judge's model is asked; whoever makes a judge takes it from the model.
 
     Raises:
         PromptError: `bad_scale`, `bad_threshold`, `bad_levels` (a level or a value that is not applicable
             lies off the scale), `bad_reply_format` (an object that is no reply format),
             `bad_empty_response`, `bad_choices` (the format cannot express one of the scale's labels),
             `bad_weighted` (the scale has too many values), `bad_structured`, `bad_passes` (the weakest part
-            of a format without parts).
+            of a format without parts); those of the way.
     """
 
     prompt: Prompt
@@ -125,6 +233,7 @@ class Rubric:
     structured: Structured = "reask"
     passes: Passes = "score"
     tool_titles: bool = True
+    way: Way = TEXT
 
     def __post_init__(self) -> None:
         _check_format(self.format)
@@ -149,6 +258,7 @@ class Rubric:
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
         _check_weighted(self)
+        object.__setattr__(self, "way", self.way.prepare(self))
 
     @property
     def name(self) -> str:
@@ -191,6 +301,8 @@ class Rubric:
     def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
         """Make a rubric with other settings; parameters, may_be_empty and optional add to those that it has.
 
+        Its way is the usual one, until a judge is made of it: what goes with one way may not with another.
+
         Args:
             options: see `RubricOptions`.
 
@@ -200,40 +312,15 @@ class Rubric:
         """
         check_options(options, RubricOptions)
         settings = {"weighted": weighted_with(options, self.weighted), **replaced_fields(options)}
-        return replace(self, prompt=prompt_with(self.prompt, options), **settings)
+        return replace(self, prompt=prompt_with(self.prompt, options), way=TEXT, **settings)
 
-    def ask(self, case: CaseLike, kind: Kind = "text") -> Request:
-        """Make the request about a case.
-
-        Args:
-            case: the case.
-            kind: how the model answers; only what such a model is sent is made.
+    def ask(self, case: CaseLike) -> Request:
+        """Make the request about a case, in the rubric's way.
 
         Raises:
             CaseError: the case lacks what the prompt needs, or cannot be read.
-            PromptError: as for `questionnaire`, if a decision model is to be asked.
         """
-        case = self._case_to_judge(case)
-        if kind == "decision":
-            self.prompt.check(case, self._blank_fields)
-            questionnaire = self.questionnaire
-            has_sentences = questionnaire.sentence is not None
-            state, sentences = make_state(case, self.inputs, questionnaire.rules, has_sentences=has_sentences)
-            questions = list_questions(questionnaire, sentences)
-            return Request((), {}, self, case, state=state, questions=questions, sentences=sentences)
-        messages = self.prompt.render(case, self._blank_fields)
-        return Request(messages, self.parameters, self, case)
-
-    @cached_property
-    def questionnaire(self) -> Questionnaire:
-        """What a decision model is asked.
-
-        Raises:
-            PromptError: `bad_questions`: the file's questions do not fit the scale, the levels or the parts.
-                `no_questions`: it has none, and they cannot be made from its prompt.
-        """
-        values = Values(self.scale, self.levels, self.not_applicable)
-        return questionnaire_of(self.prompt, self.format, values)
+        return self.way.ask(self, self._case_to_judge(case))
 
     def _case_to_judge(self, case: CaseLike) -> Case:
         """Read a case as this rubric judges it."""
@@ -241,7 +328,7 @@ class Rubric:
         return case if self.tool_titles else case.without_tool_titles()
 
     @property
-    def _blank_fields(self) -> tuple[str, ...]:
+    def blank_fields(self) -> tuple[str, ...]:
         """The fields about which a model is asked even where they are given, but blank.
 
         A greeting after an empty retrieval needs no source. Whether the response claims something, sentences
@@ -294,13 +381,13 @@ class Rubric:
             response_text = case.response_text
         reading = self.format.read_reply(reply, self.scale, Expectation(self.levels, response_text))
         weighed, distribution, is_applicable = self._weigh(reply, reading)
-        parts, quote_warnings = _verdict_parts(weighed, reading, self.scale, case, self._n_values)
+        parts, quote_warnings = make_parts(weighed, reading, self.scale, case, self._n_values)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
-        if case is not None and not self._is_shown_whole(case):
+        if case is not None and not self.is_shown_whole(case):
             warnings.append("content_not_shown")
-        if reading.level and _is_other_level(reading.level, label, self.levels):
+        if reading.level and is_other_level(reading.level, label, self.levels):
             warnings.append("band_mismatch")
         # Whether a verdict applies is decided by the value and the shares that are stated, not by their mean.
         score: float | None = None
@@ -312,14 +399,14 @@ class Rubric:
             confidences = [confidence_of(distribution.values(), self._n_values)]
             if score is not None:
                 expected = weighed.value
-        return self._make_verdict(
+        return self.make_verdict(
             reply,
             case,
             score,
             parts,
             value=reading.value,
             label=label,
-            reason=_reason_of(weighed, parts, reply.limits),
+            reason=reason_of(weighed, parts, reply.limits),
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
             expected=expected,
             distribution=distribution,
@@ -335,43 +422,7 @@ class Rubric:
             reading, shares = weigh(reply, reading, self.scale, self.not_applicable)
         return WeighedReading(reading, shares, is_applicable=True)
 
-    def read_answers(self, answers: Answers, request: Request, reply: Reply) -> Verdict:
-        """Read the verdict that the answers of a decision model give on a case.
-
-        Args:
-            answers: the answers to all questions, from one reply or several.
-            request: the request with all questions.
-            reply: the last reply.
-
-        Raises:
-            AnswerError: an answer that the score needs is missing.
-        """
-        inquiry = Inquiry(self.questionnaire, request.questions, request.sentences, self.scale)
-        answer = read_decision(inquiry, answers, reply.text)
-        score: float | None = None
-        if answer.is_applicable:
-            score = self.format.score(answer.reading, self.scale)
-        warnings = list(answer.warnings)
-        if not self._is_shown_whole(request.case):
-            warnings.append("content_not_shown")
-        expected: float | None = None
-        if answer.distribution and score is not None:
-            expected = answer.reading.value
-        return self._make_verdict(
-            reply,
-            request.case,
-            score,
-            answer.parts,
-            value=answer.value,
-            label=answer.label or None,
-            reason=answer.reason,
-            warnings=tuple(warnings),
-            expected=expected,
-            distribution=answer.distribution,
-            confidence=answer.confidence,
-        )
-
-    def _make_verdict(
+    def make_verdict(
         self,
         reply: Reply,
         case: Case | None,
@@ -379,6 +430,11 @@ class Rubric:
         parts: tuple[Part, ...],
         **fields: Any,  # noqa: ANN401  those of a verdict
     ) -> Verdict:
+        """Make the verdict that has a score and parts, and does or does not pass.
+
+        Raises:
+            CaseError: as for `read`.
+        """
         if score is not None and case is not None:
             self._check_source(case)
         return Verdict(
@@ -396,7 +452,8 @@ class Rubric:
             **passing_fields(score, parts, self.passes, self.threshold),
         )
 
-    def _is_shown_whole(self, case: Case) -> bool:
+    def is_shown_whole(self, case: Case) -> bool:
+        """Whether the prompt shows all that its fields hold: it has no images, for instance."""
         return case.is_shown_whole(prompt_input.field for prompt_input in self.inputs)
 
     @property
@@ -409,77 +466,10 @@ class Rubric:
     def _check_source(self, case: Case) -> None:
         """Check that what a response claims can be measured by a context, if the prompt requires one."""
         for prompt_input in self.prompt.inputs:
-            is_needed = prompt_input.field in self._blank_fields and prompt_input.required
+            is_needed = prompt_input.field in self.blank_fields and prompt_input.required
             value = case.value(prompt_input.field) if is_needed else None
             if value is not None and is_blank(value):
                 self.prompt.check(case)
-
-    def blank_response_verdict(self, case: Case) -> Verdict | None:
-        """The verdict on a response that is missing or blank; None where there is something to judge.
-
-        Raises:
-            CaseError: `no_response` or `empty_response`, unless `empty_response` says otherwise;
-                `missing_field` if the case also lacks an input that the application does not give
-                (anything but the context): then it is not meant for this judge.
-        """
-        code = self._response_fault(case)
-        if code is None:
-            return None
-        # A row that lacks more than an application gives was not meant for this judge: that is an error,
-        # whatever `empty_response` says. So is a field that cannot be read: no stand-in takes its place.
-        stand_ins = dict(FROM_THE_APPLICATION)
-        for name in case.unreadable:
-            stand_ins.pop(name, None)
-        try:
-            self.prompt.check(case.model_copy(update=stand_ins))
-        except CaseError:
-            self.prompt.check(case)  # names all that is missing, the response included
-            raise
-        if self.empty_response == "error":
-            raise CaseError(code, _response_message(self.prompt, code, case), "response")
-        verdict = Verdict(
-            judge=self.name, status="not_applicable", label=code, prompt=self.prompt.id, case_id=case.id
-        )
-        if self.empty_response == "not_applicable":
-            return verdict
-        return self._worst_verdict(verdict, code)
-
-    def _response_fault(self, case: Case) -> str | None:
-        """Return the code of what is wrong with the response, where the prompt needs one."""
-        response_inputs = [prompt_input for prompt_input in self.inputs if prompt_input.field == "response"]
-        # A prompt may show the response twice, under two of its names: then the first decides.
-        if not response_inputs or not response_inputs[0].required:
-            return None
-        if response_inputs[0].value(case) is None:
-            return "no_response"
-        if is_blank(case.response_text) and not response_inputs[0].may_be_empty:
-            return "empty_response"
-        return None
-
-    def _worst_verdict(self, verdict: Verdict, code: str) -> Verdict:
-        """Give a verdict the worst value of the scale, and to each named part too."""
-        worst = self.scale.worst
-        choice: str | None = None
-        if self.scale.choices:
-            choice = self.scale.nearest(0.0)
-            worst = self.scale.choices[choice] or 0.0
-        score = self.scale.score(worst)
-        parts: list[Part] = []
-        for name in self.format.part_names:
-            parts.append(Part(name=name, value=worst, score=score, label=choice))
-        value = None if parts else worst
-        state = "missing" if code == "no_response" else "blank"
-        changes: dict[str, Any] = {
-            "status": "ok",
-            "score": score,
-            "value": value,
-            "label": choice or label_of(value, self.levels),
-            "reason": f"The response is {state}.",
-            "parts": tuple(parts),
-            "warnings": (code,),
-        }
-        changes.update(passing_fields(score, parts, self.passes, self.threshold))
-        return verdict.model_copy(update=changes)
 
 
 def prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
@@ -577,25 +567,6 @@ def _check_weighted(rubric: Rubric) -> None:
         raise PromptError("bad_weighted", f"{rubric.name}: {option} needs {needs}", "weighted")
 
 
-def _response_message(prompt: Prompt, code: str, case: Case) -> str:
-    """Say that there is no response, what else is missing, and what the user can do."""
-    fault = "no response was given" if code == "no_response" else "the response is blank"
-    fault += case.hint("response")
-    missing_fields = [prompt_input.field for prompt_input in prompt.missing(case)]
-    missing_fields = [field for field in missing_fields if field != "response"]
-    if missing_fields:
-        fault += f", and no {' and no '.join(missing_fields)} either"
-    # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
-    if code == "no_response" and case.has_other_keys() and not case.hint("response"):
-        fault += f". If it has another name, call it response, {NAME_THE_PATH}"
-    return (
-        f"{prompt.name}: {fault}. "
-        "A crashed application must not look like a good one: set "
-        '`empty_response` to "not_applicable" to leave such rows out, or to "worst" to score them 0. '
-        f"The case has: {', '.join(case.field_names()) or 'nothing'}"
-    )
-
-
 def _format_identity(reply_format: Format) -> list[Any]:
     """Return what tells one format from another: its class, and its attributes."""
     if is_dataclass(reply_format):
@@ -607,96 +578,47 @@ def _format_identity(reply_format: Format) -> list[Any]:
         # An object of a class with slots has no `__dict__`.
         attributes = getattr(reply_format, "__dict__", repr(reply_format))
     format_class = type(reply_format)
-    return [format_class.__module__, format_class.__qualname__, attributes]
+    # In which of its modules a package has a class changes nothing.
+    package = format_class.__module__.partition(".")[0]
+    return [package, format_class.__qualname__, attributes]
 
 
-def _verdict_parts(
-    weighed: Reading, reading: Reading, scale: Scale, case: Case | None, n_values: int
-) -> tuple[tuple[Part, ...], Sequence[str]]:
-    """Make the parts, scored as weighed, with their quotes looked up in the case; and warnings on quotes."""
-    documents: Sequence[Document] = ()
-    if case is not None and case.context is not None:
-        documents = case.context
-    sources = Sources(documents)
-    parts: list[Part] = []
-    warnings: list[str] = []
-    for part, weighed_part in zip(reading.parts, weighed.parts, strict=True):
-        score: float | None = None
-        if weighed_part.value is not None:
-            score = scale.score(weighed_part.value)
-        evidence: tuple[Evidence, ...] = ()
-        part_warnings: tuple[str, ...] = ()
-        if case is not None:
-            evidence, quote_warnings = find(part.quotes, sources)
-            warnings.extend(quote_warnings)
-            # A score of 0 needs no evidence.
-            if score and EVIDENCE_NOT_FOUND in quote_warnings:
-                part_warnings = (EVIDENCE_NOT_FOUND,)
-        elif part.quotes:
-            warnings.append("evidence_unchecked")
-        confidence: float | None = None
-        if weighed_part.distribution:
-            confidence = confidence_of(weighed_part.distribution.values(), n_values)
-        parts.append(
-            Part(
-                name=part.name,
-                value=part.value,
-                score=score,
-                label=part.label or None,
-                reason=part.reason,
-                evidence=evidence,
-                warnings=part_warnings,
-                distribution=weighed_part.distribution or None,
-                confidence=confidence,
-            )
-        )
-    return tuple(parts), warnings
+def _reask_reason(error: ReplyError) -> str:
+    """Return why a model is asked again: each reason has a number of times of its own.
 
-
-def _reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
-    """Write the reason of a verdict: that of the reply, what is in doubt, and the limits of the model."""
-    lines: list[str] = []
-    if reading.reason:
-        lines.append(reading.reason)
-    without_evidence = _parts_without_evidence(parts)
-    if without_evidence:
-        lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
-    if SHARES_UNREADABLE in reading.warnings:
-        lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
-    # Formats without a place for a reason of the whole would else say it of some sentences only.
-    if limits and not reading.reason.endswith(limits):
-        lines.append(limits)
-    return "\n".join(lines)
-
-
-def doubt(verdict: Verdict) -> ReplyError | None:
-    """Why to ask again after a reply that could be read.
-
-    Its score needs quotes that no document has, or the shares that it should state cannot be read.
+    Returns:
+        "truncated" if the reply was cut off, "interrupted" if it ended otherwise, or else "unreadable".
     """
-    if SHARES_UNREADABLE in verdict.warnings:
-        return ReplyError(SHARES_UNREADABLE, verdict.reply or "")
-    numbers = _parts_without_evidence(verdict.parts)
-    if not numbers:
-        return None
-    sentences = tuple(verdict.parts[number - 1].reason for number in numbers)
-    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=sentences, numbers=numbers)
+    if error.code in {"truncated", "interrupted"}:
+        return error.code
+    return "unreadable"
 
 
-def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
-    """Return the numbers of the sentences whose evidence is in none of the documents, from 1."""
-    return tuple(number for number, part in enumerate(parts, 1) if EVIDENCE_NOT_FOUND in part.warnings)
+def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
+    """Return the request after one whose reply could not be read.
 
+    After a reply that was cut off there is more room, after one that ended otherwise the request is the
+    same, and after others the model is told what was wrong.
 
-def _is_other_level(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
-    """Whether a text names levels, but not the one that the score lies on."""
-    level_text = fold_label(level)
-    named_labels: set[str] = set()
-    for level_label in levels.values():
-        label_text = fold_label(level_label)
-        is_inside = re.search(rf"\b{re.escape(label_text)}\b", level_text)
-        # "mild" for "mild hallucination"
-        is_beginning = level_text and label_text.startswith(f"{level_text} ")
-        if is_inside or is_beginning:
-            named_labels.add(level_label)
-    return bool(named_labels) and label not in named_labels
+    Args:
+        request: that request.
+        reply: its reply.
+        error: why it could not be read.
+    """
+    rubric = request.rubric
+    messages = [*request.messages]
+    parameters = request.parameters
+    reason = _reask_reason(error)
+    if reason == "truncated":
+        parameters = more_room(parameters, reply)
+    elif reason == "unreadable":
+        reply_text = without_control_tokens(error.reply)
+        if reply_text.strip():
+            messages.append({"role": "assistant", "content": reply_text})
+        expected = rubric.scale.expected_text if error.is_misplaced else ""
+        fenced = rubric.prompt.quoted(request.case, error.quotes)
+        complaint = follow_up(error.code, error.numbers, expected, fenced)
+        messages.append({"role": "user", "content": complaint})
+        if "response_format" not in rubric.prompt.parameters:
+            parameters = format_after(parameters, rubric.response_format)
+    return replace(request, messages=tuple(messages), parameters=parameters, attempt=request.attempt + 1)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf
-from typing import Literal
 
 from groundjudge.case.case import Case
 from groundjudge.case.data import is_number
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
-from groundjudge.rubric.model import kind_of
+from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, check_cases, check_distinct, jobs_of, refuse_names
 from groundjudge.verdict import Frozen, Usage, Verdict
@@ -121,32 +119,23 @@ def prompt_tokens(request: Request) -> int:
     """Estimate the number of tokens in a request's prompt: one for 4 bytes of UTF-8, and 4 per message.
 
     Tokenisers differ. English prose has fewer by a tenth to a fifth, text in other alphabets, numbers and
-    markup may have more. Of a decision model, the state and the questions are sent as JSON.
+    markup may have more.
     """
-    if request.state is not None:
-        questions = [asdict(question) for question in request.questions]
-        content = json.dumps([request.state, questions], ensure_ascii=False)
-        return len(content.encode()) // BYTES_PER_TOKEN
+    if request.payload is not None:
+        return request.payload.size // BYTES_PER_TOKEN
     n_bytes = 0
     for message in request.messages:
         n_bytes += len(message["content"].encode())
     return n_bytes // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
 
 
-def _kinds_of(judge: AnyJudge | Rubric) -> Sequence[Literal["text", "decision"]]:
-    """Return how the models of a judge answer, one for each of its rubrics; a rubric alone is for text."""
-    if isinstance(judge, Rubric):
-        return ["text"]
-    return [kind_of(model) for model in judge.models]
-
-
 def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
     """Count what a case adds to the counts of a judge: each rubric asks once."""
     requests: list[Request] = []
     try:
-        for rubric, kind in zip(judge.rubrics, _kinds_of(judge), strict=True):
-            if not rubric.blank_response_verdict(case):
-                requests.append(rubric.ask(case, kind))
+        for rubric in judge.rubrics:
+            if not blank_response_verdict(rubric, case):
+                requests.append(rubric.ask(case))
     except GroundjudgeError:  # such as a missing input or, by default, response: no vote can do without
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
@@ -155,8 +144,8 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
 
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     limits: list[int | None] = []
-    for rubric, kind in zip(judge.rubrics, _kinds_of(judge), strict=True):
-        if kind == "decision":  # it writes nothing
+    for rubric in judge.rubrics:
+        if not rubric.way.writes_text:
             limits.append(0)
             continue
         parameters = rubric.prompt.parameters

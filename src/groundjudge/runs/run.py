@@ -15,7 +15,7 @@ from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import BaseJudge, case_hash, with_error
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import model_error
+from groundjudge.models.failure import model_error
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply

@@ -12,7 +12,7 @@ from groundjudge.lab.probe import attacks, faults, neutral_edits
 from groundjudge.lab.probe.cases import ProbeCase, ProbeError, cases_for
 from groundjudge.lab.probe.edit import Edit, suitable_edits
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, identity_of, kind_of, most_questions_of
+from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row
 
@@ -137,16 +137,6 @@ class TwiceAskedModel:
     model: Model
     name: str
     identity: str
-
-    @property
-    def kind(self) -> str:
-        """The kind of the underlying model."""
-        return kind_of(self.model)
-
-    @property
-    def most_questions(self) -> int:
-        """The most questions that the underlying model answers in one request; 0 for any number."""
-        return most_questions_of(self.model)
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the model.

@@ -263,7 +263,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
         forms = secret_forms(secret)
         echoes_of_secret = [form for form in forms if form in reply_text]
         if len(secret) >= MIN_SECRET and echoes_of_secret:
-            request_text = str((request.messages, request.state, request.questions))
+            request_text = str(request.messages) if request.payload is None else request.payload.key
             if not any(form in request_text for form in forms):
                 echoes += echoes_of_secret
     if not echoes:

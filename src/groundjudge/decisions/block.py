@@ -1,9 +1,9 @@
-"""What a prompt file says for decision models: rules, and questions with their options."""
+"""The block `questions:` of a prompt file: rules, and questions with their options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, field_validator, model_validator
 
@@ -24,6 +24,10 @@ NUMBER = "{{n}}"
 REFERENCE = compile_when_used(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 
+# The value 8.5 is a number in YAML; a misspelt key is refused.
+CONFIG = ConfigDict(frozen=True, coerce_numbers_to_str=True, extra="forbid", defer_build=True)
+
+
 class EvidenceQuestion(Frozen):
     """The question which sentence of the source supports a sentence of the response.
 
@@ -31,6 +35,8 @@ class EvidenceQuestion(Frozen):
         instructions: the question.
         none: the situation in which no sentence supports it.
     """
+
+    model_config = CONFIG
 
     instructions: str
     none: str
@@ -48,8 +54,7 @@ class AskedQuestion(Frozen):
         evidence: for each sentence, which sentence of the source supports it; None: that is not asked.
     """
 
-    # The value 8.5 is a number in YAML.
-    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
+    model_config = CONFIG
 
     id: str
     type: Literal["choice", "score"]
@@ -84,6 +89,8 @@ class Questions(Frozen):
         ask: the questions.
     """
 
+    model_config = CONFIG
+
     rules: str = ""
     ask: tuple[AskedQuestion, ...]
 
@@ -116,3 +123,18 @@ class Questions(Frozen):
                     message = f"{place}: {{{{{name}}}}} is not filled in: name the field, as in `{name}`"
                     raise ValueError(message)
         return self
+
+
+class _Block(Frozen):
+    """The block under its key, which errors name."""
+
+    questions: Questions
+
+
+def read_questions(block: Mapping[str, Any]) -> Questions:
+    """Read the block as it stands in a prompt file.
+
+    Raises:
+        ValidationError: it is not as it must be; the places in it begin with "questions".
+    """
+    return _Block.model_validate({"questions": block}).questions

@@ -13,18 +13,19 @@ from typing import Any
 
 import openai
 import pytest
-from decision_requests import RULES, STATE, decision_request, many_questions, probabilities_in
+from decision_requests import RULES, STATE, VERDICT, decision_request, many_questions, probabilities_in
 from standin_decisions import Decisions
 from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status
 
 from groundjudge import CachedModel, ModelError, Reply
+from groundjudge.decisions.endpoint import DecisionModel
+from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Option, Question
-from groundjudge.judging.load import as_model
-from groundjudge.models.decisions import DecisionModel
-from groundjudge.models.lookup import call_metadata
+from groundjudge.decisions.way import DecisionWay
+from groundjudge.models.lookup import as_model, call_metadata
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.rubric.model import Model, kind_of, most_questions_of
+from groundjudge.rubric.model import Model, way_of
 from groundjudge.types import Request
 from groundjudge.verdict import Usage
 
@@ -104,7 +105,7 @@ def test_the_cache_key_of_openais_form_is_that_of_the_rubric() -> None:
     other = replace(request, rubric=request.rubric.with_options(threshold=0.9))
     with StandIn(Decisions()) as server:
         model = DecisionModel("decisions:gpt-6-luna", base_url=server.url, api_key=KEY)
-        for one in (request, replace(request, state={**STATE, "query": "Why?"}), other):
+        for one in (request, decision_request(state={**STATE, "query": "Why?"}), other):
             ask(model, one)
     keys = {body["prompt_cache_key"] for body in server.bodies}
     assert keys == {request.rubric.prompt.sha256[:32]}
@@ -140,7 +141,7 @@ def test_numbers_of_any_size_and_signs_of_any_script_are_sent(name: str) -> None
         "text": "東京 😀",
         "none": None,
     }
-    request = replace(decision_request(), state={**STATE, "response": [{"role": "tool", "content": values}]})
+    request = decision_request(state={**STATE, "response": [{"role": "tool", "content": values}]})
     _, (sent,) = asked(name, request=request)
     state = sent.body.get("state")
     if state is None:
@@ -217,8 +218,8 @@ def test_a_query_in_the_url_stays_behind_the_path() -> None:
 def test_the_name_of_a_decision_model_is_its_whole_name(name: str) -> None:
     model = as_model(name)
     assert model.name == name
-    assert kind_of(model) == "decision"
-    assert kind_of(OpenAIModel("gpt-6-luna")) == "text"
+    assert not way_of(model).writes_text
+    assert way_of(OpenAIModel("gpt-6-luna")).writes_text
 
 
 def test_a_trace_is_told_the_model_and_whose_interface_it_has() -> None:
@@ -286,7 +287,7 @@ def test_a_local_server_needs_no_key(name: str, monkeypatch: pytest.MonkeyPatch)
 def test_a_model_is_pickled_by_its_name_and_settings(name: str) -> None:
     model = DecisionModel(name, base_url="http://127.0.0.1:1/v1", timeout=3.0, max_retries=7)
     copy = pickle.loads(pickle.dumps(model))  # noqa: S301  our own
-    assert (copy.name, copy.identity, copy.kind) == (model.name, model.identity, "decision")
+    assert (copy.name, copy.identity, copy.way) == (model.name, model.identity, model.way)
     assert copy.__reduce__()[0].keywords == model.__reduce__()[0].keywords  # type: ignore[attr-defined]
     with pytest.raises(pickle.PicklingError, match="an api_key"):
         pickle.dumps(DecisionModel(name, api_key=KEY))
@@ -294,7 +295,7 @@ def test_a_model_is_pickled_by_its_name_and_settings(name: str) -> None:
 
 def test_the_most_questions_of_a_request_are_those_of_the_form() -> None:
     names = ("decisions:gpt-6-luna", "systemone:m", "systemone:jev-latest", "systemone:typesafe/jev-1.14")
-    assert [most_questions_of(as_model(name)) for name in names] == [400, 200, 100, 100]
+    assert [way_of(as_model(name)) for name in names] == [*map(DecisionWay, (400, 200, 100, 100))]
 
 
 # Limits
@@ -372,7 +373,7 @@ def test_what_is_surely_too_long_is_an_error_without_a_call(limit: str) -> None:
 def test_what_just_fits_is_sent(request_at_limit: Request) -> None:
     reply, requests = asked("decisions:gpt-6-luna", request=request_at_limit)
     assert len(requests) == 1
-    assert len(probabilities_in(reply)) == len(request_at_limit.questions)
+    assert len(probabilities_in(reply)) == len(inquiry_of(request_at_limit).questions)
 
 
 LENGTH_ERRORS: Mapping[str, Status] = {
@@ -525,14 +526,14 @@ def test_a_callers_client_retries_by_itself_but_not_after_a_page(make: Any) -> N
 def test_a_cache_keeps_answers_by_form_state_and_questions(name: str, tmp_path: Path) -> None:
     request = decision_request()
     others = [
-        replace(request, state={**STATE, "query": "Why?"}),
-        replace(request, questions=request.questions[:1]),
+        decision_request(state={**STATE, "query": "Why?"}),
+        decision_request(VERDICT),
         replace(request, repeat=1),
     ]
     with StandIn(Decisions()) as server:
         model = DecisionModel(name, base_url=base_url(name, server), api_key=KEY)
         cached = CachedModel(model, tmp_path / "replies.db")
-        assert (kind_of(cached), most_questions_of(cached)) == ("decision", most_questions_of(model))
+        assert way_of(cached) == model.way
         replies: list[Reply] = []
         for one in (request, *others, request, *others):
             reply = ask(cached, one)

@@ -21,9 +21,10 @@ from standin_decisions import Decisions
 from standin_openai import Raw, StandIn, Status
 
 from groundjudge import ModelError, Reply
-from groundjudge.judging.load import as_model
+from groundjudge.decisions.libraries import decisions_by
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
-from groundjudge.rubric.model import Model, kind_of
+from groundjudge.rubric.model import Model, way_of
 
 KEY = "live/4f9a81c2d7e6b35a0c+qx"
 PROBABILITIES = {
@@ -195,7 +196,7 @@ def test_the_models_of_libraries_answer_questions(library: str) -> None:
         replies = [ask(model), ask(model)]
         if made.works_in_any_loop:
             replies.append(asyncio.run(model.acomplete(decision_request())))
-    assert kind_of(model) == "decision"
+    assert not way_of(model).writes_text
     assert model.name == made.name
     for reply in replies:
         assert probabilities_in(reply) == PROBABILITIES
@@ -271,7 +272,7 @@ def with_fallbacks(model: Any) -> Any:
 )
 def test_a_runnable_around_a_decision_model_is_one(library: str, wrap: Callable[[Any], Any]) -> None:
     with StandIn(Decisions()) as server, model_of(library, server, wrap) as model:
-        assert kind_of(model) == "decision"
+        assert not way_of(model).writes_text
         assert probabilities_in(ask(model)) == PROBABILITIES
 
 
@@ -286,7 +287,7 @@ def test_a_runnable_around_itself_is_no_decision_model() -> None:
         async def ainvoke(self, _: object) -> str:
             return "a text"
 
-    assert kind_of(as_model(Runnable())) == "text"
+    assert way_of(as_model(Runnable())).writes_text
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -311,8 +312,8 @@ def test_a_system_one_client_is_a_function_of_state_and_questions() -> None:
     sdk: Any = module("typesafe_sdk")
     with StandIn(Decisions()) as server:
         client = sdk.TypeSafeClient(api_key=KEY, base_url=server.root, model="jev-1.13.0", compression=False)
-        model = as_model(client.system_one)
-        assert kind_of(model) == "decision"
+        model = decisions_by(client.system_one)
+        assert not way_of(model).writes_text
         assert probabilities_in(ask(model)) == PROBABILITIES
         with suppress(AttributeError):
             client.close()

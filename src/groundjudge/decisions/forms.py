@@ -11,12 +11,11 @@ import orjson
 from pydantic_core import to_json
 
 from groundjudge.case.data import is_list, is_mapping
-from groundjudge.decisions.question import Question
-from groundjudge.rubric.rubric import Request
+from groundjudge.decisions.inquiry import Inquiry
+from groundjudge.decisions.question import Question, system_one_questions
+from groundjudge.decisions.state import RULES
+from groundjudge.models.openai import OPENAI, Api
 from groundjudge.text.patterns import compile_when_used
-
-RULES = "rules"
-"""Where a state has the rules, for which OpenAI's form has a message."""
 
 MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
 """How many options a question may have, by its type."""
@@ -44,30 +43,25 @@ class Form:
     """How an endpoint wants a request.
 
     Attributes:
-        body: from the name of the model at the endpoint and a request to what is sent.
+        api: where it is.
+        body: from the name of the model at the endpoint, and an inquiry to what is sent.
         most_questions: how many questions one request may have.
         is_openai: whether it is OpenAI's: the state goes in parts, each of which has limits, and a key says
             which requests begin alike.
     """
 
-    body: Callable[[str, Request], dict[str, Any]]
+    api: Api
+    body: Callable[[str, Inquiry], dict[str, Any]]
     most_questions: int
     is_openai: bool
 
 
-def state_of(request: Request) -> dict[str, Any]:
-    """Return the state of a request; a request without one has an empty state."""
-    if request.state is None:
-        return {}
-    return dict(request.state)
-
-
-def _openai_body(model: str, request: Request) -> dict[str, Any]:
-    """Return a request in OpenAI's form: the rules as the developer's message, each document as a part."""
+def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
+    """Return an inquiry in OpenAI's form: the rules as the developer's message, each document as a part."""
     rest: dict[str, Any] = {}
     parts: list[dict[str, Any]] = []
     rules = ""
-    for name, value in state_of(request).items():
+    for name, value in inquiry.state.items():
         if name == RULES:
             rules = value
         elif _is_documents(value):
@@ -85,7 +79,7 @@ def _openai_body(model: str, request: Request) -> dict[str, Any]:
     questions: list[dict[str, Any]] = []
     # Questions of evidence share their options, one for each sentence of the source: these are made once.
     options_by_id: dict[int, list[dict[str, str]]] = {}
-    for question in request.questions:
+    for question in inquiry.questions:
         options = options_by_id.get(id(question.options))
         if options is None:
             options = _openai_options(question)
@@ -119,39 +113,69 @@ def _is_documents(value: object) -> bool:
     return all(is_mapping(entry) and "sentences" in entry for entry in value)
 
 
-def _system_one_body(model: str, request: Request) -> dict[str, Any]:
-    """Return a request in the form of System One."""
-    return {"model": model, "state": state_of(request), "questions": system_one_questions(request)}
+def _system_one_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
+    """Return an inquiry in the form of System One."""
+    questions = system_one_questions(inquiry.questions)
+    return {"model": model, "state": inquiry.state, "questions": questions}
 
 
-def system_one_questions(request: Request) -> dict[str, dict[str, Any]]:
-    """Return the questions of a request in the form of System One, by their ids."""
-    questions: dict[str, dict[str, Any]] = {}
-    for question in request.questions:
-        criteria: object
-        if question.type == "choice":
-            criteria = {option.key: option.description or None for option in question.options}
-        else:
-            criteria = [option.description for option in question.options]
-        questions[question.id] = {
-            "type": question.type,
-            "instructions": question.instructions,
-            "criteria": criteria,
-        }
-    return questions
+def _call(
+    client: Any,  # noqa: ANN401  an OpenAI or AsyncOpenAI
+    url: str,
+    body: dict[str, Any],
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return how a caller's client sends a request.
+
+    `decisions.create` would look at each question, and read the answers in ways of its own.
+    """
+    return client.post, {"path": url, "body": body, "cast_to": bytes}
 
 
-def options_of(question: Question) -> dict[str, str | None]:
-    """Return the descriptions of a choice's options by their keys; None where the key says it all."""
-    descriptions: dict[str, str | None] = {}
-    for option in question.options:
-        descriptions[option.key] = option.description or None
-    return descriptions
+def write_json(data: object) -> bytes:
+    """Write JSON data as it is sent, quickly: a request has the options of up to hundreds of questions."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:
+        # orjson refuses numbers of more than 64 bits, which the arguments of a tool's call may have.
+        return to_json(data, inf_nan_mode="null")
 
+
+RESPONSE = "the answers of a decision model"
+WHOLE = ("/decisions", "/systemone")
+"""How URLs end that are complete. Some gateways have one form under the name of the other, as OpenRouter."""
 
 FORMS: Mapping[str, Form] = {
-    "decisions": Form(_openai_body, most_questions=400, is_openai=True),
-    "systemone": Form(_system_one_body, most_questions=200, is_openai=False),
+    "decisions": Form(
+        Api(
+            response=RESPONSE,
+            path="decisions",
+            whole=WHOLE,
+            variables="OPENAI",
+            provider="OpenAI",
+            default_url=OPENAI,
+            call=_call,
+            write=write_json,
+        ),
+        _openai_body,
+        most_questions=400,
+        is_openai=True,
+    ),
+    "systemone": Form(
+        Api(
+            response=RESPONSE,
+            path="v1/systemone",
+            whole=WHOLE,
+            variables="TYPESAFE",
+            provider="TypeSafe",
+            default_url="https://api.typesafe.ai",
+            call=_call,
+            write=write_json,
+            has_openai_headers=False,
+        ),
+        _system_one_body,
+        most_questions=200,
+        is_openai=False,
+    ),
 }
 """The forms by the beginnings of models' names.
 
@@ -166,16 +190,16 @@ def most_questions(form: Form, model: str) -> int:
     return form.most_questions
 
 
-def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any]) -> str:
-    """Return what of a request is more than a model can take, as far as that is sure; "" if nothing is.
+def find_excess(form: Form, model: str, inquiry: Inquiry, body: Mapping[str, Any]) -> str:
+    """Return what of an inquiry is more than a model can take, as far as that is sure; "" if nothing is.
 
     Args:
         form: the form.
         model: the name of the model at the endpoint.
-        request: the request.
-        body: the request in that form.
+        inquiry: what is asked.
+        body: that in the form.
     """
-    for question in request.questions:
+    for question in inquiry.questions:
         n_options = len(question.options)
         most_options = MAX_OPTIONS[question.type]
         if n_options > most_options:
@@ -183,7 +207,7 @@ def find_excess(form: Form, model: str, request: Request, body: Mapping[str, Any
     if form.is_openai:
         return _excess_of_parts(body)
     if JEV.match(model):
-        return _excess_for_jev(request)
+        return _excess_for_jev(inquiry)
     return ""
 
 
@@ -225,24 +249,12 @@ def _measure(data: object) -> tuple[int, int]:
     return n_values, deepest
 
 
-def _excess_for_jev(request: Request) -> str:
-    n_bytes = len(write_json(state_of(request))) + max(_question_sizes(request), default=0)
+def _excess_for_jev(inquiry: Inquiry) -> str:
+    sizes = [len(write_json(question)) for question in system_one_questions(inquiry.questions).values()]
+    n_bytes = len(write_json(inquiry.state)) + max(sizes, default=0)
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
         return ""
     return (
         f"the state and the longest question have {n_bytes:,} bytes, which is more than {JEV_STATE_TOKENS:,} "
         "tokens"
     )
-
-
-def _question_sizes(request: Request) -> list[int]:
-    return [len(write_json(question)) for question in system_one_questions(request).values()]
-
-
-def write_json(data: object) -> bytes:
-    """Write JSON data as it is sent, quickly: a request has the options of up to hundreds of questions."""
-    try:
-        return orjson.dumps(data)
-    except TypeError:
-        # orjson refuses numbers of more than 64 bits, which the arguments of a tool's call may have.
-        return to_json(data, inf_nan_mode="null")

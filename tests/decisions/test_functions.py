@@ -15,9 +15,13 @@ from decision_requests import STATE, decision_request, probabilities_in
 from pydantic import BaseModel
 
 from groundjudge import ModelError, Reply
-from groundjudge.judging.load import as_model
+from groundjudge.decisions.inquiry import inquiry_of
+from groundjudge.decisions.libraries import decisions_by
+from groundjudge.decisions.way import DecisionWay
+from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
-from groundjudge.rubric.model import kind_of
+from groundjudge.rubric.model import way_of
+from groundjudge.rubric.rubric import TEXT
 from groundjudge.verdict import Usage
 
 ANSWERS: Mapping[str, Any] = {
@@ -40,7 +44,7 @@ class Answer:
 
 
 def ask(function: Any) -> Reply:
-    return shared_loop().run(as_model(function).acomplete, decision_request())
+    return shared_loop().run(decisions_by(function).acomplete, decision_request())
 
 
 @pytest.mark.parametrize(
@@ -82,8 +86,8 @@ def test_what_a_function_answers_is_the_reply(answer: Any) -> None:
         }
         return answer
 
-    assert kind_of(as_model(answer_questions)) == "decision"
-    assert as_model(answer_questions).name == "answer_questions"
+    assert way_of(decisions_by(answer_questions)) == DecisionWay()
+    assert decisions_by(answer_questions).name == "answer_questions"
     assert probabilities_in(ask(answer_questions)) == PROBABILITIES
 
 
@@ -100,12 +104,12 @@ def test_what_a_function_does_to_its_arguments_is_not_seen_by_the_next_request()
         questions.clear()
         return ANSWERS
 
-    model = as_model(answer_questions)
+    model = decisions_by(answer_questions)
     request = decision_request(state=json.loads(json.dumps(STATE)))
     for _ in range(2):
         shared_loop().run(model.acomplete, request)
     assert states[0] == states[1]
-    assert request.state == STATE
+    assert inquiry_of(request).state == STATE
 
 
 async def in_a_coroutine(state: Any, questions: Any) -> Any:
@@ -130,18 +134,6 @@ def test_functions_of_all_kinds_are_called(function: Callable[..., Any]) -> None
     assert probabilities_in(ask(function)) == PROBABILITIES
 
 
-def of_the_request(request: Any) -> Any:
-    return request
-
-
-def of_the_request_and_more(request: Any, more: int = 1) -> Any:
-    return request, more
-
-
-def of_anything(*arguments: Any) -> Any:
-    return arguments
-
-
 def answering(answer: object) -> Callable[[Any, Any], object]:
     """A function that answers everything like this."""
 
@@ -152,17 +144,9 @@ def answering(answer: object) -> Callable[[Any, Any], object]:
     return answer_questions
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        pytest.param(of_the_request, id="one parameter"),
-        pytest.param(of_the_request_and_more, id="one that is required"),
-        pytest.param(of_anything, id="any number"),
-        pytest.param(str, id="a class"),
-    ],
-)
-def test_a_function_of_the_request_answers_with_a_text(function: Any) -> None:
-    assert kind_of(as_model(function)) == "text"
+def test_a_function_that_is_not_wrapped_answers_with_a_text() -> None:
+    function: Any = in_a_coroutine
+    assert way_of(as_model(function)) == TEXT
 
 
 def test_tokens_and_the_name_that_a_function_reports_are_kept() -> None:

@@ -5,68 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from groundjudge.case.data import is_mapping, is_number
-from groundjudge.decisions.question import Kind
+import orjson
+
+from groundjudge.case.data import is_list, is_mapping, is_number
+from groundjudge.decisions.forms import FORMS, find_excess, most_questions
+from groundjudge.decisions.inquiry import inquiry_of
+from groundjudge.decisions.way import DecisionWay
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import TOO_LONG, message_in, model_error, without_echo
-from groundjudge.models.decision_forms import FORMS, find_excess, most_questions, write_json
+from groundjudge.models.failure import TOO_LONG, message_in, model_error, without_echo
 from groundjudge.models.identity import itself
-from groundjudge.models.openai import OPENAI, Api, Connection
+from groundjudge.models.openai import Connection
 from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
-from groundjudge.text.patterns import compile_when_used
-
-
-def _call(
-    client: Any,  # noqa: ANN401  an OpenAI or AsyncOpenAI
-    url: str,
-    body: dict[str, Any],
-) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return how a caller's client sends a request.
-
-    `decisions.create` would look at each question, and read the answers in ways of its own.
-    """
-    return client.post, {"path": url, "body": body, "cast_to": bytes}
-
-
-# Nothing but JSON data is in a body: `write_json` takes a tenth of the time of Python's json.
-APIS = {
-    "decisions": Api(
-        response="the answers of a decision model",
-        path="decisions",
-        # Some gateways have one form under the name of the other, as OpenRouter.
-        whole=("/decisions", "/systemone"),
-        variables="OPENAI",
-        provider="OpenAI",
-        default_url=OPENAI,
-        call=_call,
-        write=write_json,
-    ),
-    "systemone": Api(
-        response="the answers of a decision model",
-        path="v1/systemone",
-        whole=("/decisions", "/systemone"),
-        variables="TYPESAFE",
-        provider="TypeSafe",
-        default_url="https://api.typesafe.ai",
-        call=_call,
-        has_openai_headers=False,
-        write=write_json,
-    ),
-}
-"""Where decision models are, by the beginnings of their names."""
-
-
-ANSWERS = compile_when_used(r'"answers"\s*:\s*[\[{]')
-"""What every response with answers has, in either form."""
-
-DECODER = json.JSONDecoder()
-BLANK_OR_COLON = " \t\r\n:"
 
 JUDGE_LESS = "judge a shorter response, or give fewer or shorter documents"
 """What the user can do about a request that is too long."""
@@ -95,8 +51,6 @@ class DecisionModel:
             openai package or comes with a base_url or api_key.
     """
 
-    kind: Kind = "decision"
-
     def __init__(  # noqa: PLR0913  as for OpenAIModel
         self,
         name: str,
@@ -116,7 +70,7 @@ class DecisionModel:
         self._name_at_endpoint = model
         self._connection = Connection(
             name,
-            APIS[form],
+            self._form.api,
             client=client,
             base_url=base_url,
             api_key=api_key,
@@ -143,9 +97,15 @@ class DecisionModel:
         return partial(DecisionModel, self.name, **self._connection.pickled_settings()), ()
 
     @property
-    def most_questions(self) -> int:
-        """The most questions that are answered in one request."""
-        return most_questions(self._form, self._name_at_endpoint)
+    def way(self) -> DecisionWay:
+        """Questions, and how many in one request."""
+        return DecisionWay(most_questions(self._form, self._name_at_endpoint))
+
+    @property
+    def call_metadata(self) -> Mapping[str, str]:
+        """What LangChain and LangSmith need to know of a call."""
+        provider = self._form.api.provider.casefold()
+        return {"ls_model_name": self._name_at_endpoint, "ls_provider": provider}
 
     @property
     def endpoint(self) -> str:
@@ -173,8 +133,9 @@ class DecisionModel:
         Raises:
             ModelError: the endpoint returned no answers; the codes are those of an endpoint, and `too_long`.
         """
-        body = self._form.body(self._name_at_endpoint, request)
-        excess = find_excess(self._form, self._name_at_endpoint, request, body)
+        inquiry = inquiry_of(request)
+        body = self._form.body(self._name_at_endpoint, inquiry)
+        excess = find_excess(self._form, self._name_at_endpoint, inquiry, body)
         if excess:
             raise self._connection.error("too_long", f"{self.name}: {excess} ({JUDGE_LESS})")
         if self._form.is_openai:
@@ -207,18 +168,23 @@ class DecisionModel:
 
 
 def _read_reply(answer: object) -> Reply | None:
-    """Return the reply in the response of an endpoint; None if it has no answers.
-
-    Whether it is JSON, the rubric finds out: reading hundreds of probabilities twice is a tenth of all work.
-    """
+    """Return the reply in the response of an endpoint; None if it has no answers."""
     if not isinstance(answer, bytes):
         return None
     text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
-    is_object = text.lstrip().startswith("{") and text.rstrip().endswith("}")
-    if not is_object or not ANSWERS.search(text):
+    body: Mapping[str, Any] = {}
+    for load in (orjson.loads, json.loads):  # the second, slow one reads NaN and numbers of any size
+        with suppress(ValueError, RecursionError):
+            body = _mapping_of(load(text))
+            break
+    else:
+        # What is wrong with it, the rubric says.
+        is_whole = text.lstrip().startswith("{") and text.rstrip().endswith("}")
+        return Reply(text) if is_whole and '"answers"' in text else None
+    if not is_list(body.get("answers")) and not is_mapping(body.get("answers")):
         return None
-    usage = _mapping_of(_value_of(text, "usage"))
-    model = _value_of(text, "model")
+    usage = _mapping_of(body.get("usage"))
+    model = body.get("model")
     return Reply(
         text,
         usage=usage_of(
@@ -230,27 +196,6 @@ def _read_reply(answer: object) -> Reply | None:
         model=model if isinstance(model, str) else None,
         cost=_cost(usage),
     )
-
-
-def _value_of(text: str, name: str) -> object:
-    """Return the value of a name in a response; None if there is none that can be read.
-
-    In a text its quotation marks would be escaped. Of several only the outermost one is that of the response:
-    gateways add objects of their own, which may have a name and counts too.
-    """
-    key = f'"{name}"'
-    start = text.find(key)
-    if start < 0:
-        return None
-    try:
-        if text.find(key, start + 1) > 0:
-            return _mapping_of(json.loads(text)).get(name)
-        start += len(key)
-        while text[start] in BLANK_OR_COLON:  # it ends: behind all is the last bracket
-            start += 1
-        return DECODER.raw_decode(text, start)[0]
-    except (ValueError, RecursionError):
-        return None
 
 
 def _mapping_of(value: object) -> Mapping[str, Any]:

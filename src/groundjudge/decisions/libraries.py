@@ -1,0 +1,194 @@
+"""Decision models of other libraries, and functions, asked in their words, without imports.
+
+A library's classes for questions come from the library itself, which has been imported by whoever made the
+model. What it answers becomes the JSON that an endpoint would have sent; a rubric reads that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
+from groundjudge.decisions.inquiry import Inquiry, inquiry_of
+from groundjudge.decisions.question import options_of, system_one_questions
+from groundjudge.decisions.way import DecisionWay
+from groundjudge.models.function import FunctionModel
+from groundjudge.models.library import UNSTREAMED, LibraryModel, call_library
+from groundjudge.models.loop_thread import call_function
+from groundjudge.replies.reply import Reply, usage_of
+from groundjudge.rubric.model import MAX_WRAPPERS
+from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Usage
+
+DecisionFunction: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], Any]
+"""A function from the state and the questions, in the form of System One, to the answers in that form."""
+
+
+AskPackage: TypeAlias = Callable[[Any, Any, Inquiry], Awaitable[Reply]]
+"""From a model, its package and an inquiry to what the model answers."""
+
+
+def _make_questions(
+    inquiry: Inquiry,
+    choice: Callable[..., Any],
+    score: Callable[..., Any],
+    choice_options: str = "criteria",
+    score_levels: str = "criteria",
+) -> dict[str, Any]:
+    """Make the questions of a library, with its classes and their arguments for what can be answered."""
+    questions: dict[str, Any] = {}
+    for question_id, question in system_one_questions(inquiry.questions).items():
+        make, argument = (choice, choice_options) if question["type"] == "choice" else (score, score_levels)
+        questions[question_id] = make(
+            instructions=question["instructions"], **{argument: question["criteria"]}
+        )
+    return questions
+
+
+async def _ask_langchain(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
+    questions = _make_questions(inquiry, package.Choice, package.Score)
+    response = await _invoke(model, {"state": _state_for(inquiry), "questions": questions})
+    return _decision_reply(response)
+
+
+async def _ask_openai_decisions(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
+    questions: dict[str, Any] = {}
+    for question in inquiry.questions:
+        if question.type == "choice":
+            choices = options_of(question)
+            questions[question.id] = package.Choice(instructions=question.instructions, choices=choices)
+        else:
+            levels: list[Any] = []
+            for option in question.options:
+                levels.append(package.Level(label=option.key, description=option.description))
+            questions[question.id] = package.Score(instructions=question.instructions, levels=levels)
+    response = await _invoke(model, {"input": _state_for(inquiry), "questions": questions})
+    return _decision_reply(response)
+
+
+async def _invoke(model: Any, argument: object) -> object:  # noqa: ANN401  a runnable
+    return await call_library(model.ainvoke, model.invoke, argument, UNSTREAMED)
+
+
+async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
+    questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion, "options", "levels")
+    try:
+        answers, cost = await call_library(model.a_decide, model.decide, _state_for(inquiry), questions)
+    except Exception as error:
+        # DeepEval's retries end in an error of tenacity, which hides the status.
+        if type(error).__name__ == "RetryError" and error.__cause__ is not None:
+            raise error.__cause__ from None
+        raise
+    answers_by_id: dict[str, Any] = {}
+    for question_type, answers_of_type in (("choice", answers.choices), ("score", answers.scores)):
+        for question_id, answer in answers_of_type.items():
+            answers_by_id[question_id] = {"type": question_type, "probabilities": answer.probabilities}
+    return _decision_reply(answers_by_id, cost if isinstance(cost, int | float) else None)
+
+
+async def _ask_pydantic_ai(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
+    questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion)
+    response = await model.decide(package.DecisionRequest(state=_state_for(inquiry), questions=questions), {})
+    return _decision_reply(response)
+
+
+LIBRARIES: Mapping[str, tuple[str, AskPackage]] = {
+    "BaseDecisionModel": ("langchain_core.decisions", _ask_langchain),
+    "TypeSafeClassifier": ("langchain_typesafe", _ask_langchain),
+    "OpenAIDecisions": ("langchain_openai.decisions", _ask_openai_decisions),
+    "DeepEvalBaseSystemOneModel": ("deepeval.models.system_one", _ask_deepeval),
+    "DecisionModel": ("pydantic_ai.models.decision", _ask_pydantic_ai),
+}
+"""The classes that decision models of libraries have, or are derived from.
+
+Each has the package of its questions' classes, and how such a model is asked with these.
+"""
+
+
+def library_model(candidate: object) -> LibraryModel | None:
+    """Make the model of a library's decision model, also behind LangChain's `with_retry`; None of others."""
+    wrapped: object = candidate
+    for _ in range(MAX_WRAPPERS):
+        for kind in type(wrapped).__mro__:
+            package, ask = LIBRARIES.get(kind.__name__, ("", None))
+            if ask is not None and kind.__module__.startswith(package.partition(".")[0]):
+                return LibraryModel(candidate, ask=partial(_ask_library, ask, package), way=DecisionWay())
+        if not hasattr(type(wrapped), "ainvoke"):
+            return None
+        wrapped = getattr(wrapped, "bound", getattr(wrapped, "runnable", None))
+    return None
+
+
+async def _ask_library(ask: AskPackage, package: str, model: object, request: Request) -> Reply:
+    return await ask(model, import_module(package), inquiry_of(request))
+
+
+def decisions_by(function: DecisionFunction, name: str = "") -> FunctionModel:
+    """Make a decision model of a function, sync or async, from a state and questions to answers.
+
+    It takes what an endpoint of the System One form is sent, and returns what that would answer: the answers
+    by the ids of their questions, or all that an endpoint answers, as a mapping, an object or JSON.
+
+    Args:
+        function: the function.
+        name: the model's name in verdicts; by default the function's own name.
+    """
+    return FunctionModel(function, name, ask=_ask_function, way=DecisionWay())
+
+
+async def _ask_function(function: Callable[..., Any], request: Request) -> Reply:
+    inquiry = inquiry_of(request)
+    questions = system_one_questions(inquiry.questions)
+    return _decision_reply(await call_function(function, _state_for(inquiry), questions))
+
+
+def _state_for(inquiry: Inquiry) -> dict[str, Any]:
+    """Return the state for code that may change it, which the next request must not see."""
+    return deepcopy(dict(inquiry.state))
+
+
+def _decision_reply(answer: object, cost: float | None = None) -> Reply:
+    """Return what a library or a function answered as JSON. It is not checked here: a rubric reads it.
+
+    Args:
+        answer: a Reply, the JSON as a text, the answers by the ids of their questions, or all that an
+            endpoint answers, with `answers`; as mappings or as objects.
+        cost: what the call cost.
+
+    Raises:
+        TypeError: it is nothing of these.
+    """
+    if isinstance(answer, Reply):
+        return answer
+    if isinstance(answer, str):
+        return Reply(answer, cost=cost)
+    body = _fields_of(answer)
+    if body is None:
+        message = f"a decision model's answer must be a mapping of answers, not {type(answer).__name__}"
+        raise TypeError(message)
+    if not is_mapping(body.get("answers")) and not is_list(body.get("answers")):
+        body = {"answers": body}
+    counts = _fields_of(body.get("usage"))
+    usage: Usage | None = None
+    if counts is not None:
+        usage = usage_of(
+            counts.get("input_tokens"), counts.get("output_tokens"), cached=counts.get("cache_read_tokens")
+        )
+    name = body.get("model", body.get("model_name"))
+    return Reply(
+        as_json({"answers": body["answers"]}),
+        usage=usage,
+        model=name if isinstance(name, str) else None,
+        cost=cost,
+    )
+
+
+def _fields_of(value: object) -> Mapping[str, Any] | None:
+    """Return a mapping, or an object's fields as one; None of anything else."""
+    if is_mapping(value):
+        return value
+    return declared_fields(value)

@@ -1,0 +1,67 @@
+"""From a name, or an object of a library, to the decision model that it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from groundjudge.errors import ModelError
+from groundjudge.models.failure import model_error
+from groundjudge.rubric.model import Model
+from groundjudge.text.patterns import LazyPattern, compile_when_used
+
+FORMS = ("decisions", "systemone")
+"""How the names of decision models begin: by the form that their endpoint has, OpenAI's or System One's."""
+
+OTHER_SPELLINGS: Mapping[str, LazyPattern] = {
+    "decisions": compile_when_used(r"(?:langchain:)?(?:openai[-_:/]+)?decisions?[:/]+(.*)", re.IGNORECASE),
+    "systemone": compile_when_used(
+        r"(?:langchain:)?(?:openai[-_:/]+)?(?:system[-_]?one|typesafe)(?::/?|/(?!jev-))(.*)", re.IGNORECASE
+    ),
+}
+"""What other tools call decision models, by the beginning that their names have here."""
+
+CANNOT_CHAT = compile_when_used(r"(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions(?:-\d{8})?)", re.IGNORECASE)
+"""Decision models by their own names: TypeSafe's, also at a gateway, and OpenRouter's names for OpenAI's."""
+
+
+def find_model(candidate: object, client: object = None) -> Model | None:
+    """Return the decision model of a name or of a library's object; None if it is no decision model.
+
+    Args:
+        candidate: the name or the object.
+        client: the client that was passed with a name.
+
+    Raises:
+        ModelError: `unknown_model`: a name is one in the spelling of another tool, or lacks the form or the
+            model; the message has the right name.
+    """
+    if not isinstance(candidate, str):
+        from groundjudge.decisions.libraries import library_model  # noqa: PLC0415
+
+        return library_model(candidate)
+    form, _, model = candidate.partition(":")
+    if form in FORMS:
+        if not model.strip():
+            raise _refusal(candidate, f'{candidate!r} lacks the name of the model, as in "{form}:gpt-6-luna"')
+        # Importing the client takes a second.
+        from groundjudge.decisions.endpoint import DecisionModel  # noqa: PLC0415
+
+        return DecisionModel(candidate, client=client)
+    for right_form, spelling in OTHER_SPELLINGS.items():
+        other_name = spelling.fullmatch(candidate)
+        if other_name:
+            right_name = f"{right_form}:{other_name[1].strip() or 'MODEL'}"
+            raise _refusal(candidate, f'the model {candidate!r} is called "{right_name}" here')
+    chatless = CANNOT_CHAT.fullmatch(candidate)
+    if chatless:
+        message = (
+            f'{candidate!r} is a decision model, which cannot chat: pass "systemone:{chatless[1]}", and set '
+            "TYPESAFE_BASE_URL if the endpoint is not TypeSafe's"
+        )
+        raise _refusal(candidate, message)
+    return None
+
+
+def _refusal(name: str, message: str) -> ModelError:
+    return model_error("unknown_model", message, name)

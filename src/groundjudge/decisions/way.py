@@ -1,0 +1,159 @@
+"""The way of decision models: one request with all questions, and one more for what was not answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from groundjudge.case.case import Case
+from groundjudge.decisions.answers import AnswerError, Answers, read_answers
+from groundjudge.decisions.inquiry import Inquiry, inquiry_of
+from groundjudge.decisions.question import Question
+from groundjudge.decisions.questionnaire import Questionnaire, list_questions, questionnaire_of
+from groundjudge.decisions.reading import read_verdict
+from groundjudge.decisions.state import make_state
+from groundjudge.errors import ModelError, PromptError, ReplyError
+from groundjudge.replies import PartReading, Reading
+from groundjudge.replies.reply import Reply
+from groundjudge.replies.shares import has_shares
+from groundjudge.rubric.rubric import Channel, Request, Rubric
+from groundjudge.verdict import Verdict, passes
+
+NO_MEANING = "means nothing to a decision model"
+
+
+@dataclass(frozen=True)
+class DecisionWay:
+    """How decision models are asked: a state and questions go out, and probabilities come back.
+
+    Attributes:
+        most_questions: the most questions of one request; 0 for any number.
+        questionnaire: what the judge asks; it is made from the rubric that is given this way.
+    """
+
+    most_questions: int = 0
+    questionnaire: Questionnaire = field(default=Questionnaire("", ()), compare=False, repr=False)
+
+    @property
+    def writes_text(self) -> bool:
+        """They do not."""
+        return False
+
+    def prepare(self, rubric: Rubric) -> DecisionWay:
+        """Return this way with the questions of a rubric.
+
+        Raises:
+            PromptError: `no_questions`, `bad_questions`: it does not say what is asked. `no_decision`: it has
+                an option that means nothing here, or the best answers do not reach its threshold.
+        """
+        for name in _options_without_meaning(rubric):
+            message = f"{rubric.name}: `{name}` {NO_MEANING}, which only gives probabilities: leave it out"
+            raise PromptError("no_decision", message, name)
+        questionnaire = questionnaire_of(rubric)
+        best = _best_score(rubric, questionnaire)
+        if best is not None and not passes(best, rubric.threshold):
+            fault = f"`threshold` is {rubric.threshold:g}, and its questions can reach {best:g}: lower it"
+            raise PromptError("no_decision", f"{rubric.name}: {fault}", "threshold")
+        return replace(self, questionnaire=questionnaire)
+
+    def ask(self, rubric: Rubric, case: Case) -> Request:
+        """Make the request with all questions about a case."""
+        rubric.prompt.check(case, rubric.blank_fields)
+        has_sentences = self.questionnaire.sentence is not None
+        rules = self.questionnaire.rules
+        state, sentences = make_state(case, rubric.inputs, rules, has_sentences=has_sentences)
+        questions = list_questions(self.questionnaire, sentences)
+        return Request((), {}, rubric, case, payload=Inquiry(state, questions, sentences))
+
+    async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
+        """Ask all questions, and once more what is refused or missing, at most `max_reasks` times.
+
+        The questions are sent in one request, or in several if the model answers fewer in one.
+
+        Raises:
+            ModelError: the model returned no answers.
+            AnswerError: they cannot be believed, or one that the score needs is missing. What was answered is
+                in the parts of the record.
+        """
+        inquiry = inquiry_of(request)
+        answers = Answers()
+        replies: list[str] = []
+
+        def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
+            nonlocal answers
+            answers = answers.joined_with(read_answers(reply.text, questions))
+            if is_last:
+                return read_verdict(self.questionnaire, request, answers, reply)
+            return answers
+
+        waiting = self._split(inquiry.questions)
+        attempt = 0
+        while True:
+            questions = waiting.pop(0)
+            attempt += 1
+            payload = replace(inquiry, questions=questions)
+            next_request = replace(request, payload=payload, attempt=attempt)
+            read_reply = partial(read, questions=questions, is_last=not waiting)
+            try:
+                reply, outcome = await channel.send(next_request, read_reply)
+            except ModelError:
+                self._record_parts(channel, request, answers)
+                raise
+            replies.append(reply.text)
+            # The score may rest on several replies: a trace of it needs all of them.
+            all_replies = "\n".join(replies)
+            channel.update_record(reply=all_replies)
+            if isinstance(outcome, Verdict):
+                return outcome.model_copy(update={"reply": all_replies})
+            if isinstance(outcome, ReplyError):
+                if not max_reasks or not isinstance(outcome, AnswerError) or not outcome.questions:
+                    self._record_parts(channel, request, answers)
+                    raise outcome
+                max_reasks -= 1
+                waiting = self._split(outcome.questions)
+
+    def _split(self, questions: Sequence[Question]) -> list[tuple[Question, ...]]:
+        """Split questions into as many requests as a model needs."""
+        most = self.most_questions or len(questions)
+        return [tuple(questions[start : start + most]) for start in range(0, len(questions), most)]
+
+    def _record_parts(self, channel: Channel, request: Request, answers: Answers) -> None:
+        """Record the parts that were answered, for the verdict of an error."""
+        if not answers.probabilities:
+            return
+        try:
+            parts = read_verdict(self.questionnaire, request, answers, Reply("")).parts
+        except AnswerError as error:
+            parts = error.parts
+        channel.update_record(parts=parts)
+
+
+def _options_without_meaning(rubric: Rubric) -> list[str]:
+    """Return the options that the caller gave, and that only a text model could follow."""
+    front_matter = rubric.prompt.front_matter
+    options: list[str] = []
+    for name, value in rubric.prompt.parameters.items():
+        # What the file says is for text models; it is not sent.
+        if name == "response_format" or front_matter.parameters.get(name) != value:
+            options.append(name)
+    if rubric.structured != "reask":
+        options.append("structured")
+    # The shares of the file's own prompt are not asked for on another scale, or in another format.
+    is_own_scale = rubric.scale == front_matter.scale and has_shares(rubric.format)
+    if rubric.weighted != front_matter.weighted and (rubric.weighted or is_own_scale):
+        options.append("weighted")
+    return options
+
+
+def _best_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None:
+    """Return the score that decides if all answers are the best ones."""
+    questions = questionnaire.questions
+    parts: tuple[PartReading, ...] = ()
+    if rubric.format.part_names or rubric.format.parts_are_sentences:
+        parts = tuple(PartReading(question.id, question.best_value) for question in questions)
+    best = rubric.format.score(Reading(questions[0].best_value, parts=parts), rubric.scale)
+    scores = [rubric.scale.score(part.value) for part in parts if part.value is not None]
+    if best is not None and rubric.passes == "weakest" and scores:
+        return min(scores)
+    return best

@@ -1,0 +1,87 @@
+"""A function as a model."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from groundjudge.models.failure import model_errors, without_echo
+from groundjudge.models.identity import declared_identity
+from groundjudge.models.loop_thread import call_function
+from groundjudge.models.secret_values import environment_keys, secret_attributes
+from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.rubric.rubric import TEXT, Request, Way
+
+
+async def _ask(function: Callable[..., Any], request: Request) -> Reply:
+    return reply_of(await call_function(function, request))
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A function, sync or async, as a model. An exception that it raises becomes a ModelError.
+
+    An exception with an HTTP status (`status_code`) gets that status's code; one whose class has "Timeout"
+    in its name `timeout`, "Connect" `connection`, as Python's own have; any other `failed`.
+
+    Attributes:
+        function: from the request to the reply. A synchronous one runs in a thread of its own.
+        name: the model's name in verdicts; by default the function's own name.
+        ask: calls the function for a request, and makes a reply of what it returns.
+        way: how it is asked.
+    """
+
+    function: Callable[..., Any] = field(repr=False)
+    name: str = ""
+    ask: Callable[[Callable[..., Any], Request], Awaitable[Reply]] = field(default=_ask, repr=False)
+    way: Way = field(default=TEXT, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            name: object = getattr(self.function, "__name__", None)
+            if not isinstance(name, str):  # an object has none, and a mock's is another mock
+                name = type(self.function).__name__
+            object.__setattr__(self, "name", name)
+
+    @property
+    def identity(self) -> str:
+        """What tells this function from others, for a cache: its attribute `identity`, or its object's."""
+        identity = declared_identity(self.function)
+        return identity or declared_identity(getattr(self.function, "__self__", None))
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys in the environment, which no reply shows."""
+        return environment_keys()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled. A key in an attribute of the function's object gives a RuntimeWarning."""
+        # The object that a method belongs to, or else the function itself, which may be an object.
+        names = secret_attributes(getattr(self.function, "__self__", self.function))
+        if names:
+            message = (
+                f"the model {self.name} is pickled with what looks like a key or a password, in "
+                f"{', '.join(sorted(names))}: read it from the environment inside the function"
+            )
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return {"function": self.function, "name": self.name, "ask": self.ask, "way": self.way}
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Call the function.
+
+        Raises:
+            ModelError: the function raised an exception, or its result cannot be read as a reply.
+        """
+        if "response_format" in request.added_parameters and request.rubric.structured != "always":
+            # It was added for a re-ask, and nobody would notice that the function does not know it.
+            parameters = dict(request.parameters)
+            del parameters["response_format"]
+            request = replace(request, parameters=parameters)
+        task = asyncio.current_task()
+        with model_errors(self.name, f"the model {self.name} raised ", task=task):
+            reply = await self.ask(self.function, request)
+            return without_echo(reply, request, self.secrets)

@@ -1,0 +1,174 @@
+"""The models of other libraries: LangChain's and DeepEval's.
+
+They are used through the methods of the objects only: neither library is imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+from groundjudge.models.failure import model_errors, without_echo
+from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
+from groundjudge.models.loop_thread import call_function
+from groundjudge.models.redaction import text_of
+from groundjudge.models.secret_values import environment_keys
+from groundjudge.models.unsupported_parameters import known_refusals, negotiate
+from groundjudge.replies.reply import Reply, reply_of, usage_of
+from groundjudge.rubric.rubric import TEXT, Request, Way
+
+UNSTREAMED = {"tags": ["nostream"]}
+"""The config of LangChain's calls: inside LangGraph, the judge's calls are no part of the application's."""
+
+
+def has_methods(model: object, *names: str) -> bool:
+    """Whether the model's class has all these methods: instances of some runnables have any attribute."""
+    return all(hasattr(type(model), name) for name in names)
+
+
+async def call_library(
+    method: Callable[..., Awaitable[Any]], sync_method: Callable[..., Any], *arguments: object
+) -> Any:  # noqa: ANN401
+    """Return what an asynchronous method returns, or else its synchronous one, in a thread."""
+    try:
+        return await method(*arguments)
+    except RuntimeError as error:  # NotImplementedError is one too
+        # An async client may belong to an event loop that has ended. The sync client needs no loop.
+        if not isinstance(error, NotImplementedError) and "loop" not in text_of(error):
+            raise
+        return await call_function(sync_method, *arguments)
+
+
+async def _ask_llm(llm: Any, request: Request) -> Reply:  # noqa: ANN401  of either library
+    if has_methods(llm, "ainvoke"):
+        messages = _messages_for(llm, request)
+        return _reply_of(await call_library(llm.ainvoke, llm.invoke, messages, UNSTREAMED))
+    prompt = "\n\n".join(message["content"] for message in request.messages)
+    return _reply_of(await call_library(llm.a_generate, llm.generate, prompt))
+
+
+def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
+    """Copy the messages of a request for LangChain; for Anthropic, a constant system message gets a mark.
+
+    Anthropic keeps in its cache what ends with a mark, for five minutes after it was last read, and ignores
+    the mark where that is too short to be kept. OpenAI and Gemini keep beginnings by themselves. A model that
+    has a mark of its caller's gets no second one: one for five minutes must not stand before one for an hour.
+    """
+    messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
+    kind = type(llm)
+    # Subclasses are for other platforms, some of whose models refuse marks.
+    is_anthropic = kind.__name__ == "ChatAnthropic" and kind.__module__.startswith("langchain_anthropic.")
+    has_own_mark = "cache_control" in getattr(llm, "model_kwargs", {})
+    if is_anthropic and request.rubric.prompt.has_constant_system and not has_own_mark:
+        block = {"type": "text", "text": messages[0]["content"], "cache_control": {"type": "ephemeral"}}
+        messages[0]["content"] = [block]
+    return messages
+
+
+def _reply_of(answer: object) -> Reply:
+    """Return the reply in a message or a string, or in DeepEval's string and cost, which may have tokens."""
+    if not isinstance(answer, tuple):
+        return reply_of(answer)
+    text, cost = cast("tuple[str, Any]", answer)
+    usage = usage_of(getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None))
+    return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LibraryModel:
+    """A model object of a library as a model, by default a LangChain chat model or a DeepEval model.
+
+    Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
+    settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, a constant
+    system message goes with a mark, so that the provider keeps it in its cache.
+
+    A DeepEval model gets the messages as one string; the judge's parameters are not sent.
+
+    Attributes:
+        llm: the model, or a runnable that wraps one. If its asynchronous method is missing, or belongs to
+            another event loop, the synchronous one runs in a thread.
+        remake: makes this model again, in another process; None: it cannot be pickled.
+        ask: calls the llm for a request, and makes a reply of what it returns.
+        way: how it is asked.
+    """
+
+    llm: Any
+    remake: Callable[[], LibraryModel] | None = None
+    ask: Callable[[Any, Request], Awaitable[Reply]] = _ask_llm
+    way: Way = TEXT
+
+    def __repr__(self) -> str:
+        return f"LibraryModel({self.name!r})"
+
+    __copy__ = __deepcopy__ = itself
+
+    def __reduce__(self) -> tuple[Callable[[], LibraryModel], tuple[()]]:
+        """Pickle the name from which LangChain made the llm.
+
+        Raises:
+            PicklingError: the llm was given as an object.
+        """
+        if self.remake is None:
+            raise not_pickled(self.name, "the model object that was given, which may hold a key")
+        return self.remake, ()
+
+    @property
+    def name(self) -> str:
+        """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
+        names: list[object] = []
+        if hasattr(self.llm, "get_model_name"):  # DeepEval's
+            names.append(self.llm.get_model_name())
+        names.append(getattr(self.llm, "model_name", None))
+        names.append(getattr(self.llm, "model", None))
+        if hasattr(self.llm, "get_name"):  # that of LangChain's runnables, which is their class's
+            names.append(self.llm.get_name())
+        for name in names:
+            if isinstance(name, str) and name:
+                return name
+        return type(self.llm).__name__
+
+    @property
+    def identity(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings.
+
+        A runnable that wraps an llm is told by the settings of all that it wraps. One with code of your own
+        is told by an attribute `identity` that you give it, or not at all: "".
+        """
+        return declared_identity(self.llm) or identity_by_settings(self.name, self.llm)
+
+    @cached_property
+    def refusals(self) -> dict[str, str]:
+        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
+        return known_refusals(self.identity) if self.identity else {}
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys in the environment, which no reply shows."""
+        return environment_keys()
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Ask the llm, and again without each parameter that the endpoint refuses.
+
+        Raises:
+            ModelError: the llm raised an exception, or its result cannot be read as a reply; the codes are
+                those of a FunctionModel.
+        """
+        kind = cast("Any", type(self.llm))
+        unset_fields = set[str]()
+        if hasattr(kind, "bind_tools"):  # a runnable around an llm has fields of another kind
+            unset_fields = kind.model_fields.keys() - self.llm.model_fields_set
+
+        async def send(parameters: dict[str, Any]) -> Reply:
+            settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
+            # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
+            llm = self.llm.model_copy(update=settings) if settings else self.llm
+            with model_errors(self.name, f"{self.name}: ", task=asyncio.current_task()):
+                reply = await self.ask(llm, request)
+                return without_echo(reply, request, self.secrets)
+
+        parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}
+        return await negotiate(replace(request, parameters=parameters), self.refusals, self.name, send)

@@ -1,0 +1,110 @@
+"""From what a format read to what a verdict says: parts with their evidence, the reason, and doubts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from groundjudge.case.case import Case, Document
+from groundjudge.errors import ReplyError, describe_fault
+from groundjudge.evidence import Sources, find
+from groundjudge.replies import Reading
+from groundjudge.replies.distribution import confidence_of
+from groundjudge.replies.shares import SHARES_UNREADABLE
+from groundjudge.scale import Scale, fold_label
+from groundjudge.verdict import Evidence, Part, Verdict
+
+EVIDENCE_NOT_FOUND = "evidence_not_found"
+"""The code of a sentence that should have evidence and has none."""
+
+
+def make_parts(
+    weighed: Reading, reading: Reading, scale: Scale, case: Case | None, n_values: int
+) -> tuple[tuple[Part, ...], Sequence[str]]:
+    """Make the parts of a verdict, scored as weighed, with their quotes looked up; and warnings on quotes."""
+    documents: Sequence[Document] = ()
+    if case is not None and case.context is not None:
+        documents = case.context
+    sources = Sources(documents)
+    parts: list[Part] = []
+    warnings: list[str] = []
+    for part, weighed_part in zip(reading.parts, weighed.parts, strict=True):
+        score: float | None = None
+        if weighed_part.value is not None:
+            score = scale.score(weighed_part.value)
+        evidence: tuple[Evidence, ...] = ()
+        part_warnings: tuple[str, ...] = ()
+        if case is not None:
+            evidence, quote_warnings = find(part.quotes, sources)
+            warnings.extend(quote_warnings)
+            # A score of 0 needs no evidence.
+            if score and EVIDENCE_NOT_FOUND in quote_warnings:
+                part_warnings = (EVIDENCE_NOT_FOUND,)
+        elif part.quotes:
+            warnings.append("evidence_unchecked")
+        confidence: float | None = None
+        if weighed_part.distribution:
+            confidence = confidence_of(weighed_part.distribution.values(), n_values)
+        parts.append(
+            Part(
+                name=part.name,
+                value=part.value,
+                score=score,
+                label=part.label or None,
+                reason=part.reason,
+                evidence=evidence,
+                warnings=part_warnings,
+                distribution=weighed_part.distribution or None,
+                confidence=confidence,
+            )
+        )
+    return tuple(parts), warnings
+
+
+def reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
+    """Write the reason of a verdict: that of the reply, what is in doubt, and the limits of the model."""
+    lines: list[str] = []
+    if reading.reason:
+        lines.append(reading.reason)
+    without_evidence = _parts_without_evidence(parts)
+    if without_evidence:
+        lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
+    if SHARES_UNREADABLE in reading.warnings:
+        lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
+    # Formats without a place for a reason of the whole would else say it of some sentences only.
+    if limits and not reading.reason.endswith(limits):
+        lines.append(limits)
+    return "\n".join(lines)
+
+
+def doubt(verdict: Verdict) -> ReplyError | None:
+    """Why to ask again after a reply that could be read.
+
+    Its score needs quotes that no document has, or the shares that it should state cannot be read.
+    """
+    if SHARES_UNREADABLE in verdict.warnings:
+        return ReplyError(SHARES_UNREADABLE, verdict.reply or "")
+    numbers = _parts_without_evidence(verdict.parts)
+    if not numbers:
+        return None
+    sentences = tuple(verdict.parts[number - 1].reason for number in numbers)
+    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=sentences, numbers=numbers)
+
+
+def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
+    """Return the numbers of the sentences whose evidence is in none of the documents, from 1."""
+    return tuple(number for number, part in enumerate(parts, 1) if EVIDENCE_NOT_FOUND in part.warnings)
+
+
+def is_other_level(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
+    """Whether a text names levels, but not the one that the score lies on."""
+    level_text = fold_label(level)
+    named_labels: set[str] = set()
+    for level_label in levels.values():
+        label_text = fold_label(level_label)
+        is_inside = re.search(rf"\b{re.escape(label_text)}\b", level_text)
+        # "mild" for "mild hallucination"
+        is_beginning = level_text and label_text.startswith(f"{level_text} ")
+        if is_inside or is_beginning:
+            named_labels.add(level_label)
+    return bool(named_labels) and label not in named_labels
