@@ -17,14 +17,7 @@ from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Format, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.options import RubricOptions, check_options
-from groundjudge.rubric.rubric import (
-    PROMPTS,
-    Rubric,
-    prompt_error,
-    prompt_with,
-    replaced_fields,
-    weighted_with,
-)
+from groundjudge.rubric.rubric import PROMPTS, Rubric, change_prompt, prompt_error, read_settings
 from groundjudge.scale import Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
@@ -64,11 +57,10 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         "not_applicable": front_matter.not_applicable,
         "threshold": front_matter.threshold,
         "passes": front_matter.passes,
-        "weighted": weighted_with(options, front_matter.weighted),
     }
     if options.get("reply") is None:
         settings["format"] = _read_format(prompt)
-    settings.update(replaced_fields(options))
+    settings.update(read_settings(options, front_matter.weighted))
     if settings["scale"] is None:
         fault = (
             "scale is missing: put it into the file, or pass a Scale in code. For numbers it reads "
@@ -79,7 +71,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     # The example is written in the file's own format and scale.
     if example is not None and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, example, settings["format"], settings["scale"])
-    rubric = Rubric(prompt=prompt_with(prompt, options), **settings)
+    rubric = Rubric(prompt=change_prompt(prompt, options), **settings)
     for problem in _find_problems(rubric):
         warnings.warn(f"{prompt.path}: {problem}", UserWarning, stacklevel=2)
     return rubric

@@ -311,8 +311,8 @@ class Rubric:
             TypeError: there is no option of that name.
         """
         check_options(options, RubricOptions)
-        settings = {"weighted": weighted_with(options, self.weighted), **replaced_fields(options)}
-        return replace(self, prompt=prompt_with(self.prompt, options), way=TEXT, **settings)
+        settings = read_settings(options, self.weighted)
+        return replace(self, prompt=change_prompt(self.prompt, options), way=TEXT, **settings)
 
     def ask(self, case: CaseLike) -> Request:
         """Make the request about a case, in the rubric's way.
@@ -472,7 +472,7 @@ class Rubric:
                 self.prompt.check(case)
 
 
-def prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
+def change_prompt(prompt: Prompt, options: RubricOptions) -> Prompt:
     """Make the prompt with the options that add to what its file says."""
     new_parameters = options.get("parameters") or {}
     parameters = {**prompt.parameters, **new_parameters}
@@ -483,14 +483,24 @@ def prompt_with(prompt: Prompt, options: RubricOptions) -> Prompt:
     return prompt.model_copy(update={"parameters": parameters})
 
 
-def replaced_fields(options: RubricOptions) -> dict[str, Any]:
-    """Return the fields of a rubric that the options replace."""
-    replaced: dict[str, Any] = {}
+def read_settings(options: RubricOptions, weighted: Weighted) -> dict[str, Any]:
+    """Return the fields of a rubric that the options replace, and how it is weighted.
+
+    Stated shares do not go with a scale or a format of the caller's: the prompt asks for those of its own
+    scale, in a place of its own format.
+
+    Args:
+        options: the options.
+        weighted: how it is weighted if they do not say it.
+    """
+    is_replaced = options.get("reply") is not None or options.get("scale") is not None
+    if weighted == "stated" and is_replaced:
+        weighted = False
+    settings: dict[str, Any] = {"weighted": weighted}
     for option, value in options.items():
-        if value is None or option in ADDED_TO_PROMPT:
-            continue
-        replaced["format" if option == "reply" else option] = value
-    return replaced
+        if value is not None and option not in ADDED_TO_PROMPT:
+            settings["format" if option == "reply" else option] = value
+    return settings
 
 
 def prompt_error(code: str, prompt: Prompt, fault: str) -> PromptError:
@@ -534,18 +544,6 @@ def _check_choices(rubric: Rubric) -> None:
             fault = f"the format {type(rubric.format).__name__} cannot express the label {label!r}"
             message = f"{rubric.name}: {fault}: give the scale numbers, or use another label or format"
             raise PromptError("bad_choices", message, rubric.prompt.path)
-
-
-def weighted_with(options: RubricOptions, weighted: Weighted) -> Weighted:
-    """Return how a score is weighted if the options do not say it.
-
-    Stated shares do not go with a scale or a format of the caller's: the prompt asks for those of its own
-    scale, in a place of its own format.
-    """
-    is_replaced = options.get("reply") is not None or options.get("scale") is not None
-    if weighted == "stated" and is_replaced:
-        return False
-    return weighted
 
 
 def _check_weighted(rubric: Rubric) -> None:
