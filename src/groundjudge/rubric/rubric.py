@@ -29,6 +29,7 @@ from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import NAME_THE_PATH, Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.format import missing_members
+from groundjudge.replies.reading import READING_VERSION
 from groundjudge.replies.reply import NOT_DECIDED, Reply
 from groundjudge.replies.shares import (
     SHARES_UNREADABLE,
@@ -597,7 +598,7 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
 
 
 def _format_identity(reply_format: Format) -> list[Any]:
-    """Return what tells one format from another: its class, and its attributes."""
+    """Return what tells formats apart, wherever their modules lie: class, attributes and the reading."""
     if is_dataclass(reply_format):
         attributes: Any = {}
         for field in fields(reply_format):
@@ -606,8 +607,7 @@ def _format_identity(reply_format: Format) -> list[Any]:
     else:
         # An object of a class with slots has no `__dict__`.
         attributes = getattr(reply_format, "__dict__", repr(reply_format))
-    format_class = type(reply_format)
-    return [format_class.__module__, format_class.__qualname__, attributes]
+    return [type(reply_format).__qualname__, attributes, READING_VERSION]
 
 
 def _verdict_parts(
