@@ -14,7 +14,7 @@ from statistics import harmonic_mean
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import PartReading, Place, Reading
 from groundjudge.replies.labelled import comparable_label, find_lines, label_pattern, one_line
-from groundjudge.replies.reading import Marks, PlacedFormat, last_text, read_verdict
+from groundjudge.replies.reading import Marks, PlacedFormat, last_text
 from groundjudge.replies.value import LONGEST, Reader, parse_number, write_number
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
@@ -131,7 +131,7 @@ def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[Part
         raise reader.make_error("ambiguous", reader.reply.slice(*reasons[-1].content), name)
     reason = last_text(reader, reasons, "reason")
     if not formulas:
-        _, stated = read_verdict(reader, sums, name)
+        _, stated = reader.read_verdict(sums, name)
         return PartReading(name, stated.value, reason), "formula_missing"
     values = {_compute_sum(formula, reader, name) for formula in formulas}
     stated_sums = {reader.read_place(reader.text_of(place)) for place in sums}
@@ -142,7 +142,7 @@ def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[Part
     if not sums:
         return part, ""
     with suppress(ReplyError):  # a stated sum that cannot be read is none
-        _, stated = read_verdict(reader, sums)
+        _, stated = reader.read_verdict(sums)
         if stated.value is not None and abs(stated.value - value) <= SUM_TOLERANCE:
             return part, ""
     return part, "weighted_sum_mismatch"

@@ -165,9 +165,8 @@ class Json(PlacedFormat):
             score = self.value.casefold()
             if score not in values or not has_keys:
                 raise reader.make_error("ambiguous")
-            _, reading = reader.read_verdict([verdict])
-            _, repaired = reader.read_verdict([verdict._replace(text=str(values[score]))])
-            if repaired != reading:
+            repaired = verdict._replace(text=str(values[score]))
+            if reader.read_verdict([repaired])[1] != reader.read_verdict([verdict])[1]:
                 raise reader.make_error("ambiguous")
         reason = values.get(self.reason.casefold(), "")
         if isinstance(reason, str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -10,18 +9,11 @@ from typing import Literal, NamedTuple
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Place, Reading, Span
 from groundjudge.replies.opening import LETTER_OR_DIGIT, Pattern, has_open_aside, is_quoted, open_reply
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, write_number
+from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
-from groundjudge.text.patterns import compile_when_used
 
 READING_VERSION = 1
 """Raise it when a reply may be read otherwise than before: verdicts of one identity must be comparable."""
-
-# A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
-# with nothing but closing marks behind it.
-GOES_ON_BELOW = compile_when_used(
-    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
-)
 
 
 class Marks(NamedTuple):
@@ -89,7 +81,7 @@ class PlacedFormat(Format):
         """
         marks = self.marks
         values = [place for place in places if place.kind == "value"]
-        verdict, reading = read_verdict(reader, values, prose_may_follow=marks.prose_may_follow)
+        verdict, reading = reader.read_verdict(values, prose_may_follow=marks.prose_may_follow)
         _check_others(reader, places, marks, verdict, values[-1])
         if marks.kind != "lines":
             _check_asides(reader, places)
@@ -122,45 +114,12 @@ class PlacedFormat(Format):
         return last_text(reader, places, "reason")
 
 
-def read_verdict(
-    reader: Reader, places: Sequence[Place], part_name: str = "", *, prose_may_follow: bool = False
-) -> tuple[Place, Reading]:
-    """Read the places of a verdict, all of which must say the same, and what stands right behind them.
-
-    Returns:
-        The first place that is no echo of the prompt, and its reading.
-
-    Raises:
-        ReplyError: as for `Reader.read_verdict`; `out_of_scale` for a label with another scale, `ambiguous`
-            if more follows below a place than its verdict.
-    """
-    index, reading = reader.read_verdict(places, part_name)
-    for place in places[index:]:
-        if place.scale and not _states_scale(place.scale, reader.scale):
-            raise reader.make_error("out_of_scale", place.scale, part_name)
-        below = reader.text[slice(*place.below)]
-        is_followed = GOES_ON_BELOW.match(below) is not None
-        if is_followed or (reader.has_below(place) and not prose_may_follow):
-            raise reader.make_error("ambiguous", below.strip(), part_name)
-    return places[index], reading
-
-
 def last_text(reader: Reader, places: Sequence[Place], kind: str) -> str:
     """Return the reply's own text in the last place of a kind; "" if there is none."""
     for place in reversed(places):
         if place.kind == kind:
             return reader.reply.slice(*place.content)
     return ""
-
-
-def _states_scale(bracket: str, scale: Scale) -> bool:
-    """Whether a bracket states the scale: "0-10", "0 to 10", "/10" or "out of 10"."""
-    if scale.choices:
-        return False
-    low = write_number(min(scale.worst, scale.best))
-    high = write_number(max(scale.worst, scale.best))
-    text = "".join(bracket.split()).casefold().replace("–", "-")
-    return text in (f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}")
 
 
 def _check_others(

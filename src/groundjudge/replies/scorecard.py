@@ -12,7 +12,7 @@ from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.format import PartReading, Place, Reading
 from groundjudge.replies.labelled import find_lines, label_pattern, one_line
 from groundjudge.replies.opening import LETTER_OR_DIGIT
-from groundjudge.replies.reading import Marks, PlacedFormat, read_verdict
+from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale, fold_label
@@ -180,7 +180,7 @@ def _read_part(block: Block, reader: Reader) -> PartReading:
     if _claims_nothing(score, reader):
         reading = Reading(None)
     else:
-        _, reading = read_verdict(reader, [score], sentence_text)
+        _, reading = reader.read_verdict([score], sentence_text)
     needs_evidence = reading.value is not None and reading.value != reader.scale.worst
     if needs_evidence and not LETTER_OR_DIGIT.search(evidence_text):
         raise reader.make_error("missing_evidence", sentence_text)

@@ -34,6 +34,11 @@ VALUE = compile_when_used(
     r"(?:\s*[,，]\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
+# A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
+# with nothing but closing marks behind it.
+GOES_ON_BELOW = compile_when_used(
+    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
+)
 # What a prompt has in the place: "your Score", or an ellipsis.
 ECHO = compile_when_used(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
 
@@ -81,15 +86,17 @@ class Reader:
         """Whether a letter or a digit follows the line of a place, up to the next label."""
         return LETTER_OR_DIGIT.search(self.text, *place.below) is not None
 
-    def read_verdict(self, places: Sequence[Place], part_name: str = "") -> tuple[int, Reading]:
-        """Read several places that must all say the same. Echoes of the prompt ahead of them do not count.
+    def read_verdict(
+        self, places: Sequence[Place], part_name: str = "", *, prose_may_follow: bool = False
+    ) -> tuple[Place, Reading]:
+        """Read the places of a verdict, which must all say the same. Echoes of the prompt ahead do not count.
 
         Returns:
-            The index of the first verdict's place, and what it says, with the span of the value in the raw
-            reply.
+            The first place that is no echo, and what it says, with the span of the value in the raw reply.
 
         Raises:
-            ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `read_place`.
+            ReplyError: `no_verdict`, the code of `read_place`, `out_of_scale` for a label with another scale,
+                `ambiguous` if two verdicts differ, or if more follows below a place than its verdict.
         """
         if len(places) > MAX_PLACES:
             raise self.make_error("ambiguous", part_name=part_name)
@@ -108,9 +115,15 @@ class Reader:
                 raise self.make_error("ambiguous", " ... ".join(texts[index:]), part_name)
         if isinstance(first, str):
             raise self.make_error(first, texts[index], part_name)
-        return index, Reading(
-            first.value, label=first.label, span=self._find_value(places[index], first.span)
-        )
+        for place in places[index:]:
+            if place.scale and not _states_scale(place.scale, self.scale):
+                raise self.make_error("out_of_scale", place.scale, part_name)
+            below = self.text[slice(*place.below)]
+            is_followed = GOES_ON_BELOW.match(below) is not None
+            if is_followed or (self.has_below(place) and not prose_may_follow):
+                raise self.make_error("ambiguous", below.strip(), part_name)
+        span = self._find_value(places[index], first.span)
+        return places[index], Reading(first.value, label=first.label, span=span)
 
     def _find_value(self, place: Place, span: Span | None) -> Span | None:
         """Return where a value stands in the raw reply, by its span in the text of a place."""
@@ -214,6 +227,16 @@ class Reader:
         if remark is None:
             return True
         return label is not None and fold_label(remark) == fold_label(label)
+
+
+def _states_scale(bracket: str, scale: Scale) -> bool:
+    """Whether a bracket states the scale: "0-10", "0 to 10", "/10" or "out of 10"."""
+    if scale.choices:
+        return False
+    low = write_number(min(scale.worst, scale.best))
+    high = write_number(max(scale.worst, scale.best))
+    text = "".join(bracket.split()).casefold().replace("–", "-")
+    return text in (f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}")
 
 
 def write_value(verdict: Reading | PartReading) -> str:
