@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from own_format import Stamp
+
 from groundjudge import Choices, Reply, ReplyError, Scale
 from groundjudge.replies import (
     Adjacent,
@@ -27,6 +29,7 @@ SCALES = {
     "banded": Scale(worst=0, best=100),
     "plain": Scale(worst=1, best=5),
     "line": Scale(worst=1, best=5, integer=True),
+    "own": Scale(worst=1, best=5, integer=True),
 }
 READERS: dict[str, Format] = {
     "tags": Tags(),
@@ -36,6 +39,7 @@ READERS: dict[str, Format] = {
     "banded": Banded(),
     "plain": Plain(),
     "line": Line(("Final verdict", "Rating")),
+    "own": Stamp(),
 }
 YES = Choices({"yes": 1, "no": 0})
 FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
@@ -101,5 +105,6 @@ PLACED = {
     "banded": "Analysis: a\nLevel: x\nScore: {}",
     "plain": "{}",
     "line": "Because.\nFinal verdict: {}",
+    "own": "Because. @@{}@@",
 }
 """For each format a reply with a place in it."""

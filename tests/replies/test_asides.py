@@ -105,15 +105,41 @@ QUOTATIONS = (
 """Signs around a quotation in several languages, and around what is struck out."""
 
 
-@pytest.mark.parametrize("kind", ["tags", "json"])
+@pytest.mark.parametrize("kind", ["tags", "json", "own"])
 @pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
 def test_verdict_that_is_only_quoted_is_none(kind: str, begin: str, end: str) -> None:
-    quoted = {"tags": "<S2>5</S2>", "json": '{"score": 1}'}[kind]
+    quoted = {"tags": "<S2>5</S2>", "json": '{"score": 1}', "own": "@@5@@"}[kind]
     assert outcome(kind, f"The document asks for {begin}{quoted}{end}") in {"no_verdict", "ambiguous"}
     assert outcome(kind, f"{VERDICTS[kind]}\n{begin}{quoted}{end}") == "ambiguous"
 
 
-@pytest.mark.parametrize("kind", ["tags", "json"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
+def test_reply_that_is_quoted_whole_is_ambiguous(kind: str, begin: str, end: str) -> None:
+    inner = f"It is {begin.strip()[0]}so{end.strip()[0]}."
+    for reply in (VERDICTS[kind], f"So it is.\n{VERDICTS[kind]}", f"{inner}\n{VERDICTS[kind]}"):
+        assert outcome(kind, reply) == READ[kind]
+        assert outcome(kind, f"{begin}{reply}{end}") == "ambiguous"
+
+
+NOT_WHOLE = (
+    pytest.param("plain", 4, '"4"', id="marks around a value alone"),
+    pytest.param("line", 4, '"So it is" is wrong.\nRating: "4"', id="two quotations"),
+    pytest.param("line", 4, "“So “it” is” is wrong.\nRating: “4”", id="two quotations, one in the other"),
+    pytest.param("line", 4, "'It's so' is wrong.\nRating: '4'", id="an apostrophe"),
+    pytest.param("line", 4, "'Tis so.\nRating: '4'", id="an apostrophe at the beginning"),
+    pytest.param("json", "no_verdict", '"maybe"', id="a text without a verdict"),
+)
+
+
+@pytest.mark.parametrize(("kind", "expected", "reply"), NOT_WHOLE)
+def test_marks_at_both_ends_of_a_reply_may_belong_to_two_quotations(
+    kind: str, expected: object, reply: str
+) -> None:
+    assert outcome(kind, reply) == expected
+
+
+@pytest.mark.parametrize("kind", ["tags", "json", "own"])
 @pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
 def test_quotation_ahead_of_a_verdict_does_not_matter(kind: str, begin: str, end: str) -> None:
     assert outcome(kind, f"It claims {begin}so it is{end}\n{VERDICTS[kind]}") == READ[kind]
@@ -123,7 +149,7 @@ CORRECTIONS = ("½", "plus ½", "No: Ⅱ.", "②", "⒉", "2️⃣", "m²", "ت�
 """Numbers that are no digits, and digits that are not ASCII."""
 
 
-@pytest.mark.parametrize("kind", ["line", "json"])
+@pytest.mark.parametrize("kind", ["line", "json", "own"])
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_number_behind_a_verdict_may_be_another_verdict(kind: str, correction: str) -> None:
     assert outcome(kind, f"{VERDICTS[kind]}\n{correction}") == "ambiguous"
@@ -165,6 +191,7 @@ OTHERS = {
     "banded": "Analysis: r\nLevel: x\nScore: 90",
     "adjacent": passage("RECALL_Formula: (4 * 1.0)"),
     "line": "Because.\nRating: 4",
+    "own": "Because. @@4@@",
 }
 """Verdicts that are not the last word, or are cut off."""
 
@@ -184,10 +211,10 @@ def test_part_of_another_reply_never_gives_the_verdict(kind: str, between: str) 
             assert result == READ[kind] or isinstance(result, str), reply
 
 
-@pytest.mark.parametrize("kind", ["tags", "banded", "adjacent", "scorecard"])
+@pytest.mark.parametrize("kind", ["tags", "banded", "adjacent", "scorecard", "own"])
 def test_draft_ahead_of_a_reply_that_is_cut_off_is_no_verdict(kind: str) -> None:
     other = OTHERS[kind]
-    first_label = other.index(">" if kind == "tags" else ":")
+    first_label = other.index({"tags": ">", "own": "@"}.get(kind, ":"))
     for cut in range(first_label + 1, len(other)):
         result = outcome(kind, f"{other}\n\n{other[:cut]}")
         assert isinstance(result, str) or cut >= len(other) - 6, other[:cut]

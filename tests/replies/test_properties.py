@@ -22,6 +22,7 @@ from groundjudge.scale import fold_label
 EXAMPLES = int(os.environ.get("GROUNDJUDGE_EXAMPLES", "60"))
 VALUES: dict[str, st.SearchStrategy[str]] = {
     "tags": st.integers(1, 5).map(str),
+    "own": st.integers(1, 5).map(str),
     "line": st.integers(1, 5).map(str),
     "json": st.integers(0, 1000).map(lambda value: f"{value / 1000:g}"),
     "scorecard": st.integers(0, 20).map(lambda half: f"{half / 2:g}"),

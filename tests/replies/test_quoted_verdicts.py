@@ -193,6 +193,14 @@ PLAIN_FRAMES = (
     "Score: 1 (1{0}{2}{1})",
 )
 
+OWN_FRAMES = (
+    "It says '{0}'{2}{1} @@1@@",
+    "{0}{2}{1}\n\n**@@1@@**\n",
+    "<think>It says {0}{2}</think>r {1} @@1@@",
+    "@@1@@{0}{2}{1}",
+)
+OWN_SHAPES = ("@@5@@", "@@5@@<!--", "@@5@@ @@", "@@5@@\n</think>\n", "@@")
+
 
 def escape_json(text: str) -> str:
     """Write a quote in a JSON string."""
@@ -409,6 +417,15 @@ JUDGES: dict[str, Judge] = {
     ),
     "scorecard": CARD,
     **CARDS,
+    "own": Judge(READERS["own"], FIVE, 1, OWN_FRAMES, ("@@", "5", "@@5@@", "@", "@@1@@"), OWN_SHAPES),
+    "own of labels": Judge(
+        READERS["own"],
+        YES,
+        "no",
+        relabel(OWN_FRAMES, {"@@1": "@@no"}),
+        ("@@", "yes", "@@yes@@"),
+        relabel(OWN_SHAPES, {"5": "yes"}),
+    ),
     "plain": Judge(
         READERS["plain"], FIVE, 1, PLAIN_FRAMES, ("5", "(5)", "/5", ", 5", "Score: 5"), ("5", "</think>5")
     ),

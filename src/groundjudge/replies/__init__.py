@@ -1,16 +1,18 @@
-"""Reply formats, all read by the same grammar (see `opening`, `value` and `labelled`)."""
+"""Reply formats: each says where its places are, and one reading reads them all (see `reading`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from groundjudge.replies.adjacent import Adjacent
-from groundjudge.replies.format import Expectation, Format, PartReading, Reading
+from groundjudge.replies.format import Expectation, Format, PartReading, Place, Reading
 from groundjudge.replies.json_object import Json
 from groundjudge.replies.labelled import Banded, Labelled, Line
+from groundjudge.replies.plain import Plain
+from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
-from groundjudge.replies.value import Plain
+from groundjudge.replies.value import Reader, write_value
 
 FORMATS: Mapping[str, Callable[..., Format]] = {
     "adjacent": Adjacent,
@@ -63,4 +65,5 @@ scale: {worst: 1, best: 5}
 """For each format when to take it, and front matter to paste into a prompt file and to adapt."""
 
 __all__ = ["Adjacent", "Banded", "Json", "Labelled", "Line", "Plain", "Scorecard", "Tags"]
-__all__ += ["Expectation", "Format", "PartReading", "Reading"]
+__all__ += ["Expectation", "Format", "Marks", "PartReading", "Place", "PlacedFormat", "Reader", "Reading"]
+__all__ += ["write_value"]

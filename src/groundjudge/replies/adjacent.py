@@ -6,25 +6,18 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import floor
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
-from groundjudge.replies.labelled import (
-    LabelledEntry,
-    comparable_label,
-    label_pattern,
-    one_line,
-    read_entries,
-    read_verdict,
-)
-from groundjudge.replies.opening import LETTER_OR_DIGIT
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.format import PartReading, Place, Reading
+from groundjudge.replies.labelled import comparable_label, find_lines, label_pattern, one_line
+from groundjudge.replies.reading import Marks, PlacedFormat, last_text
 from groundjudge.replies.value import LONGEST, Reader, parse_number, write_number
 from groundjudge.scale import Scale
-from groundjudge.text.patterns import compile_when_used
+from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 REASONING, FORMULA, SUM = "Reasoning", "Formula", "Weighted_Summed_Score"
 # How far the stated sum may be from the computed one, in points of the scale.
@@ -38,12 +31,11 @@ DIGITS_OF_SUM = 9
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
 TERM = compile_when_used(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
-EMPHASIZED = compile_when_used(r"(\*{1,3})(?P<formula>\(.*\))\1")
 SUMS = compile_when_used(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
 
 
 @dataclass(frozen=True)
-class Adjacent(Format):
+class Adjacent(PlacedFormat):
     """Reads one weighted sum for each name in `names`; the headline score is their harmonic mean.
 
     Attributes:
@@ -63,8 +55,30 @@ class Adjacent(Format):
         """The labels of the sums."""
         return tuple(f"{name}_{SUM}" for name in self.names)
 
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply.
+    @property
+    def marks(self) -> Marks:
+        """The labels of the three lines of each part."""
+        return Marks(self._pattern, "lines")
+
+    @cached_property
+    def _pattern(self) -> LazyPattern:
+        return label_pattern(self._kinds, self.names)
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """What stands behind each label."""
+        kinds: dict[str, str] = {}
+        for name in self.names:
+            kinds[f"{name}_{REASONING}"] = "reason"
+            kinds[f"{name}_{FORMULA}"] = kinds[f"{name}_{SUM}"] = "value"
+        return kinds
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the labelled lines."""
+        return find_lines(reader, self._pattern, self._kinds)
+
+    def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
+        """Read the parts.
 
         Raises:
             ReplyError: a part has neither a formula nor a sum (`missing_score`), a formula does not
@@ -72,16 +86,12 @@ class Adjacent(Format):
                 (`bad_distribution`), there are verdicts that differ, more behind one or a second reasoning
                 (`ambiguous`), or a number cannot be read.
         """
-        labels: list[str] = []
-        for name in self.names:
-            labels += [f"{name}_{REASONING}", f"{name}_{FORMULA}", f"{name}_{SUM}"]
-        reader, entries = read_entries(reply, label_pattern(labels, self.names), scale, expectation)
-        if not entries:
+        if not any(place.label for place in places):
             raise reader.make_error("no_verdict")
         parts: list[PartReading] = []
         warnings: list[str] = []
         for name in self.names:
-            part, warning = _read_part(name, entries, reader)
+            part, warning = _read_part(name, places, reader)
             parts.append(part)
             if warning and warning not in warnings:
                 warnings.append(warning)
@@ -102,58 +112,55 @@ class Adjacent(Format):
         return harmonic_mean(scores)
 
 
-def _read_part(name: str, entries: Sequence[LabelledEntry], reader: Reader) -> tuple[PartReading, str]:
+def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[PartReading, str]:
     """Read a part by its name; return it, and the warning about its sum, "" if there is none."""
-    reasons: list[str] = []
-    formulas: list[LabelledEntry] = []
-    sums: list[LabelledEntry] = []
-    for entry in entries:
-        if entry.label == comparable_label(f"{name}_{REASONING}"):
-            reasons.append(entry.text)
-        # A blank formula is none.
-        if entry.label == comparable_label(f"{name}_{FORMULA}") and entry.place.strip():
-            formulas.append(entry)
-        if entry.label == comparable_label(f"{name}_{SUM}"):
-            sums.append(entry)
+    lines: dict[str, list[Place]] = {}
+    for place in places:
+        lines.setdefault(place.label, []).append(place)
+    reasons = lines.get(comparable_label(f"{name}_{REASONING}"), [])
+    sums = lines.get(comparable_label(f"{name}_{SUM}"), [])
+    formulas: list[Place] = []
+    for formula in lines.get(comparable_label(f"{name}_{FORMULA}"), []):
+        if reader.text_of(formula).strip():  # a blank formula is none
+            formulas.append(formula)
     if not formulas and not sums:
         raise reader.make_error("missing_score", part_name=name)
     # A judge that gives a sum alone may quote a document that gives a formula, and then this label again: it
     # would turn the judge's own words into another reasoning.
     if len(reasons) > 1:
-        raise reader.make_error("ambiguous", reasons[-1], name)
-    reason = "".join(reasons)
+        raise reader.make_error("ambiguous", reader.reply.slice(*reasons[-1].content), name)
+    reason = last_text(reader, reasons, "reason")
     if not formulas:
-        _, stated = read_verdict(reader, sums, name)
+        _, stated = reader.read_verdict(sums, name)
         return PartReading(name, stated.value, reason), "formula_missing"
     values = {_compute_sum(formula, reader, name) for formula in formulas}
-    stated_sums = {reader.read_place(entry.place) for entry in sums}
-    is_followed = any(LETTER_OR_DIGIT.search(entry.below) for entry in sums)
-    if len(values) > 1 or len(stated_sums) > 1 or is_followed:
+    stated_sums = {reader.read_place(reader.text_of(place)) for place in sums}
+    if len(values) > 1 or len(stated_sums) > 1 or any(map(reader.has_below, sums)):
         raise reader.make_error("ambiguous", part_name=name)
     value = values.pop()
     part = PartReading(name, value, reason)
     if not sums:
         return part, ""
     with suppress(ReplyError):  # a stated sum that cannot be read is none
-        _, stated = read_verdict(reader, sums)
+        _, stated = reader.read_verdict(sums)
         if stated.value is not None and abs(stated.value - value) <= SUM_TOLERANCE:
             return part, ""
     return part, "weighted_sum_mismatch"
 
 
-def _compute_sum(formula: LabelledEntry, reader: Reader, name: str) -> float:
+def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
     """Compute the value of a formula, such as 3.3 for `(3 * 0.7) + (4 * 0.3)`.
 
     Raises:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
-    place = formula.place.strip()
+    place = reader.text_of(formula).strip()
     # Emphasis around a formula is not folded: there are asterisks inside of it.
-    emphasis = EMPHASIZED.fullmatch(place)
-    if emphasis is not None:
-        place = emphasis["formula"]
+    for sign in ("***", "**", "*"):
+        if place.startswith(f"{sign}(") and place.endswith(f"){sign}"):
+            place = place[len(sign) : -len(sign)]
     misfit = reader.make_error(reader.misfit_code(place), place, name)
-    if len(place) > LONGEST or LETTER_OR_DIGIT.search(formula.below):
+    if len(place) > LONGEST or reader.has_below(formula):
         raise misfit
     # Behind "=" may be the products and the sum: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
     terms, *sums = place.removesuffix(".").split("=")

@@ -1,4 +1,4 @@
-"""The protocol of reply formats, and what they read. A custom format implements it, passed as `reply=`."""
+"""The protocol of reply formats, what they mark in replies, and what is read there."""
 
 from __future__ import annotations
 
@@ -82,13 +82,39 @@ class Reading:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+class Place(NamedTuple):
+    """Something that a format marks in a reply. Spans are those of the folded text.
+
+    Attributes:
+        kind: what stands there: "value", "reason", "level", "shares" or "thoughts"; "text" for prose that
+            only looks marked; "other" for what is neither prose nor any of these.
+        content: where it stands, without its marks.
+        span: where it stands with its marks, such as its tags, or the line with its label.
+        label: the label of its line.
+        scale: what the label says of the scale: "0-10".
+        below: what follows its line, up to the next label.
+        text: what stands there, if that is not the text of its content, such as a string with escapes.
+        is_closed: False for what has no end, or may hide a verdict. A value needs no end at that of a reply.
+    """
+
+    kind: str
+    content: Span
+    span: Span
+    label: str = ""
+    scale: str = ""
+    below: Span = (0, 0)
+    text: str | None = None
+    is_closed: bool = True
+
+
 @runtime_checkable
 class Format(Protocol):
     """A reply format: reads replies, writes them and scores them. Nothing outside it knows their syntax.
 
-    A class that derives from it needs `read_reply` and `write_reply`; any other object needs all members. Use
-    a frozen dataclass: a judge's identity depends on the class and the attributes of its format. It may also
-    have `labels`, the texts that mark the verdict in a reply: a prompt that has none of them is warned of.
+    Derive a format of your own from `PlacedFormat`, which reads replies and makes all checks. A class that
+    derives from this one reads replies by itself, unchecked, and needs `read_reply` and `write_reply`; any
+    other object needs all members. It may also have `labels`, the texts that mark the verdict in a reply: a
+    prompt that has none of them is warned of.
     """
 
     @property

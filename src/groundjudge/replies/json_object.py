@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from groundjudge.case.data import as_json, is_mapping
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import fold, has_open_aside, has_stray_end, is_quoted, open_reply
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.format import Place, Reading
+from groundjudge.replies.opening import fold, has_stray_end, is_quoted
+from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_number
 from groundjudge.scale import DIGITS, Scale
 from groundjudge.text.patterns import compile_when_used
@@ -24,8 +24,6 @@ from groundjudge.verdict import well_formed
 
 OBJECT = compile_when_used(r"\{")
 OUTSIDE = compile_when_used(r"[{\[\]]")
-# What does not stand between the objects of a list.
-NOT_IN_LIST = compile_when_used(r"[^\s,]")
 # Strings, comments, and signs of structure. A string that does not end holds all that follows. In single
 # quotes a string begins behind a sign and ends before one: 'it's fine'.
 TOKEN = compile_when_used(
@@ -33,12 +31,8 @@ TOKEN = compile_when_used(
     r"|(?P<sign>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+(?:'|\Z))?",
     re.DOTALL,
 )
-# What a comment must not have: it is a part of another member.
-HIDDEN = compile_when_used(r"[\d\"']")
 # A number as JSON has it, but without an exponent.
 NUMBER = compile_when_used(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-# What makes another number of the one in an object that ends there.
-SIGN = compile_when_used(r"\s*+[%％/／](?![/*])")
 QUOTES = " \t\r\n\"'“”"
 # Outermost objects of a reply: no judge writes so many, and 200,000 characters can hold 100,000.
 MAX_OBJECTS = 1000
@@ -84,9 +78,13 @@ class JsonObject(NamedTuple):
     members: Sequence[Member]
     comments: Sequence[str]
 
+    def members_with(self, key: str) -> list[Member]:
+        """Return the members that have a key, in any case."""
+        return [member for member in self.members if member.key == key.casefold()]
+
 
 @dataclass(frozen=True)
-class Json(Format):
+class Json(PlacedFormat):
     """Reads the number or the label under one key and the explanation under another.
 
     Attributes:
@@ -104,48 +102,76 @@ class Json(Format):
         """The key of the verdict."""
         return (self.value,)
 
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply. Prose and fences may stand around the object.
+    @property
+    def marks(self) -> Marks:
+        """The brace with which an object begins. Prose and fences may stand around it."""
+        return Marks(OBJECT, "strings", prose_may_follow=True)
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the outermost objects and, in those that have the verdict's key, its places.
 
         Raises:
-            ReplyError: there is no object with a score, the score cannot be read, or (`ambiguous`) there are
-                scores that differ, another one may stand outside of the objects or in a comment, or a digit
-                or the key's name behind it.
+            ReplyError: the value is an object, a list or no number of JSON.
         """
-        opening = open_reply(reply, OBJECT, has_strings=True)
-        reader = Reader(opening, scale, expectation, (self.value,))
-        # Objects are read in the raw reply: folding alters what strings say.
-        offset = opening.origins[opening.start]
-        raw = reply.text[offset:]
-        objects = _read_objects(raw)
-        key = self.value.casefold()
-        verdicts: list[tuple[JsonObject, Member]] = []
-        for json_object in objects:
-            for member in json_object.members:
-                if member.key == key:
-                    verdicts.append((json_object, member))
-        places = [_read_value(member.value, reader) for _, member in verdicts]
-        index, reading = reader.read_places(places)
-        json_object, member = verdicts[index]
-        behind = _text_outside(raw, objects, json_object.end)
-        is_followed = SIGN.match(behind) is not None or reader.may_contradict(reading, behind)
-        if is_followed or self._is_named(behind) or self._may_be_outside(_text_outside(raw, objects)):
-            raise reader.make_error("ambiguous")
-        has_no_colon = any(other_member.key is None for other_member in json_object.members)
-        if has_no_colon or self._may_be_hidden(raw, objects[objects.index(json_object) :]):
-            raise reader.make_error("ambiguous")
-        last_object, _ = verdicts[-1]
-        if has_open_aside(_text_outside(raw[: last_object.start], objects[: objects.index(last_object)])):
-            raise reader.make_error("no_verdict")
-        reason = self._read_reason(raw[json_object.start : json_object.end], reading, reader)
-        span = None
-        if reading.span is not None:
-            first, last = reading.span
-            start = raw.find(places[index][first:last], member.start, member.end)
-            # A value that is written with escapes is not found there, and cannot be weighed.
-            if start >= 0 and "\\" not in raw[member.start : member.end]:
-                span = (offset + start, offset + member.end)
-        return replace(reading, reason=reason, span=span, shares=self._read_shares(json_object, reader))
+        text = reader.text
+        objects = _read_objects(text)
+        gaps = _split_at_objects(text, objects)
+        last_mention = -1
+        for number, gap in enumerate(gaps):
+            if any(self._mentions(gap)):
+                last_mention = number
+        places: list[Place] = []
+        for number, json_object in enumerate(objects, 1):
+            span = (json_object.start, json_object.end)
+            verdicts = json_object.members_with(self.value)
+            is_hiding = self._may_hide(json_object, text, has_verdict=bool(verdicts))
+            if verdicts:
+                # What makes another number of the one in an object that ends there.
+                behind = gaps[number].lstrip()
+                is_followed = behind.startswith(tuple("%％/／")) and not behind.startswith(("//", "/*"))
+                is_hiding = is_hiding or is_followed or last_mention >= number
+            places.append(Place("other", span, span, is_closed=not is_hiding))
+            for member in verdicts:
+                value = _read_value(member.value, reader)
+                places.append(Place("value", (member.start, member.end), span, text=value))
+            if self.shares and verdicts:
+                for member in json_object.members_with(self.shares):
+                    shares = fold(_decode(member.value)).text
+                    places.append(Place("shares", (member.start, member.end), span, text=shares))
+        if self._may_be_outside(" ".join(gaps)):
+            end = (len(text), len(text))
+            places.append(Place("other", end, end, is_closed=False))
+        return places
+
+    def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:  # noqa: ARG002
+        """Find the explanation in the object of the verdict.
+
+        Raises:
+            ReplyError: `ambiguous`: the object is not valid JSON, and has another score when it is repaired.
+        """
+        raw = reader.text[slice(*verdict.span)]
+        is_valid = True
+        try:
+            members = json.loads(raw, strict=False)
+        except (ValueError, RecursionError):
+            is_valid = False
+            members = _repair(raw)
+        values = {key.casefold(): value for key, value in members.items()}
+        if not is_valid:
+            json_object = _read_object(raw, 0)
+            has_keys = json_object is not None and all(
+                member.key is not None for member in json_object.members
+            )
+            score = self.value.casefold()
+            if score not in values or not has_keys:
+                raise reader.make_error("ambiguous")
+            repaired = verdict._replace(text=str(values[score]))
+            if reader.read_verdict([repaired])[1] != reader.read_verdict([verdict])[1]:
+                raise reader.make_error("ambiguous")
+        reason = values.get(self.reason.casefold(), "")
+        if isinstance(reason, str):
+            return well_formed(reason)
+        return as_json(reason)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""
@@ -185,75 +211,32 @@ class Json(Format):
             "additionalProperties": False,
         }
 
-    def _read_shares(self, json_object: JsonObject, reader: Reader) -> str:
-        """Return the text of the shares in an object; "" if it has none.
-
-        Raises:
-            ReplyError: `ambiguous`: there are several.
-        """
-        texts: list[str] = []
-        for member in json_object.members:
-            if self.shares and member.key == self.shares.casefold():
-                texts.append(fold(_decode(member.value)).text)
-        if len(texts) > 1:
-            raise reader.make_error("ambiguous", " ... ".join(texts))
-        return texts[0] if texts else ""
-
     def _may_be_outside(self, outside: str) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
         if "{" in outside or "}" in outside:
             return True
-        if self._is_named(outside, r"[\"'`*_”]{0,3}\s*[:=：]"):
+        if any(self._mentions(outside, r"[\"'`*_”]{0,3}\s*[:=：]")):
             return True
         return has_stray_end(outside, OBJECT)
 
-    def _may_be_hidden(self, text: str, objects: Sequence[JsonObject]) -> bool:
-        """Whether objects, the verdict's own first, may hide a score: in a comment, list, string or call.
+    def _may_hide(self, json_object: JsonObject, text: str, *, has_verdict: bool) -> bool:
+        """Whether an object may hide a score: in a comment, a list, a string or a call.
 
         A judge may quote a document that gives a score of its own, and then begins what swallows the judge's:
         `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`. Or it may write a draft, and then call a tool with
         its verdict.
         """
-        key = self.value.casefold()
-        for json_object in objects:
-            if not json_object.members:
+        for comment in json_object.comments:
+            has_value = any(sign.isdecimal() or sign in "\"'" for sign in comment)
+            if has_value or any(self._mentions(comment)):
                 return True
-            for comment in json_object.comments:
-                if HIDDEN.search(comment) or self._is_named(comment):
-                    return True
-            has_verdict = any(member.key == key for member in json_object.members)
-            if not has_verdict and self._is_named(text[json_object.start : json_object.end]):
-                return True
-        return False
+        if has_verdict:
+            return False
+        return not json_object.members or any(self._mentions(text[json_object.start : json_object.end]))
 
-    def _is_named(self, prose: str, behind: str = "") -> bool:
-        """Whether prose has the score's key, with a pattern behind it."""
-        return re.search(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE) is not None
-
-    def _read_reason(self, raw: str, reading: Reading, reader: Reader) -> str:
-        """Return the explanation in an object.
-
-        Raises:
-            ReplyError: the object is not valid JSON, and has not the same score when it is repaired.
-        """
-        is_valid = True
-        try:
-            members = json.loads(raw, strict=False)
-        except (ValueError, RecursionError):
-            is_valid = False
-            members = _repair(raw)
-        values = {key.casefold(): value for key, value in members.items()}
-        if not is_valid:
-            score = self.value.casefold()
-            if score not in values:
-                raise reader.make_error("ambiguous")
-            _, repaired = reader.read_places([str(values[score])])
-            if repaired != reading:
-                raise reader.make_error("ambiguous")
-        reason = values.get(self.reason.casefold(), "")
-        if isinstance(reason, str):
-            return well_formed(reason)
-        return as_json(reason)
+    def _mentions(self, prose: str, behind: str = "") -> Iterator[re.Match[str]]:
+        """Find where prose has the score's key, with a pattern behind it."""
+        return re.finditer(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE)
 
 
 def _read_objects(text: str) -> list[JsonObject]:
@@ -265,7 +248,8 @@ def _read_objects(text: str) -> list[JsonObject]:
     open_lists, position = 0, 0
     has_object = has_prose = False  # in the list that is open
     while match := OUTSIDE.search(text, position):
-        if open_lists and NOT_IN_LIST.search(text, position, match.start()):
+        # Between the objects of a list stand only commas.
+        if open_lists and text[position : match.start()].replace(",", "").strip():
             has_prose = True
         start, position = match.span()
         # In prose a bracket that is not closed begins no list: it must not hide the judge's object.
@@ -331,16 +315,15 @@ def _read_object(text: str, start: int) -> JsonObject | None:
     return None
 
 
-def _text_outside(text: str, objects: Sequence[JsonObject], start: int = 0) -> str:
-    """Return what stands outside of the objects, from a place on."""
-    pieces: list[str] = []
-    position = start
+def _split_at_objects(text: str, objects: Sequence[JsonObject]) -> list[str]:
+    """Return what stands ahead of each object, and behind the last one."""
+    gaps: list[str] = []
+    position = 0
     for json_object in objects:
-        if json_object.start >= start:
-            pieces.append(text[position : json_object.start])
-            position = json_object.end
-    pieces.append(text[position:])
-    return " ".join(pieces)
+        gaps.append(text[position : json_object.start])
+        position = json_object.end
+    gaps.append(text[position:])
+    return gaps
 
 
 def _read_value(source: str, reader: Reader) -> str:

@@ -3,67 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from sys import intern
-from typing import NamedTuple
 
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, NOTHING, FoldedText, has_open_aside, open_reply
-from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, write_number, write_value
+from groundjudge.replies.format import Place, Reading
+from groundjudge.replies.opening import NOTHING, Pattern
+from groundjudge.replies.reading import Marks, PlacedFormat
+from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
-# A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
-# with nothing but closing marks behind it.
-GOES_ON_BELOW = compile_when_used(
-    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
-)
-LINE_END = compile_when_used("\n")
 NOT_BLANK = compile_when_used(r"\S")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|(?P<heading>\#{1,6})|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 # What follows a label; nothing follows one that ends in a bracket, and a heading that is only a label.
 COLON = r"(?:(?<=\])[^\S\n]*:?|" + BRACKET + r"[^\S\n]*(?::|(?(heading)(?P<title>$)|(?!))))"
-
-
-class LabelledEntry(NamedTuple):
-    """A label and what follows it, up to the next label. Positions are indexes into the folded text.
-
-    Attributes:
-        folded: the folded reply.
-        label: the label, as `comparable_label` writes it.
-        bracket: what stands in a bracket behind the label; "" if there is none.
-        line_start: where its line begins.
-        start: where its place begins.
-        place_end: where its place ends.
-        end: where the next label begins, or the reply ends.
-    """
-
-    folded: FoldedText
-    label: str
-    bracket: str
-    line_start: int
-    start: int
-    place_end: int
-    end: int
-
-    @property
-    def text(self) -> str:
-        """The reply's own text behind the label, up to the next one or the end of the reply."""
-        return self.folded.slice(self.start, self.end)
-
-    @property
-    def place(self) -> str:
-        """The rest of the labelled line or, if that is empty, the next line that is not."""
-        return self.folded.text[self.start : self.place_end]
-
-    @property
-    def below(self) -> str:
-        """What follows the place."""
-        return self.folded.text[self.place_end : self.end]
 
 
 def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> LazyPattern:
@@ -96,95 +52,57 @@ def comparable_label(label: str) -> str:
     return label.casefold().replace("_", " ")
 
 
-def read_entries(
-    reply: Reply, labels: LazyPattern, scale: Scale, expectation: Expectation, names: tuple[str, ...] = ()
-) -> tuple[Reader, list[LabelledEntry]]:
-    """Open a reply, and return its reader and its labelled entries in order.
+def find_lines(reader: Reader, labels: Pattern, kinds: Mapping[str, str]) -> list[Place]:
+    """Find the labelled lines of a reply, in order.
+
+    The place of a value, or of shares, is the rest of the line or, if that is empty, the next line that is
+    not; all others reach to the next label.
 
     Args:
-        reply: the reply of the model.
+        reader: the reader of the reply.
         labels: the `label_pattern` of the format's labels.
-        scale: as for `Format.read_reply`.
-        expectation: as for `Format.read_reply`.
-        names: the names that may stand before a value, as for `Reader`.
+        kinds: what stands behind each label.
     """
-    reader = Reader(open_reply(reply, labels), scale, expectation, names)
-    text = reader.reply.text
+    text = reader.text
+    kinds = {comparable_label(label): kind for label, kind in kinds.items()}
     line_starts = [0]
-    line_starts.extend(line_end.end() for line_end in LINE_END.finditer(text))
-    # From the end: each entry reaches to the label behind it.
-    entries: list[LabelledEntry] = []
+    line_end = text.find("\n")
+    while line_end >= 0:
+        line_starts.append(line_end + 1)
+        line_end = text.find("\n", line_end + 1)
+    # From the end: each place reaches to the label behind it.
+    places: list[Place] = []
     end = len(text)
     for line_start in reversed(line_starts):
         match = labels.match(text, line_start)  # which is faster than to search for a label
         if match is None:
             continue
+        first_sign = NOT_BLANK.search(text, match.end(), end)
         is_title = match["title"] is not None or match["name"] is not None
-        is_blank = NOT_BLANK.search(text, match.end(), end) is None
         # A heading right above a label is no text; the name of a part with text below it is nothing else.
-        if match["label"] is not None and not (is_title and is_blank):
-            entries.append(_read_entry(reader.reply, match, end))
+        if match["label"] is not None and not (is_title and first_sign is None):
+            label = intern(comparable_label(match["label"]))
+            start = end if first_sign is None else first_sign.start()
+            line_end = text.find("\n", start, end)
+            place_end = end if line_end < 0 else line_end
+            kind = kinds.get(label, "text")  # without case "ı" is "i", but not that label
+            content_end = place_end if kind in ("value", "shares") else end
+            places.append(
+                Place(
+                    kind,
+                    content=(start, content_end),
+                    span=(match.start(), place_end),
+                    label=label,
+                    scale=match["bracket"] or "",
+                    below=(place_end, end),
+                )
+            )
             end = match.start()
-        elif is_blank:
+        elif first_sign is None:
+            places.append(Place("other", content=match.span(), span=match.span()))
             end = match.start()
-    entries.reverse()
-    if entries:
-        # Behind a label on its line a tag of reasoning is text.
-        prose = [text[: entries[0].line_start]]
-        prose.extend(entry.below for entry in entries[:-1])
-        if has_open_aside("".join(prose)):
-            raise reader.make_error("no_verdict")
-    return reader, entries
-
-
-def _read_entry(folded: FoldedText, match: re.Match[str], end: int) -> LabelledEntry:
-    first_sign = NOT_BLANK.search(folded.text, match.end(), end)
-    start = end if first_sign is None else first_sign.start()
-    line_end = LINE_END.search(folded.text, start, end)
-    return LabelledEntry(
-        folded=folded,
-        label=intern(comparable_label(match["label"])),
-        bracket=match["bracket"] or "",
-        line_start=match.start(),
-        start=start,
-        place_end=end if line_end is None else line_end.start(),
-        end=end,
-    )
-
-
-def read_verdict(
-    reader: Reader, entries: Sequence[LabelledEntry], part_name: str = "", *, prose_may_follow: bool = False
-) -> tuple[LabelledEntry, Reading]:
-    """Read the entries of a verdict, all of which must say the same.
-
-    Returns:
-        The first entry that is no echo of the prompt, and its reading.
-
-    Raises:
-        ReplyError: as for `Reader.read_places`; `out_of_scale` for a label with another scale, `ambiguous`
-            if more follows in an entry than its verdict.
-    """
-    places = [(entry.start, entry.place_end) for entry in entries]
-    index, reading = reader.read_verdict(places, part_name)
-    for entry in entries[index:]:
-        if entry.bracket and not _states_scale(entry.bracket, reader.scale):
-            raise reader.make_error("out_of_scale", entry.bracket, part_name)
-        is_followed = GOES_ON_BELOW.match(entry.below) is not None
-        if not is_followed and not prose_may_follow:
-            is_followed = LETTER_OR_DIGIT.search(entry.below) is not None
-        if is_followed:
-            raise reader.make_error("ambiguous", entry.below.strip(), part_name)
-    return entries[index], reading
-
-
-def _states_scale(bracket: str, scale: Scale) -> bool:
-    """Whether a bracket states the scale: "0-10", "0 to 10", "/10" or "out of 10"."""
-    if scale.choices:
-        return False
-    low = write_number(min(scale.worst, scale.best))
-    high = write_number(max(scale.worst, scale.best))
-    text = re.sub(r"\s", "", bracket).casefold().replace("–", "-")
-    return text in (f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}")
+    places.reverse()
+    return places
 
 
 def one_line(text: str) -> str:
@@ -193,7 +111,7 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Labelled(Format):
+class Labelled(PlacedFormat):
     """Reads the verdict on a labelled line: see `Line` and `Banded`, which make this format.
 
     Attributes:
@@ -220,30 +138,36 @@ class Labelled(Format):
             return (self.verdict,)
         return self.verdict
 
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply. Prose without a digit or, on a scale of labels, another label may follow the verdict.
+    @property
+    def marks(self) -> Marks:
+        """Its labels. Without a label for the explanation, prose may follow the verdict."""
+        return Marks(self._pattern, "lines", prose_may_follow=not self.reason)
 
-        Raises:
-            ReplyError: there is no such line, there are several that differ or more behind it (`ambiguous`),
-                or it cannot be read.
-        """
-        reader, entries = read_entries(reply, self._pattern, scale, expectation, self.labels)
-        verdicts = [entry for entry in entries if self._is_verdict(entry)]
-        verdict, reading = read_verdict(reader, verdicts, prose_may_follow=not self.reason)
-        reading = replace(reading, shares=self._read_shares(reader, entries))
+    @cached_property
+    def _pattern(self) -> LazyPattern:
+        return label_pattern(self._kinds)
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """What stands behind each label."""
+        verdicts = dict.fromkeys(self.labels, "value")
+        kinds = {**verdicts, self.reason: "reason", self.level: "level", self.shares: "shares", **verdicts}
+        kinds.pop("", None)
+        return kinds
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the labelled lines. Where the verdict stands in brackets, its label without them is prose."""
+        places: list[Place] = []
+        for place in find_lines(reader, self._pattern, self._kinds):
+            is_text = self.brackets and place.kind == "value" and "[[" not in reader.text_of(place)
+            places.append(place._replace(kind="text") if is_text else place)
+        return places
+
+    def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:
+        """Find the explanation: the text behind its label, or the prose ahead of the verdict."""
         if self.reason:
-            self._check_end(reader, entries, verdicts[-1])
-            texts = {entry.label: entry.text for entry in entries}
-            reason = texts.get(comparable_label(self.reason), "")
-            level = texts.get(comparable_label(self.level), "")
-            return replace(reading, reason=reason, level=level)
-        for entry in entries[entries.index(verdict) :]:
-            if entry.label == comparable_label(self.shares):
-                continue
-            prose = entry.below if self._is_verdict(entry) else entry.text
-            if reader.may_contradict(reading, prose):
-                raise reader.make_error("ambiguous")
-        return replace(reading, reason=reader.reply.slice(reader.reply.start, verdict.line_start))
+            return super().find_reason(reader, places, verdict)
+        return reader.reply.slice(reader.reply.start, verdict.span[0])
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the labelled line of the verdict below it."""
@@ -261,50 +185,6 @@ class Labelled(Format):
             lines.append(f"{self.level}: {one_line(reading.level)}")
         lines.append(verdict)
         return "\n".join(lines)
-
-    def _check_end(
-        self, reader: Reader, entries: Sequence[LabelledEntry], last_verdict: LabelledEntry
-    ) -> None:
-        """Check that no other verdict begins behind the last one: with a label that is there already.
-
-        Raises:
-            ReplyError: `ambiguous`: the verdict is a draft, or that of a document that the judge quotes.
-        """
-        end = entries.index(last_verdict)
-        labels = {entry.label for entry in entries[:end]}
-        for entry in entries[end + 1 :]:
-            if entry.label in labels:
-                raise reader.make_error("ambiguous", entry.text)
-            labels.add(entry.label)
-
-    def _read_shares(self, reader: Reader, entries: Sequence[LabelledEntry]) -> str:
-        """Return the text in the place of the shares; "" if there is none.
-
-        Raises:
-            ReplyError: `ambiguous`: there are several that differ, or more follows.
-        """
-        if not self.shares:
-            return ""
-        label = comparable_label(self.shares)
-        shares_entries = [entry for entry in entries if entry.label == label]
-        places = {entry.place for entry in shares_entries}
-        is_followed = any(LETTER_OR_DIGIT.search(entry.below) for entry in shares_entries)
-        if len(places) > 1 or is_followed:
-            raise reader.make_error("ambiguous", " ... ".join(entry.text for entry in shares_entries))
-        return shares_entries[0].place if shares_entries else ""
-
-    def _is_verdict(self, entry: LabelledEntry) -> bool:
-        if self.brackets and "[[" not in entry.place:
-            return False
-        return entry.label in map(comparable_label, self.labels)
-
-    @cached_property
-    def _pattern(self) -> LazyPattern:
-        labels = [*self.labels]
-        for label in (self.reason, self.level, self.shares):
-            if label:
-                labels.append(label)
-        return label_pattern(labels)
 
 
 def Line(  # noqa: N802  it is written where a format is made

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.origins import Origins
 from groundjudge.replies.reply import Reply
 from groundjudge.text.patterns import LazyPattern, compile_when_used
+
+Pattern: TypeAlias = re.Pattern[str] | LazyPattern
 
 # What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
 FINISH = {
@@ -37,8 +40,6 @@ INVISIBLE = compile_when_used(
 EMPHASIS = compile_when_used(
     r"(?P<begin>([*_`])(?<!\w\2)(?<!\2\2)\2{0,2})(?!\s|\2)(?:(?!\2)[^\n<])++(?<!\s)(?P<end>(?P=begin))(?!\w|\2)"
 )
-# What every tag of reasoning has; looking for it first saves time.
-THINK = compile_when_used(r"</?think", re.IGNORECASE)
 # Both tags in turn, or the end of a reasoning alone.
 THINKING = compile_when_used(
     r"<think(?:ing)?(?:\s[^<>]*)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>"
@@ -52,16 +53,14 @@ REASONING = compile_when_used(
 _THINKING_WORD = "(?:think|thought|reason|reflect|analy[sz]|scratchpad|monologue|draft)"
 # How reasoning and comments begin and end: while one is open, no verdict stands there. The tags have many
 # names, each with such a word: <seed:think>, <|START_THINKING|>, <inner_thoughts>, ◁think▷.
-ASIDES = (
-    compile_when_used(
-        rf"[<◁][|｜]?(?P<end>/|end_(?:of_)?)?(?=[\w:.-]{{0,40}}?{_THINKING_WORD})[\w:.-]{{1,60}}+"
-        r"(?:\s[^<>◁▷\n]*+)?[|｜]?[>▷]",
-        re.IGNORECASE,
-    ),
-    compile_when_used(r"\[(?P<end>/)?THINK\]"),  # of Mistral; [Reasoning] may be a heading
-    compile_when_used(r"<unused94>|(?P<end><unused95>)"),  # of Gemma
-    compile_when_used(r"<\|channel\|>(?!\s*final)|(?P<end><\|end\|>|<\|channel\|>\s*final)"),
-    compile_when_used(r"<!--|(?P<end>-->)"),
+ASIDE = compile_when_used(
+    rf"(?P<tag>[<◁][|｜]?(?P<tag_end>/|end_(?:of_)?)?(?=[\w:.-]{{0,40}}?{_THINKING_WORD})[\w:.-]{{1,60}}+"
+    r"(?:\s[^<>◁▷\n]*+)?[|｜]?[>▷])"
+    r"|(?P<mistral>\[(?P<mistral_end>/)?(?-i:THINK)\])"  # [Reasoning] may be a heading
+    r"|(?P<gemma>(?-i:<unused94>|(?P<gemma_end><unused95>)))"
+    r"|(?P<channel>(?-i:<\|channel\|>(?!\s*final)|(?P<channel_end><\|end\|>|<\|channel\|>\s*final)))"
+    r"|(?P<comment><!--|(?P<comment_end>-->))",
+    re.IGNORECASE,
 )
 # A tag of any name with which a reply begins.
 FIRST_TAG = compile_when_used(r"\s*+<(?P<name>[^\W\d_](?:[^\W\d]|[:.-]){0,60}+)(?:\s[^<>]*+)?(?<!/)>")
@@ -143,32 +142,42 @@ def fold(raw: str) -> FoldedText:
     return FoldedText(raw, "".join(pieces).translate(WIDTHS), origins)
 
 
-def open_reply(reply: Reply, marker: LazyPattern = NOTHING, *, has_strings: bool = False) -> FoldedText:
+def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = False) -> FoldedText:
     """Return a finished reply, folded, with blanks in the place of the reasoning, which holds no verdict.
 
     Args:
         reply: the reply of the model.
         marker: matches the tags or labels of the format. A `</think>` behind one of them ends no reasoning.
-        has_strings: whether the format has strings, in which the tags of reasoning may stand.
+        in_strings: whether the format has strings, in which the tags of reasoning may stand, and which
+            folding would alter: its text is returned as it is, without the reasoning.
 
     Raises:
         ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
-            reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began.
+            reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began, and for
+            a reply that is quoted whole.
     """
     if reply.refusal:
         raise ReplyError("refused", reply.text)
     code = _finish_code(reply.finish_reason)
     if code:
         raise ReplyError(code, reply.text)
-    folded = replace(fold(_cut_end_of_turn(reply.text)), raw=reply.text)
-    if THINK.search(folded.text):
+    folded = fold(_cut_end_of_turn(reply.text))
+    if folded.raw != reply.text:
+        folded = replace(folded, raw=reply.text)
+    if "think" in folded.text.casefold():  # as every tag of reasoning that is cut
         folded = _blank_reasoning(folded, marker)
-        if not has_strings and has_stray_end(folded.text, marker):
+        if not in_strings and has_stray_end(folded.text, marker):
             raise ReplyError("ambiguous", reply.text)
-    if not folded.text.strip():
+    text = folded.text.strip()
+    if not text:
         raise ReplyError("empty", reply.text)
     if _begins_with_open_tag(folded.text, marker):
         raise ReplyError("no_verdict", reply.text)
+    if _is_quoted_whole(text, marker):
+        raise ReplyError("ambiguous", reply.text)
+    if in_strings:
+        start = folded.origins[folded.start]
+        return FoldedText(reply.text, " " * start + reply.text[start:], range(len(reply.text) + 1), start)
     return folded
 
 
@@ -200,19 +209,17 @@ def _cut_end_of_turn(text: str) -> str:
 
 def has_open_aside(text: str) -> bool:
     """Whether reasoning or a comment is open at the end of a text, so that no verdict can stand there."""
-    for aside in ASIDES:
-        depth = 0
-        for tag in aside.finditer(text):
-            if tag["end"] is None:
-                depth += 1
-            else:
-                depth = max(0, depth - 1)
-        if depth:
-            return True
-    return False
+    if not any(sign in text for sign in "<◁["):  # as nearly always
+        return False
+    depths: dict[str, int] = {}
+    for tag in ASIDE.finditer(text):
+        kind = str(tag.lastgroup)
+        depth = depths.get(kind, 0)
+        depths[kind] = depth + 1 if tag[f"{kind}_end"] is None else max(0, depth - 1)
+    return any(depths.values())
 
 
-def _begins_with_open_tag(text: str, marker: LazyPattern) -> bool:
+def _begins_with_open_tag(text: str, marker: Pattern) -> bool:
     """Whether a text begins with a tag that no other closes: all of it may be thoughts, by whatever name."""
     tag = FIRST_TAG.match(text)
     if tag is None or NEVER_CLOSED.fullmatch(tag["name"]):
@@ -239,7 +246,35 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     return text[before] in QUOTATION_MARKS and text[end] in QUOTATION_MARKS
 
 
-def has_stray_end(text: str, marker: LazyPattern) -> bool:
+def _is_quoted_whole(text: str, marker: Pattern) -> bool:
+    """Whether quotation marks stand around all of a text and what it marks: then nobody says it.
+
+    A verdict without any marks may itself stand in quotation marks: "Yes".
+    """
+    first, last = text[0], text[-1]
+    if first not in QUOTATION_MARKS or last not in QUOTATION_MARKS:
+        return False
+    inside = text.strip(first + last).strip()
+    if marker.match(inside):
+        return True
+    if marker.search(inside) is None:
+        return False
+    # Otherwise two quotations may begin and end it: "So it is" is wrong. Rating: "4"
+    open_marks = 1
+    for before, sign, behind in zip(inside, inside[1:], inside[2:], strict=False):
+        is_apostrophe = before.isalnum() and behind.isalnum()
+        if sign not in (first, last) or is_apostrophe:
+            continue
+        begins = sign == first
+        if first == last:
+            begins = before.isspace() or behind.isalnum()
+        open_marks += 1 if begins else -1
+        if open_marks == 0:
+            return False
+    return open_marks == 1
+
+
+def has_stray_end(text: str, marker: Pattern) -> bool:
     """Whether a text has the end of a reasoning that never began, other than in a line behind a marker."""
     first_marker = marker.search(text)
     for tag in THINKING.finditer(text):
@@ -251,7 +286,7 @@ def has_stray_end(text: str, marker: LazyPattern) -> bool:
     return False
 
 
-def _blank_reasoning(folded: FoldedText, marker: LazyPattern) -> FoldedText:
+def _blank_reasoning(folded: FoldedText, marker: Pattern) -> FoldedText:
     """Return a text with blanks in the place of the reasoning at its beginning."""
     text, start = folded.text, 0
     block = REASONING.match(text)

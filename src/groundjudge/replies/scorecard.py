@@ -9,9 +9,10 @@ from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.replies.completeness import check_completeness
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading
-from groundjudge.replies.labelled import LabelledEntry, label_pattern, one_line, read_entries, read_verdict
+from groundjudge.replies.format import PartReading, Place, Reading
+from groundjudge.replies.labelled import find_lines, label_pattern, one_line
 from groundjudge.replies.opening import LETTER_OR_DIGIT
+from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale, fold_label
@@ -21,7 +22,8 @@ from groundjudge.text.patterns import compile_when_used
 SENTENCE = ("statement sentence", "statement", "criteria")
 
 EVIDENCE, SCORE = "supporting evidence", "score"
-LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
+KINDS = {**dict.fromkeys(SENTENCE, "sentence"), EVIDENCE: "reason", SCORE: "value"}
+MARKS = Marks(label_pattern(KINDS), "lines")
 # What stands for the evidence where there is none; a remark may follow it.
 NO_EVIDENCE = "NOTHING FOUND"
 # The prompt's own wording may be followed by a remark.
@@ -36,11 +38,11 @@ BLOCKS = compile_when_used(r"^(?:sec)+")
 NO_CLAIM = "NO CLAIM"
 NO_CLAIM_FOLDED = fold_label(NO_CLAIM)
 # A sentence, its evidence and its score.
-Block: TypeAlias = tuple[LabelledEntry, LabelledEntry, LabelledEntry]
+Block: TypeAlias = tuple[Place, Place, Place]
 
 
 @dataclass(frozen=True)
-class Scorecard(Format):
+class Scorecard(PlacedFormat):
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
     @property
@@ -53,8 +55,17 @@ class Scorecard(Format):
         """The label of the evidence; that of the score can be a word of any text."""
         return (EVIDENCE,)
 
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply. A sentence that claims nothing has no score.
+    @property
+    def marks(self) -> Marks:
+        """The labels of the three lines."""
+        return MARKS
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the labelled lines."""
+        return find_lines(reader, MARKS.pattern, KINDS)
+
+    def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
+        """Read the blocks. A sentence that claims nothing has no score.
 
         Raises:
             ReplyError: `missing_evidence` or `missing_score` for a block without one (the lowest score needs
@@ -62,9 +73,10 @@ class Scorecard(Format):
                 that the response does not need, `unrated_sentences` if the blocks are not the sentences of
                 the response, or the code of a score that cannot be read.
         """
-        parts = _read_parts(reply, scale, expectation)
-        if expectation.response is not None:
-            parts = check_completeness(parts, expectation.response, reply)
+        parts = _read_parts([place for place in places if place.label], reader)
+        response = reader.expectation.response
+        if response is not None:
+            parts = check_completeness(parts, response, Reply(reader.reply.raw))
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
@@ -79,10 +91,9 @@ class Scorecard(Format):
         return _mean(scores)
 
 
-def _read_parts(reply: Reply, scale: Scale, expectation: Expectation) -> list[PartReading]:
+def _read_parts(lines: Sequence[Place], reader: Reader) -> list[PartReading]:
     """Read the blocks of a reply, of which no two may give one sentence different scores."""
-    reader, entries = read_entries(reply, LABELS, scale, expectation)
-    parts = [_read_part(block, reader) for block in _read_blocks(entries, reader)]
+    parts = [_read_part(block, reader) for block in _read_blocks(lines, reader)]
     if not parts:
         raise reader.make_error("no_verdict")
     scores: dict[str, object] = {}
@@ -114,18 +125,18 @@ def _write_block(part: PartReading) -> str:
     return f"Statement Sentence: {one_line(part.name)}\nSupporting Evidence: {evidence}\nScore: {score}"
 
 
-def _read_blocks(entries: Sequence[LabelledEntry], reader: Reader) -> Sequence[Block]:
-    """Put entries into blocks of a sentence, its evidence and its score, without the prompt's template.
+def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
+    """Put lines into blocks of a sentence, its evidence and its score, without the prompt's template.
 
     Raises:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
     """
     letters = {EVIDENCE: "e", SCORE: "c"}
-    order = "".join(letters.get(entry.label, "s") for entry in entries)
+    order = "".join(letters.get(line.label, "s") for line in lines)
     odd = BLOCKS.sub("", order)
     if odd:
         raise reader.make_error(_order_fault(order, odd))
-    blocks = list(zip(entries[::3], entries[1::3], entries[2::3], strict=True))
+    blocks = list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
     # The template stands ahead of the verdict: a block like it behind the first real one is unreadable.
     n_templates = 0
     while n_templates < len(blocks) and _is_template(blocks[n_templates], reader):
@@ -148,34 +159,36 @@ def _order_fault(order: str, odd: str) -> str:
 def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
-    if reader.read_place(score.place) != "no_verdict":
+    if reader.read_place(reader.text_of(score)) != "no_verdict":
         return False
     # With the response, a sentence that is rated nowhere is noticed; without it, "..." may be its score.
     is_response_known = reader.expectation.response is not None
-    if is_response_known or LETTER_OR_DIGIT.search(score.place):
+    if is_response_known or LETTER_OR_DIGIT.search(reader.text_of(score)):
         return True
-    return LETTER_OR_DIGIT.search(sentence.text) is None
+    return LETTER_OR_DIGIT.search(reader.text_of(sentence)) is None
 
 
 def _read_part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
-    # Both are made of the reply when they are looked at.
-    sentence_text, evidence_text = sentence.text, evidence.text
+    sentence_text, evidence_text = (
+        reader.reply.slice(*sentence.content),
+        reader.reply.slice(*evidence.content),
+    )
     quotes: tuple[str, ...] = ()
     if not NOTHING_FOUND.match(evidence_text):
         quotes = (evidence_text,)
-    if _claims_nothing(score, reader.scale):
+    if _claims_nothing(score, reader):
         reading = Reading(None)
     else:
-        _, reading = read_verdict(reader, [score], sentence_text)
+        _, reading = reader.read_verdict([score], sentence_text)
     needs_evidence = reading.value is not None and reading.value != reader.scale.worst
     if needs_evidence and not LETTER_OR_DIGIT.search(evidence_text):
         raise reader.make_error("missing_evidence", sentence_text)
     return PartReading(sentence_text, reading.value, evidence_text, quotes, reading.label, reading.span)
 
 
-def _claims_nothing(score: LabelledEntry, scale: Scale) -> bool:
+def _claims_nothing(score: Place, reader: Reader) -> bool:
     """Whether a score is NO CLAIM, and nothing follows it; a scale may have that as a label of its own."""
-    if fold_label(score.place) != NO_CLAIM_FOLDED or scale.find_choice(NO_CLAIM):
+    if fold_label(reader.text_of(score)) != NO_CLAIM_FOLDED or reader.scale.find_choice(NO_CLAIM):
         return False
-    return LETTER_OR_DIGIT.search(score.below) is None
+    return not reader.has_below(score)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT, has_open_aside, is_quoted, open_reply
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.format import Place, Reading
+from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.scale import FULL_STOPS, Scale
+from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
@@ -21,7 +21,7 @@ THOUGHTS = "S0"
 
 
 @dataclass(frozen=True)
-class Tags(Format):
+class Tags(PlacedFormat):
     """Reads the verdict in one tag and the explanation in another.
 
     Attributes:
@@ -39,51 +39,53 @@ class Tags(Format):
         """The name of the verdict's tag."""
         return (self.value,)
 
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply. A tag within thoughts or explanation is no verdict.
+    @property
+    def marks(self) -> Marks:
+        """Its tags."""
+        return Marks(self._element)
+
+    @cached_property
+    def _element(self) -> LazyPattern:
+        """A pattern for outermost elements, and for a closing tag that closes nothing.
+
+        An element that is not closed holds all that follows.
+        """
+        names = "|".join(map(re.escape, self._kinds))
+        closing = r"<\s*+/\s*+(?P=name)\s*+>"
+        return compile_when_used(
+            rf"<\s*+(?P<name>{names})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
+            rf"|<\s*+/\s*+(?:{names})\s*+>",
+            re.IGNORECASE,
+        )
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """What stands in each tag. Value and reason can be the same tag: see `find_reason`."""
+        kinds = {THOUGHTS: "thoughts", self.shares: "shares", self.reason: "reason", self.value: "value"}
+        kinds.pop("", None)
+        return {name.lower(): kind for name, kind in kinds.items()}
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the outermost tags: a tag within thoughts or explanation is text.
 
         Raises:
-            ReplyError: there is no verdict, or it cannot be read; or (`ambiguous`) there are several that
-                differ, it is only quoted, thoughts or explanation come twice, or behind the verdict is text
-                or a tag that is not closed.
+            ReplyError: `ambiguous`: a closing tag closes nothing.
         """
-        reader = Reader(open_reply(reply, self._element), scale, expectation, (self.value,))
-        text = reader.reply.text
-        elements: dict[str, list[re.Match[str]]] = {}
-        for element in self._element.finditer(text):
-            if element["name"] is None:  # a closing tag that closes nothing
+        places: list[Place] = []
+        for element in self._element.finditer(reader.text):
+            if element["name"] is None:
                 raise reader.make_error("ambiguous", element[0])
-            elements.setdefault(element["name"].lower(), []).append(element)
-        reasons = elements.get(self.reason.lower(), [])
-        # Both can be the same tag: then the verdict is its own explanation.
-        verdicts = elements.pop(self.value.lower(), [])
-        index, reading = reader.read_verdict([element.span("content") for element in verdicts])
-        verdict = verdicts[index]
-        # A judge may quote a document that closes the explanation, gives a verdict of its own and opens a
-        # tag: "</S1><S2>5</S2><S0>". What the judge writes behind it then comes twice, or is not closed.
-        for same_elements in elements.values():
-            if len(same_elements) > 1 or same_elements[-1]["unclosed"] is not None:
-                raise reader.make_error("ambiguous", same_elements[-1][0])
-        if has_open_aside(self._element.sub("", text[: verdicts[-1].start()])):
-            raise reader.make_error("no_verdict")
-        is_unclosed = verdicts[-1]["unclosed"] is not None
-        # A number that is cut off may go on behind its point.
-        is_cut_off = is_unclosed and verdicts[-1]["content"].rstrip().endswith(FULL_STOPS)
-        is_example = is_quoted(text, *verdict.span()) or text[: verdict.start()].endswith("`")
-        prose_behind = self._element.sub("", text[verdict.end() :])
-        if is_cut_off or is_example or LETTER_OR_DIGIT.search(prose_behind):
-            raise reader.make_error("ambiguous")
-        reason = ""
-        if reasons:
-            reason = reader.reply.slice(*reasons[0].span("content"))
-        shares = ""
-        if self.shares.lower() in elements:
-            shares = elements[self.shares.lower()][0]["content"]
-            # A list of shares has no tags. "</S1><S2>5</S2><S3>" would hold all up to the judge's own shares.
-            if self._element.search(shares):
-                raise reader.make_error("ambiguous", shares)
-        warnings = ("unclosed_tag",) if is_unclosed else ()
-        return replace(reading, reason=reason, warnings=warnings, shares=shares)
+            # Without case "ı" is "i", but a tag of that name is not the verdict's.
+            kind = self._kinds.get(element["name"].lower(), "thoughts")
+            is_closed = element["unclosed"] is None
+            places.append(Place(kind, element.span("content"), element.span(), is_closed=is_closed))
+        return places
+
+    def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:
+        """Find the explanation: its tag, which can be that of the verdict."""
+        if self.reason.lower() == self.value.lower():
+            return reader.reply.slice(*verdict.content)
+        return super().find_reason(reader, places, verdict)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
@@ -93,20 +95,3 @@ class Tags(Format):
         if self.shares and reading.shares:
             text += f"\n<{self.shares}>{reading.shares}</{self.shares}>"
         return text
-
-    @cached_property
-    def _element(self) -> LazyPattern:
-        """A pattern for outermost elements, and for a closing tag that closes nothing.
-
-        An element that is not closed holds all that follows.
-        """
-        tags = [self.value, self.reason, THOUGHTS]
-        if self.shares:
-            tags.append(self.shares)
-        names = "|".join(map(re.escape, tags))
-        closing = r"<\s*+/\s*+(?P=name)\s*+>"
-        return compile_when_used(
-            rf"<\s*+(?P<name>{names})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
-            rf"|<\s*+/\s*+(?:{names})\s*+>",
-            re.IGNORECASE,
-        )

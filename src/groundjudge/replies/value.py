@@ -4,8 +4,6 @@
 
 A pair of quotation marks, backticks or brackets may stand around it, and a full stop behind it. A value is a
 number, or a label of the scale; x is the label of that very value or the same number again.
-
-The format `Plain` is nothing but a place.
 """
 
 from __future__ import annotations
@@ -18,9 +16,8 @@ from unicodedata import category
 
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence.normalized import UNSPACED
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, PartReading, Reading, Span
-from groundjudge.replies.opening import FoldedText, open_reply
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading, Span
+from groundjudge.replies.opening import LETTER_OR_DIGIT, FoldedText
 from groundjudge.scale import SPACES, Scale, fold_label, unwrap
 from groundjudge.text.patterns import compile_when_used
 
@@ -37,10 +34,13 @@ VALUE = compile_when_used(
     r"(?:\s*[,，]\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
+# A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
+# with nothing but closing marks behind it.
+GOES_ON_BELOW = compile_when_used(
+    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
+)
 # What a prompt has in the place: "your Score", or an ellipsis.
 ECHO = compile_when_used(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
-# A whole reply in a code fence, as models put it that were trained on code.
-FENCED = compile_when_used(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)
@@ -71,34 +71,37 @@ class Reader:
         quotes = tuple(filter(None, (part_name, quote[:LONGEST].strip())))
         return ReplyError(code, self.reply.raw, fault, quotes, is_misplaced=True)
 
-    def read_verdict(self, places: Sequence[Span], part_name: str = "") -> tuple[int, Reading]:
-        """Read places by their spans in the folded text: see `read_places`.
+    @property
+    def text(self) -> str:
+        """The text of the opened reply, to which the spans of places refer."""
+        return self.reply.text
+
+    def text_of(self, place: Place) -> str:
+        """Return what stands in a place."""
+        if place.text is not None:
+            return place.text
+        return self.text[slice(*place.content)]
+
+    def has_below(self, place: Place) -> bool:
+        """Whether a letter or a digit follows the line of a place, up to the next label."""
+        return LETTER_OR_DIGIT.search(self.text, *place.below) is not None
+
+    def read_verdict(
+        self, places: Sequence[Place], part_name: str = "", *, prose_may_follow: bool = False
+    ) -> tuple[Place, Reading]:
+        """Read the places of a verdict, which must all say the same. Echoes of the prompt ahead do not count.
 
         Returns:
-            The index of the first verdict's place, and its reading, with the span of the value in the raw
-            reply.
-        """
-        texts = [self.reply.text[start:end] for start, end in places]
-        index, reading = self.read_places(texts, part_name)
-        place_start = places[index][0]
-        span = None
-        if reading.span is not None:
-            origins = self.reply.origins
-            span = (origins[place_start + reading.span[0]], origins[place_start + reading.span[1]])
-        return index, Reading(reading.value, label=reading.label, span=span)
-
-    def read_places(self, places: Sequence[str], part_name: str = "") -> tuple[int, Reading]:
-        """Read several places that must all say the same. Echoes of the prompt ahead of them do not count.
-
-        Returns:
-            The index of the first verdict's place, and what it says, with the span of the value in it.
+            The first place that is no echo, and what it says, with the span of the value in the raw reply.
 
         Raises:
-            ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `read_place`.
+            ReplyError: `no_verdict`, the code of `read_place`, `out_of_scale` for a label with another scale,
+                `ambiguous` if two verdicts differ, or if more follows below a place than its verdict.
         """
         if len(places) > MAX_PLACES:
             raise self.make_error("ambiguous", part_name=part_name)
-        readings = [self.read_place(place) for place in places]
+        texts = [self.text_of(place) for place in places]
+        readings = [self.read_place(text) for text in texts]
         index = 0
         while index < len(readings) and readings[index] == "no_verdict":
             index += 1
@@ -109,10 +112,32 @@ class Reader:
             # Of several places that cannot be read, the error of the first one says what is wrong.
             is_any_read = isinstance(reading, Reading) or isinstance(first, Reading)
             if is_any_read and reading != first:
-                raise self.make_error("ambiguous", " ... ".join(places[index:]), part_name)
+                raise self.make_error("ambiguous", " ... ".join(texts[index:]), part_name)
         if isinstance(first, str):
-            raise self.make_error(first, places[index], part_name)
-        return index, first
+            raise self.make_error(first, texts[index], part_name)
+        for place in places[index:]:
+            if place.scale and not _states_scale(place.scale, self.scale):
+                raise self.make_error("out_of_scale", place.scale, part_name)
+            below = self.text[slice(*place.below)]
+            is_followed = GOES_ON_BELOW.match(below) is not None
+            if is_followed or (self.has_below(place) and not prose_may_follow):
+                raise self.make_error("ambiguous", below.strip(), part_name)
+        span = self._find_value(places[index], first.span)
+        return places[index], Reading(first.value, label=first.label, span=span)
+
+    def _find_value(self, place: Place, span: Span | None) -> Span | None:
+        """Return where a value stands in the raw reply, by its span in the text of a place."""
+        if span is None:
+            return None
+        start, end = place.content
+        origins = self.reply.origins
+        if place.text is None:
+            return origins[start + span[0]], origins[start + span[1]]
+        found = self.text.find(place.text[slice(*span)], start, end)
+        # A value that is written with escapes is not found there, and cannot be weighed.
+        if found < 0 or "\\" in self.text[start:end]:
+            return None
+        return origins[found], origins[end]
 
     def read_place(self, place: str) -> Reading | str:
         """Read a place: return what it says, with the span of the value in it, or the code of its fault.
@@ -204,6 +229,16 @@ class Reader:
         return label is not None and fold_label(remark) == fold_label(label)
 
 
+def _states_scale(bracket: str, scale: Scale) -> bool:
+    """Whether a bracket states the scale: "0-10", "0 to 10", "/10" or "out of 10"."""
+    if scale.choices:
+        return False
+    low = write_number(min(scale.worst, scale.best))
+    high = write_number(max(scale.worst, scale.best))
+    text = "".join(bracket.split()).casefold().replace("–", "-")
+    return text in (f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}")
+
+
 def write_value(verdict: Reading | PartReading) -> str:
     """Write the label of a verdict, or its number in digits."""
     if verdict.label:
@@ -231,29 +266,3 @@ def parse_number(digits: str) -> float:
 def write_number(value: float) -> str:
     """Write a number in digits, never with an exponent; a whole number without a decimal point."""
     return format(Decimal(repr(float(value))), "f").removesuffix(".0")
-
-
-@dataclass(frozen=True)
-class Plain(Format):
-    """Reads a reply that is the verdict and nothing else, for example "Yes"; reasoning may precede it.
-
-    It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
-    """
-
-    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply.
-
-        Raises:
-            ReplyError: the reply is not a number or a label of the scale, or it says more than that.
-        """
-        reader = Reader(open_reply(reply), scale, expectation)
-        place = (0, len(reader.reply.text))
-        fenced = FENCED.fullmatch(reader.reply.text)
-        if fenced is not None:
-            place = fenced.span(1)
-        _, reading = reader.read_verdict([place])
-        return reading
-
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the number or the label."""
-        return write_value(reading)

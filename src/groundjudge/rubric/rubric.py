@@ -23,6 +23,7 @@ from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.format import missing_members
+from groundjudge.replies.reading import READING_VERSION
 from groundjudge.replies.reply import NOT_DECIDED, Reply
 from groundjudge.replies.shares import WeighedReading, can_be_shared, has_shares, sure_shares, weigh_stated
 from groundjudge.replies.value import label_of
@@ -566,7 +567,7 @@ def _check_weighted(rubric: Rubric) -> None:
 
 
 def _format_identity(reply_format: Format) -> list[Any]:
-    """Return what tells one format from another: its class, and its attributes."""
+    """Return what tells formats apart, wherever their modules lie: class, attributes and reading."""
     if is_dataclass(reply_format):
         attributes: Any = {}
         for field in fields(reply_format):
@@ -578,7 +579,7 @@ def _format_identity(reply_format: Format) -> list[Any]:
     format_class = type(reply_format)
     # In which of its modules a package has a class changes nothing.
     package = format_class.__module__.partition(".")[0]
-    return [package, format_class.__qualname__, attributes]
+    return [package, format_class.__qualname__, attributes, READING_VERSION]
 
 
 def _reask_reason(error: ReplyError) -> str:

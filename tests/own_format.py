@@ -1,0 +1,27 @@
+"""A format by somebody else: it says where its places are, and has every protection without knowing of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from groundjudge import Scale
+from groundjudge.replies import Marks, Place, PlacedFormat, Reader, Reading, write_value
+
+STAMP = re.compile(r"@@(?P<value>[^@]*)@@")
+
+
+@dataclass(frozen=True)
+class Stamp(PlacedFormat):
+    """Reads `@@4@@` as 4."""
+
+    @property
+    def marks(self) -> Marks:
+        return Marks(STAMP)
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        return [Place("value", stamp.span("value"), stamp.span()) for stamp in STAMP.finditer(reader.text)]
+
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        return f"@@{write_value(reading)}@@"
