@@ -70,7 +70,7 @@ def _follows_negation(text: str, place: int) -> bool:
 
 def _is_cut(text: str, place: int) -> bool:
     if not 0 < place < len(text):
-        return False
+        return False  # the sign of "<5 mg" would seem to be cut off at the beginning of the text
     if _BETWEEN_CLAUSES.match(text, place):
         return False
     if _HYPHEN.match(text, place - 1) or _HYPHEN_OR_APOSTROPHE.match(text, place):
