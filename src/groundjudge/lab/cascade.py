@@ -405,7 +405,7 @@ def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
             number = min(number, highest_failing)
             return number, 1 - number / middle
         number = max(number, lowest_passing)
-        return number, 1 - (1 - number) / (1 - middle) if number < 1 else 1.0
+        return number, 1 - (1 - number) / (1 - middle)
 
     return number_by_score
 
@@ -461,6 +461,7 @@ def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
             fewest = n_labels if fewest is None else min(fewest, n_labels)
     if fewest is None:
         return None
+    # Two digits: more would promise what an extrapolation from a few rows cannot hold.
     unit: int = 10 ** max(0, floor(log10(fewest)) - 1)
     return ceil(fewest / unit) * unit
 

@@ -205,6 +205,7 @@ class _SamplePair:
         if rule:
             counted = (first.count_unscored(rule), second.count_unscored(rule))
         else:
+            # In a paired comparison a case counts for both judges, or for neither.
             is_scored = first.is_scored & second.is_scored
             counted = (first.select(is_scored), second.select(is_scored))
         return cls((first, second), counted)
@@ -212,6 +213,7 @@ class _SamplePair:
     def without_labels(self) -> _SamplePair:
         """The same, where labels have said how cases count and are not needed any more."""
         first, second = self.counted
+        # With them, pseudo-rows of two classes would widen the interval of a rate that has no classes.
         return replace(self, counted=(replace(first, positive=None), replace(second, positive=None)))
 
     @property

@@ -141,8 +141,8 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
 
     def estimate(grounded: Grounded) -> tuple[float, float]:
         if sample:
-            return _stratified(sample.strata, grounded)
-        return _corrected(judged, lam, grounded)
+            return _estimate_from_strata(sample.strata, grounded)
+        return _estimate_from_random_rows(judged, lam, grounded)
 
     # People may have looked at a row and not been able to tell: None. The ids are a set, whose order changes
     # from process to process, and with it the last digit of a sum of weights: so they are sorted.
@@ -261,7 +261,7 @@ def _check_origin(labels: Labels, sample: LabelSample | None, judged: _Judged) -
     return labels
 
 
-def _stratified(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
+def _estimate_from_strata(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
     """The rate and its variance from a stratified sample."""
     counts: list[StratumCounts] = []
     for stratum in strata:
@@ -317,7 +317,7 @@ def _sum_units(labelled_units: UnitCounts) -> tuple[int, int]:
     return n, n_grounded
 
 
-def _corrected(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[float, float]:
+def _estimate_from_random_rows(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[float, float]:
     """The rate and its variance from a simple random sample: the mean score, corrected by the labels.
 
     This is prediction-powered inference (Angelopoulos, Duchi and Zrnic, 2023).
@@ -329,6 +329,7 @@ def _corrected(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[
         if case_id not in grounded:
             predictions_of_others.append(prediction)
     if not predictions_of_others:
+        # All rows are labelled: then the predictions cancel out, and the rate is that of the labels.
         predictions_of_others.append(fmean(predictions_of_labelled))
     n = len(labels)
     n_others = len(predictions_of_others)
@@ -360,6 +361,7 @@ def _prediction(verdict: Verdict) -> float:
 
 def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, float]:
     """The 95 % interval of a rate: Wald's, or Wilson's of as many rows as would give this variance."""
+    # At 0 and 1, and without variance, Wilson's number of rows would be none, or without end.
     if is_wald or not 0 < value < 1 or not variance:
         half = Z * sqrt(variance)
         return max(0.0, value - half), min(1.0, value + half)

@@ -371,11 +371,15 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
     """The units by stratum, those that did not pass in two halves by score where n labels are enough."""
     strata: dict[str, list[Unit]] = {}
     for unit in units:
-        strata.setdefault(_stratum(unit), []).append(unit)
+        outcomes = {row.outcome for row in unit}
+        strata.setdefault(min(outcomes, key=FROM_WORST.index), []).append(unit)
     failed_units = strata.get(FAILED, [])
     if len(failed_units) < ENOUGH_TO_SPLIT or n < ENOUGH_LABELS:
         return strata
-    lowest_scores = [_lowest_score(unit) for unit in failed_units]
+    lowest_scores: list[float] = []
+    for unit in failed_units:
+        scores = [row.score for row in unit if row.score is not None]
+        lowest_scores.append(min(scores, default=0.0))
     middle = median(lowest_scores)
     lower: list[Unit] = []
     higher: list[Unit] = []
@@ -392,12 +396,6 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
     return strata
 
 
-def _stratum(unit: Unit) -> str:
-    """Where a unit belongs: a group, where the worst that the judge said of its rows belongs."""
-    outcomes = {row.outcome for row in unit}
-    return min(outcomes, key=FROM_WORST.index)
-
-
 def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
     if verdict.status == "error":
         return ERROR
@@ -408,8 +406,3 @@ def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
     if earlier is None or not is_same_case or earlier.passed == verdict.passed:
         return PASSED if verdict.passed else FAILED
     return PASSED_NOW if verdict.passed else FAILED_NOW
-
-
-def _lowest_score(unit: Unit) -> float:
-    scores = [row.score for row in unit if row.score is not None]
-    return min(scores, default=0.0)

@@ -96,10 +96,11 @@ def name_ranks(names: Iterable[str]) -> array[int]:
 
 def _open_database(table: str) -> Connection:
     """Open a temporary database with one table."""
-    # Without a name it is a temporary file, which is deleted at once. Nothing is ever rolled back.
+    # Without a name it is a temporary file, which is deleted at once. Nothing is ever rolled back. Labels may
+    # be read in one thread and used in another, as by asyncio.to_thread.
     database = connect("", isolation_level=None, check_same_thread=False)
     database.execute("PRAGMA journal_mode = OFF")
-    database.execute("BEGIN")
+    database.execute("BEGIN")  # one transaction for all: writing takes a fifth less time
     database.execute(table)
     return database
 

@@ -195,10 +195,10 @@ def needed_sentence_removed(case: Case) -> Case | None:
     if not candidates:
         return None
 
-    def need(span: Span) -> tuple[float, int]:
+    def relevance(span: Span) -> tuple[float, int]:
         return edit.stated_share(case.query_text, span.text), len(span.text)
 
-    removed = max(candidates, key=need)
+    removed = max(candidates, key=relevance)
     before = response[: removed.start].rstrip()
     after = response[removed.end :].lstrip()
     between = edit.text_in_language("between_sentences", case)
