@@ -6,7 +6,6 @@ its name in brackets. Only a model's reasoning is left out, because it is not pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -45,23 +44,18 @@ class Piece(NamedTuple):
 
 def sort_of_block(block_type: object) -> str:
     """Return how a block of that type is read: a group of `BLOCK`, or "data"."""
-    snake_case = NOT_SNAKE.sub(_with_underscore, str(block_type))
+    snake_case = NOT_SNAKE.sub(r"_\g<0>", str(block_type)).replace("-", "").lower()
     match = BLOCK.fullmatch(snake_case)
     if match is None:
         return "data"
     return str(match.lastgroup)
 
 
-def _with_underscore(sign: re.Match[str]) -> str:
-    letter = sign[0].strip("-").lower()
-    return f"_{letter}"
-
-
 def read_block(block: object) -> Piece:
     """Read a string, or a block of any vendor's; anything else is data, which is kept as JSON."""
-    if isinstance(block, str) and block:
+    if isinstance(block, str):
         return Piece("text", str(block))
-    if (isinstance(block, str) or is_mapping(block)) and not block:
+    if is_mapping(block) and not block:
         return Piece("text")
     block_type = first_value(block, "type")
     body = block

@@ -59,7 +59,7 @@ def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
     An iterator can be gone through only once, but a value is read twice where two keys may say the same. Any
     other value is returned as it is, also a list with iterators inside.
     """
-    kind = type(cast("object", value))
+    kind = type(cast("object", value))  # which is asked, because a mock has every attribute
     if kind in PLAIN_TYPES:
         return value
     if hasattr(kind, "iterrows"):

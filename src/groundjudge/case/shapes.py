@@ -423,12 +423,14 @@ def _read_document(field: str, raw_document: object) -> Document:
     text = _join_contents(contents)
 
     title = first_value(raw_document, "title")
+    # Of a mapping without kind and role the application wrote the title; of an object perhaps a stranger.
+    has_kind = first_value(raw_document, "kind", "role") is not None
+    is_result_by_title = is_mapping(raw_document) and not has_kind and str(title).startswith(TOOL_TITLE)
     if not title:
         title = first_value(first_value(raw_document, "metadata"), "title")
     author = None
     if role_of(raw_document):
         author = first_value(raw_document, "name")
-    is_result_by_title = _is_tool_result_by_title(raw_document)
     is_result = _is_tool_result(raw_document) or is_result_by_title
 
     content = None
@@ -475,13 +477,6 @@ def _is_tool_result(raw_document: object) -> bool:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
     return role_of(raw_document) == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
-
-
-def _is_tool_result_by_title(raw_document: object) -> bool:
-    """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
-    if not is_mapping(raw_document) or first_value(raw_document, "kind", "role") is not None:
-        return False
-    return str(first_value(raw_document, "title")).startswith(TOOL_TITLE)
 
 
 def _split_document(field: str, raw_document: object) -> Sequence[object]:
@@ -572,10 +567,6 @@ def _read_answers(field: str, value: object) -> tuple[str, ...]:
     return tuple(answers)
 
 
-def _read_id(_: str, value: object) -> str:
-    return str(value)
-
-
 def _read_metadata(field: str, value: object) -> dict[str, Any]:
     if not is_mapping(value):
         _refuse(field, "a mapping", value)
@@ -609,7 +600,7 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "profile": _read_string,
     "agent_name": _read_string,
     "answers": _read_answers,
-    "id": _read_id,
+    "id": lambda _, value: str(value),
     "metadata": _read_metadata,
     "text": _read_text,
     "list": _read_list,
