@@ -297,6 +297,7 @@ def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Mapping[
     n_rows = concurrency
     if budget["max_tokens"] != NO_LIMIT:
         n_rows = concurrency // n_votes
+    # At most half of the calls go to rows in progress: those are lost when the budget ends.
     return max(1, min(n_rows, budget["max_calls"] // (2 * n_votes)))
 
 
