@@ -96,7 +96,7 @@ def without_keys(secrets: Secrets) -> Callable[[str], str]:
     forms = forms_of(secrets)
 
     def clean(line: str) -> str:
-        with suppress(CaseError):
+        with suppress(CaseError):  # what is no result is searched as thoroughly as a failure
             _, answer = read_result(line)
             if isinstance(answer, Reply):
                 return remove_secrets(line, forms)
@@ -120,7 +120,7 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
             fault = response.get("body") or result.get("error")  # vLLM has it beside the response
             return model_error(code_of_status(status), f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
-            body = response.get("body", response)
+            body = response.get("body", response)  # some servers leave the body out
             reply = completion_of(body)
             if reply is None:
                 return model_error("server", f"{origin}{no_reply(body)}", model)

@@ -33,7 +33,7 @@ class OpenAIBatches:
         model: the model, with its endpoint and key.
     """
 
-    max_requests = 50_000
+    max_requests = 50_000  # OpenAI's limits for a batch and its file; Azure's are no lower
     max_bytes = 200_000_000
 
     def __init__(self, model: OpenAIModel) -> None:
