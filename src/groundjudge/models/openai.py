@@ -310,7 +310,7 @@ class OpenAIModel:
         # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
         has_failed = is_mapping(body) and ("choices" in body or "error" in body)
         if not self._connection.is_openai and not has_failed:
-            with suppress(TypeError):
+            with suppress(TypeError):  # nor is it a reply of theirs
                 return reply_of(body)
         return None
 
@@ -428,12 +428,14 @@ class Connection:
 
     @property
     def _key(self) -> str:
+        # A key that was read from a file ends in a line break, which no header can hold.
         return (self._api_key or os.environ.get(f"{self.api.variables}_API_KEY") or "").strip()
 
     @property
     def _url(self) -> str:
         if self.callers_client is None:
             return self._base_url or os.environ.get(f"{self.api.variables}_BASE_URL") or self.api.default_url
+        # Of a mock, `base_url` is another mock.
         url = str(getattr(self.callers_client, "base_url", ""))
         return url if "://" in url else type(self.callers_client).__qualname__
 
@@ -517,7 +519,8 @@ class Connection:
 
     async def _post(self, body: dict[str, Any]) -> bytes:
         """Send a body over the library's own connections, and return the body of the response."""
-        transport = await self._transport()
+        make_transport = partial(self._make_client, partial(_make_transport, self.api))
+        transport: Transport = await self._per_loop.client(make_transport)
         try:
             response = await transport.post(self.api.write(body))
         except OversizeError as error:
@@ -527,14 +530,9 @@ class Connection:
             return response.content
         body_of_error = parse_body(response.content)
         if is_mapping(body_of_error):
+            # As in the openai client's errors: what follows reads both. Some servers send no such key.
             body_of_error = body_of_error.get("error", body_of_error)
         raise StatusError(response, body_of_error)
-
-    async def _transport(self) -> Transport:
-        """Return the library's own connections to the endpoint in the running loop."""
-        make_transport = partial(self._make_client, partial(_make_transport, self.api))
-        transport: Transport = await self._per_loop.client(make_transport)
-        return transport
 
     def _make_client(self, make: Callable[..., T]) -> T:
         """Make a client for the endpoint, with its key.

@@ -27,7 +27,7 @@ from groundjudge.rubric.rubric import Request
 TRANSIENT = ("timeout", "connection", "rate_limited", "server")
 """The error codes after which a retry may succeed."""
 
-FIRST_WAIT = 0.5
+FIRST_WAIT = 0.5  # this and MAX_BACKOFF as in the openai client, so that `client=` waits as long
 """Seconds to wait before the first retry; each further retry waits twice as long."""
 
 MAX_BACKOFF = 8.0
@@ -303,6 +303,7 @@ class Endpoint:
             self._announce("")
             raise error
         pause = min(max(silence, FIRST_PAUSE), MAX_PAUSE, remaining)
+        # A single lost connection among others is no news.
         if self.waiting == self.in_flight or silence > FIRST_PAUSE:
             message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
             self._announce(f"{model_name} does not answer: {message}")
@@ -323,6 +324,7 @@ def _endpoint_key(model: Model) -> object:
     """Return what models at one endpoint have in common: its URL if they have one, or else the model's id."""
     model = _innermost(model)
     endpoint = getattr(model, "endpoint", None)
+    # That of a model without a URL only tells its cached replies from others.
     return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
 
 

@@ -174,14 +174,14 @@ class Transport:
                     self.url, data=content, headers=headers, allow_redirects=False
                 ) as response,
             ):
-                return await _read(response)
+                return await _read_response(response)
         except ClientHttpProxyError as error:
             # Its status is the proxy's: the endpoint has not answered.
             message = "a proxy refused the connection"
             raise ClientConnectionError(message) from error
 
 
-async def _read(response: ClientResponse) -> Response:
+async def _read_response(response: ClientResponse) -> Response:
     """Read a response to its end.
 
     Raises:
@@ -195,6 +195,7 @@ async def _read(response: ClientResponse) -> Response:
             content += piece
             _check_size(content)
     except ClientPayloadError as error:
+        # Which is none to aiohttp, and so would not be sent again as other lost connections are.
         message = "the connection was lost in a response"
         raise ClientConnectionError(message) from error
     body = bytes(content)
