@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
@@ -317,7 +318,7 @@ class Verdict(Judgement):
         if self.reason.endswith(NO_REASONS):  # which names them
             return []
         entries: list[str] = []
-        for name, share in sorted((self.distribution or {}).items(), key=_share_for_order):
+        for name, share in sorted((self.distribution or {}).items(), key=itemgetter(1), reverse=True):
             if share >= MIN_SHARE_SHOWN:
                 entries.append(f"{name}: {100 * share:.0f} %")
         if len(entries) < 2:  # noqa: PLR2004
@@ -484,11 +485,6 @@ def passes(score: float, threshold: float) -> bool:
 def round_score(score: float) -> float:
     """A score as it is compared with thresholds: without the rounding errors of sums and means."""
     return round(score, DIGITS_COMPARED)
-
-
-def _share_for_order(entry: tuple[str, float]) -> float:
-    _, share = entry
-    return -share
 
 
 def _score_for_order(part: Part) -> float:
