@@ -284,7 +284,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
             base_rate = float(np.average(sample.positive, weights=sample.weights))
             guess = figures.constant_guess(sample.positive, sample.weights)
             points = curves(sample.positive, sample.scores, sample.weights)
-    # Rows that count as wrong are no sign of labels the other way round.
+    # Rows that count as wrong do not suggest that labels are the other way round.
     figures_of_doubt = {} if count_unscored else sample_figures
     return Agreement(
         judge=judged_rows.judge,

@@ -382,7 +382,7 @@ def _candidates(
 
 
 def _sums_of_first(weights: Floats, numbers: NDArray[Any]) -> Floats:
-    """The sums of the first so many weights of each copy; shape (copies, numbers)."""
+    """The sums of the first n weights of each copy, for each of the numbers; shape (copies, numbers)."""
     sums = np.pad(np.cumsum(weights, axis=1), ((0, 0), (1, 0)))
     return np.asarray(sums[:, numbers])
 

@@ -8,7 +8,7 @@ in each of several weighted copies of the same rows. The point estimate is the c
 counts once, and the resamples of the bootstrap are thousands of others. That is why the figures are not
 scikit-learn's, which would take minutes; the tests compare them with it.
 
-A plain bootstrap draws from the rows that there are, so that a judge that made no mistake among forty rows
+A plain bootstrap draws from the given rows alone, so that a judge that made no mistake among forty rows
 never makes one in any resample: its intervals are too narrow, or have no width at all. Here `add_pseudo_rows`
 adds rows in which every kind of mistake occurs, and `Bootstrap` gives all of them random weights.
 """
@@ -550,7 +550,7 @@ def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | Non
     if sample.positive is None:
         return None
     classes = {"grounded": sample.positive, "not grounded": ~sample.positive}
-    # A class without rows is no reason for a notice: what needs it is undefined.
+    # A class without rows needs no notice: what needs it is undefined.
     counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
     rarer_class = min(counts, key=lambda name: counts[name])
     n_rarer = counts[rarer_class]

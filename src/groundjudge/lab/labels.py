@@ -295,7 +295,7 @@ def read_labels(
         raise LabelError("no_labels", f"{path}: no row has a {key!r} field (--label)", str(path))
     if group and not groups:
         raise LabelError("no_labels", f"{path}: no row has a {group!r} field (--group)", str(path))
-    # Where the caller names groups, a context that rows share is no sign that one is missing.
+    # Where the caller names groups, a context that rows share does not mean that a group is missing.
     n_same_context = 0
     if not group:
         n_same_context = sum(count for count in context_counts.values() if count > 1)

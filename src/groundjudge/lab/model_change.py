@@ -68,7 +68,7 @@ class ModelChange(Frozen):
         share: the share of the cases that flip.
         p: of the test that as many are lost as gained (see `proportions.mcnemar_mid_p`);
             None for groups of cases, because the test takes cases as independent, and without cases.
-        detectable: the change of the pass rate that the test finds in 80 % of samples of so many cases and
+        detectable: the change of the pass rate that the test finds in 80 % of samples with as many cases and
             flips; None if they are too few for any.
         flips: those with the largest change of the score, which are listed.
         labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) tell which

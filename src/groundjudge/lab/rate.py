@@ -71,7 +71,7 @@ class TrueRate(Frozen):
         judge: the judge by whose verdicts the rows were drawn.
         rows: how many rows the rate is of: all, also those that the judge could not judge.
         rate: the rate with its 95 % interval; `n` is the number of labels.
-        own: what each judge and version says by itself, which is no estimate of the rate.
+        own: what each judge and version says by itself, which does not estimate the rate.
         alone: the interval of as many labels of a simple random sample, without a judge.
         worth: how many labels of a simple random sample would give an interval as narrow as `rate`.
         needed: how many labels would give an interval of ±0.03.
@@ -288,7 +288,7 @@ def stratified_rate(strata: Sequence[StratumCounts]) -> tuple[float, float]:
         effective = 0.0
         share = 0.5
         if n:
-            # Groups say as much as so many rows by themselves; what is added is half of one of each kind.
+            # Groups say as much as this number of independent rows, and half a row of each kind is added.
             effective = n / _design_effect(labelled_units)
             share = (n_grounded / n * effective + 0.5) / (effective + 1)
         # What was labelled is certain: only the other units make the rate vary.
@@ -369,7 +369,7 @@ def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, f
 
 
 def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
-    """A share with the Wilson interval of n rows drawn at random from so many; None: from any number."""
+    """A share with the Wilson interval of n rows drawn at random from a population; None: of any size."""
     unlabelled_share = 1.0
     if population is not None:
         # The correction for a finite population: who has labelled all rows knows the share.
@@ -381,7 +381,7 @@ def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
 
 
 def _n_worth(value: float, width: float, population: int | None) -> int:
-    """How many rows drawn at random give an interval that is no wider."""
+    """How many rows drawn at random give an interval that is as narrow."""
 
     def negative_width(n: int) -> float:
         rate_of_n = _rate_of_random_rows(value, n, population)

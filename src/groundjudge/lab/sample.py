@@ -130,6 +130,7 @@ class LabelSample(Frozen):
         units: list[tuple[str, ...]] = []
         for stratum in self.strata:
             units += stratum.drawn
+        # The seed is in the file: shuffled from their order, the strata could be told again.
         units.sort()
         Random(f"{self.seed} order").shuffle(units)  # noqa: S311  no secret
         return tuple(case_id for unit in units for case_id in unit)
@@ -294,7 +295,7 @@ def judge_in(judges: Sequence[str], judge: str | None) -> str:
     """The judge that is meant among those with verdicts: the only one, unless it is named.
 
     Raises:
-        LabelError: `bad_option`: there are several and none is named, or there is no such one.
+        LabelError: `bad_option`: there are several and none is named, or none has that name.
     """
     all_names = ", ".join(judges) or "none"
     if judge is None and len(judges) != 1:

@@ -116,7 +116,7 @@ def _naming_the_folder() -> Generator[None, None, None]:
 
 
 def _encode(text: str) -> bytes:
-    # In these bytes texts are in the same order as by their characters, and halves of pairs are no error.
+    # In these bytes texts are in the same order as by their characters, and lone surrogates can be stored.
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -362,7 +362,7 @@ def _is_event(family: Family, first: Verdict, verdict: Verdict, *, graded: bool)
     if family == "attacks":
         return _has_passed(verdict)
     score = deciding_score(verdict)
-    drop = 0.0  # "not applicable" has no score, and notices no fault
+    drop = 0.0  # "not applicable" has no score, and so catches nothing
     if score is not None:
         drop = (deciding_score(first) or 0.0) - score
     if graded:
