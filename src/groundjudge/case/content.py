@@ -1,6 +1,6 @@
 """The content of a message or a document, of every vendor's shape, cut into pieces.
 
-Nothing is dropped silently: data that is no block is kept as JSON, and what cannot be shown as text leaves
+Nothing is dropped silently: data that is not a block is kept as JSON, and what cannot be shown as text leaves
 its name in brackets. Only a model's reasoning is left out, because it is not part of what the model said.
 """
 
@@ -97,7 +97,7 @@ def read_call(call: object) -> Piece:
 
 
 def read_content(content: object) -> list[Piece]:
-    """Cut a content into pieces, without a model's reasoning; at least one, without text if there is none.
+    """Cut a content into pieces, without a model's reasoning.
 
     Data that is not among blocks is one piece.
     """
@@ -109,10 +109,7 @@ def read_content(content: object) -> list[Piece]:
     if {block.sort for block in blocks} == {"data"}:
         # A list of nothing but data is what a tool returned, not blocks.
         return [Piece("data", as_json(content))]
-    pieces = [block for block in blocks if block.sort != "reasoning"]
-    if not pieces:
-        return [Piece("text")]
-    return pieces
+    return [block for block in blocks if block.sort != "reasoning"]
 
 
 def join_pieces(pieces: Iterable[Piece], between: str = "\n") -> str:
@@ -123,7 +120,7 @@ def join_pieces(pieces: Iterable[Piece], between: str = "\n") -> str:
         if not piece.text:
             continue
         is_text = piece.sort == "text"
-        if strings and is_text and follows_text:
+        if is_text and follows_text:
             strings.append(between)
         elif strings:
             strings.append("\n")

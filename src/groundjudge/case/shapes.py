@@ -143,7 +143,7 @@ def is_blank(value: object) -> bool:
         return False
     # White space is cut off first: a long blank text is decided at once, and hardly a text is searched far.
     for sign in text.strip():
-        # A zero-width space, for example, is no space but has the category Cf.
+        # A zero-width space, for example, is not white space but has the category Cf.
         if not sign.isspace() and category(sign) not in {"Cc", "Cf"}:
             return False
     return True
@@ -228,7 +228,7 @@ def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a docu
 
 
 def role_of(raw_message: object) -> str | None:
-    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if it is no message."""
+    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if it is not a message."""
     role = first_value(raw_message, "role")
     class_name = str(first_value(raw_message, "type"))
     if isinstance(role, str):
@@ -392,7 +392,7 @@ def _read_tool_call(call: object) -> ToolCall:
 
 def _tool_result_as_json(raw_result: object) -> str | None:
     """A tool result that is a mapping with more than a content, as JSON: that is what the tool returned."""
-    # With a `tool_call_id` it is a message, whose other keys are no result.
+    # With a `tool_call_id` it is a message, whose other keys are not a result.
     if not is_mapping(raw_result) or "tool_call_id" in raw_result:
         return None
     result: dict[str, Any] = {}
