@@ -12,7 +12,7 @@ from groundjudge.text.words import stem
 
 # Words that may be added, left out or exchanged: articles, forms of "to be", "that" and "which".
 MAY_DIFFER = frozenset("a an the is are was were be been being am that which".split())  # noqa: SIM905
-# So many of them may stand side by side.
+# How many of them may stand side by side.
 MAX_IN_A_ROW = 3
 # Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short.
 MAX_ENDING = 4
@@ -91,7 +91,7 @@ def _walk(source_words: Sequence[str], place: int, quote_words: Iterable[str], s
     """The place that is reached when a quote's words stand next to each other, None if they do not."""
     for word in quote_words:
         place += step
-        # `END` before and behind each passage stops this at the latest.
+        # `END` before and behind each document stops this at the latest.
         for _ in range(MAX_IN_A_ROW):
             if source_words[place] not in MAY_DIFFER:
                 break

@@ -138,9 +138,10 @@ def _piece_starts(text: str) -> Iterator[int]:
             yield from _prose_starts(text, prose_start, start)
         yield start
         prose_start = None
+        # A blank line ends a paragraph, even if the next one begins in small letters.
         if not is_one and content.strip():
             prose_start = start
-        is_item = not is_code and beginning is not None and beginning["item"] is not None
+        is_item = beginning is not None and beginning["item"] is not None
         if is_fence:
             is_code = not is_code
     if prose_start is not None:
