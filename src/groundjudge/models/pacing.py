@@ -36,11 +36,11 @@ MAX_BACKOFF = 8.0
 MAX_WAIT = 60.0
 """Seconds. If an endpoint asks for a longer wait, there is no retry."""
 
-MAX_REJECTIONS = 8
+MAX_REJECTIONS = 8  # the usual waits add up to 40 to 50 s, and many limits are per minute
 """A request of a run is sent again at most this often after rate limits, the model's own retries included."""
 
 REPLIES_PER_PLACE = 4
-"""So many replies restore one place that a rejected request removed."""
+"""How many replies restore one place that a rejected request removed."""
 
 FIRST_PAUSE = 1.0
 """Seconds before a request is sent again in an outage; each further pause is as long as the outage so far."""
@@ -52,7 +52,7 @@ MAX_OUTAGE = 300.0
 """Seconds without an answer, after which rows get their `connection` errors.
 
 A server that restarts and loads a large model needs a few minutes, and so does a network that changes. Longer
-outages usually end only when somebody attends to them; the run can be resumed then.
+outages usually end only when a person attends to them; the run can be resumed then.
 """
 
 MAX_FAILURES = 3
@@ -303,7 +303,7 @@ class Endpoint:
             self._announce("")
             raise error
         pause = min(max(silence, FIRST_PAUSE), MAX_PAUSE, remaining)
-        # A single lost connection among others is no news.
+        # A single lost connection while others work is not worth a message.
         if self.waiting == self.in_flight or silence > FIRST_PAUSE:
             message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
             self._announce(f"{model_name} does not answer: {message}")
