@@ -131,7 +131,7 @@ class Outcome:
 
 
 Answered: TypeAlias = tuple[Any, Outcome | None]
-"""The application's last output as it was returned, and the outcome; None: the output is no answer yet."""
+"""The application's last output as it was returned, and the outcome; None: it is not an answer yet."""
 
 
 class GuardError(GroundjudgeError):
@@ -327,7 +327,7 @@ class Guard:
 
         Raises:
             CaseError: `unreadable_row`: the case is neither a case nor a mapping; `field_unreadable`: what
-                `regenerate` returned is no response.
+                `regenerate` returned is not a response.
             GuardError: `blocked`: no draft may go out, and there is no fallback.
             TypeError: `regenerate` is not a function; or the guard has `fields`, which are not read from a
                 mapping: make the case with `case`.
@@ -351,8 +351,8 @@ class Guard:
         Args:
             ask: called with `app_input`, and later with what `retry_input` returned; returns an output.
             app_input: the request, the messages, the input.
-            case_of: from `app_input` and an output to what `arun` takes as a case; to None, if it is no
-                answer.
+            case_of: from `app_input` and an output to what `arun` takes as a case; to None, if it is not
+                an answer.
             retry_input: from `app_input`, the last output and the note to what is asked with next.
 
         Returns:
@@ -435,7 +435,7 @@ class Guard:
         while write_again and self.mode == "enforce" and len(drafts) <= self.retries:
             verdict = drafts[-1].verdict
             if verdict.passed is not False:
-                break  # None is no rejection: what was not judged is not written again
+                break  # None does not reject: what was not judged is not written again
             try:
                 case = await self._run_until(end, write_again(note_on(verdict, self.judge), verdict))
             except _LateError:
@@ -563,7 +563,7 @@ def _with_response(case: Case | None, new_draft: object) -> Case:
     """Return the case with what `regenerate` returned as its response; that may be a case of its own.
 
     Raises:
-        CaseError: `field_unreadable`: it is no response.
+        CaseError: `field_unreadable`: it is not a response.
     """
     if isinstance(new_draft, Case):
         return new_draft
