@@ -100,7 +100,7 @@ class OpenAIBatches:
 
         Those that cannot be deleted expire, at OpenAI after 30 days.
         """
-        # The results are there: a file that cannot be deleted is no reason to lose them.
+        # The results are there: they are not lost for a file that cannot be deleted.
         with suppress(ModelError), self._client() as client:
             client.files.delete(batch.upload)
         with suppress(ModelError), self._client() as client:

@@ -568,7 +568,7 @@ def _row_of(
     field_by_column: Mapping[str, str],
     absent_words: Collection[str],
 ) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands; a word in `absent_words` is no value.
+    """Read the cells that have a value, each as its column demands; a word in `absent_words` is not a value.
 
     An empty cell of a column in `field_by_column` is None.
     """

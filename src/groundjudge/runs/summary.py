@@ -116,7 +116,7 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
     Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
 
     Raises:
-        TypeError: they are no verdicts, such as the path of a file of them, or one verdict alone.
+        TypeError: they are not verdicts, such as the path of a file of them, or one verdict alone.
     """
     tally = Tally()
     for verdict in verdicts:
