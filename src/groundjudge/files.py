@@ -1,7 +1,7 @@
 """Files that are written: for their owner alone, by one process at a time, as a whole or not at all.
 
 They hold prompts and replies, which may be confidential. Whatever the library writes is opened with
-`private_opener` or by `replace_file`, which is as strict. What is no regular file, as /dev/null or a
+`private_opener` or by `replace_file`, which is as strict. What is not a regular file, as /dev/null or a
 pipe, is only written to.
 """
 

@@ -34,7 +34,7 @@ def _has_surrogate(text: str) -> bool:
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(well_formed, return_type=str)]
-"""Any text. What is no text in Unicode is repaired when it comes, and when it is written at the latest."""
+"""Any text. What is not valid Unicode is repaired when it comes, and when it is written at the latest."""
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -338,7 +338,7 @@ class Verdict(Judgement):
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
     def signature(self) -> String:
-        """What the score must be quoted with, so that somebody else can get the same one."""
+        """What the score must be quoted with, so that others can get the same one."""
         prompt = "?|sha:?"
         if self.prompt:
             prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}"
