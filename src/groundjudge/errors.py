@@ -51,7 +51,7 @@ ENDS_RUN = frozenset({"auth", "budget", "no_endpoint", "not_found", "quota", "re
 
 STATUS_CODES = {
     401: "auth",
-    402: "quota",
+    402: "quota",  # OpenRouter and DeepSeek, without a balance
     403: "auth",
     404: "not_found",
     408: "timeout",

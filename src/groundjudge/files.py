@@ -1,7 +1,7 @@
 """Files that are written: for their owner alone, by one process at a time, as a whole or not at all.
 
 They hold prompts and replies, which may be confidential. Whatever the library writes is opened with
-`private_opener` or by `replace_file`, which is as strict. What is no regular file, as /dev/null or a
+`private_opener` or by `replace_file`, which is as strict. What is not a regular file, as /dev/null or a
 pipe, is only written to.
 """
 
@@ -114,7 +114,7 @@ def replace_file(path: Path) -> Generator[BinaryIO, None, None]:
 
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on disk."""
-    flags = os.O_RDWR
+    flags = os.O_RDWR  # Windows syncs only what is open for writing
     if path.is_dir():
         flags = os.O_RDONLY
     handle = os.open(path, flags)
@@ -132,6 +132,7 @@ def _copy_access(path: Path, new_path: Path) -> None:
     """Give the file at a new path the mode of another one, and its owner and group where that is allowed."""
     with suppress(PermissionError, AttributeError):  # Windows has no owners
         os.chown(new_path, path.stat().st_uid, path.stat().st_gid)
+    # Last: a new owner clears some bits of the mode.
     new_path.chmod(S_IMODE(path.stat().st_mode))
 
 

@@ -167,7 +167,7 @@ def unwrap(text: str) -> str:
         while start < words_end and (text[words_end - 1].isspace() or text[words_end - 1] in FULL_STOPS):
             words_end -= 1
         behind = text[words_end:end]
-        if behind.count(".") + behind.count("。") > 1:  # an ellipsis is no full stop
+        if behind.count(".") + behind.count("。") > 1:  # an ellipsis is not a full stop
             return text[start:end].rstrip()
         end = words_end
         # Models set values off in many ways, often in two at once: "**(yes)**".

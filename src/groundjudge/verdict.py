@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, computed_field
@@ -33,7 +34,7 @@ def _has_surrogate(text: str) -> bool:
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(well_formed, return_type=str)]
-"""Any text. What is no text in Unicode is repaired when it comes, and when it is written at the latest."""
+"""Any text. What is not valid Unicode is repaired when it comes, and when it is written at the latest."""
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -317,7 +318,7 @@ class Verdict(Judgement):
         if self.reason.endswith(NO_REASONS):  # which names them
             return []
         entries: list[str] = []
-        for name, share in sorted((self.distribution or {}).items(), key=_share_for_order):
+        for name, share in sorted((self.distribution or {}).items(), key=itemgetter(1), reverse=True):
             if share >= MIN_SHARE_SHOWN:
                 entries.append(f"{name}: {100 * share:.0f} %")
         if len(entries) < 2:  # noqa: PLR2004
@@ -337,7 +338,7 @@ class Verdict(Judgement):
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
     def signature(self) -> String:
-        """What the score must be quoted with, so that somebody else can get the same one."""
+        """What the score must be quoted with, so that others can get the same one."""
         prompt = "?|sha:?"
         if self.prompt:
             prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}"
@@ -494,11 +495,6 @@ def passes_anew(verdict: Verdict, threshold: float) -> bool | None:
 def round_score(score: float) -> float:
     """A score as it is compared with thresholds: without the rounding errors of sums and means."""
     return round(score, DIGITS_COMPARED)
-
-
-def _share_for_order(entry: tuple[str, float]) -> float:
-    _, share = entry
-    return -share
 
 
 def _score_for_order(part: Part) -> float:

@@ -1,4 +1,4 @@
-"""A span that leaves out the negation right before it is not whole."""
+"""A span that leaves out the negation right before it, or the sign of its number, is not whole."""
 
 from __future__ import annotations
 
@@ -29,3 +29,17 @@ def test_span_right_behind_its_negation_is_not_whole(text_with_place: str, is_de
     before, after = text_with_place.split("|")
     text = before + after
     assert is_whole(text, len(before), len(text)) is not is_denied
+
+
+@pytest.mark.parametrize(
+    ("text_with_place", "expected"),
+    [
+        pytest.param("It needs <|5 mg", False, id="behind the sign"),
+        pytest.param("It needs |<5 mg", True, id="with the sign"),
+        pytest.param("|<5 mg", True, id="with the sign that begins the text"),
+    ],
+)
+def test_number_without_its_sign_is_not_whole(text_with_place: str, expected: bool) -> None:  # noqa: FBT001
+    before, after = text_with_place.split("|")
+    text = before + after
+    assert is_whole(text, len(before), len(text)) is expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -32,6 +33,13 @@ def test_a_mapping_is_a_dict(items: list[tuple[str, Any]], other_key: str) -> No
     assert stored == expected
     with pytest.raises(KeyError):
         del stored[other_key]
+
+
+def test_what_one_thread_stored_another_one_reads() -> None:
+    stored = StoredMapping()
+    stored["1"] = "supported"
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(stored.get, "1").result() == "supported"
 
 
 @given(st.lists(VALUES))

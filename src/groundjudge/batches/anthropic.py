@@ -78,7 +78,7 @@ class AnthropicBatches:
         return to_json({"custom_id": pending.custom_id, "params": params}).decode()
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  the protocol's
-        """Create a batch of the requests in the file; there is no place for the tag."""
+        """Create a batch of the requests in the file; the API has no place for the tag."""
         with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [json.loads(line) for line in file]
         with self._errors():
@@ -87,7 +87,7 @@ class AnthropicBatches:
             return _describe(client.messages.batches.create(requests=requests))
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
-        """Find the last batch of so many requests that was created since then, by the provider's clock."""
+        """Find the last batch of that size that was created since then, by the provider's clock."""
         with self._errors():
             response = self._client.messages.batches.with_raw_response.list(limit=100)
             # `since` is by our clock; the provider's may be an hour ahead or behind.

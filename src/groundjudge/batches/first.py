@@ -26,7 +26,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.verdict import Frozen, Usage
 
 TRIES = 3
-"""So many requests of a kind are asked at most: an endpoint can reject the text of a row."""
+"""How many requests of a kind are asked at most: an endpoint can reject the text of a row."""
 
 Kind: TypeAlias = tuple[str, str, tuple[str, ...]]
 """What an endpoint takes or refuses alike: the model, the endpoint, and the names of the parameters."""
@@ -93,7 +93,7 @@ class FirstRequests:
         for line in self._file.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 first = FirstRequest.model_validate_json(line)
-            except ValidationError:  # the end of the file, or somebody has changed it
+            except ValidationError:  # the end of the file, or a line that a person has changed
                 continue
             self._lines.append(line)
             self._settled_kinds.add(first.kind)
@@ -109,6 +109,7 @@ class FirstRequests:
         """
         model, request = pending.model, pending.request
         kind = (*_place(model), tuple(sorted(request.parameters)))
+        # Of a request without parameters there is nothing to refuse.
         if kind in self._settled_kinds or not request.parameters:
             return False
         try:

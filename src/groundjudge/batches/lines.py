@@ -96,7 +96,7 @@ def without_keys(secrets: Secrets) -> Callable[[str], str]:
     forms = forms_of(secrets)
 
     def clean(line: str) -> str:
-        with suppress(CaseError):
+        with suppress(CaseError):  # a line without a result is searched as thoroughly as a failure
             _, answer = read_result(line)
             if isinstance(answer, Reply):
                 return remove_secrets(line, forms)
@@ -120,7 +120,7 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
             fault = response.get("body") or result.get("error")  # vLLM has it beside the response
             return model_error(code_of_status(status), f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
-            body = response.get("body", response)
+            body = response.get("body", response)  # some servers leave the body out
             reply = completion_of(body)
             if reply is None:
                 return model_error("server", f"{origin}{no_reply(body)}", model)
@@ -235,12 +235,13 @@ def request_lines(
         url: the `url` of every line.
 
     Raises:
-        TypeError, ValueError: there is no judge, one is a name, or two have one name; or `cases` is one case,
+        TypeError, ValueError: no judge is given, one is a name, or two have one name; or `cases` is one case,
             a path or a data frame.
     """
     check_cases(cases)
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
+        # Nothing is asked, so that any concurrency will do.
         for new_requests, _ in pending_requests(check_judges(judges, 1), cases, answers):
             for pending in new_requests:
                 yield request_line(pending, url)

@@ -33,7 +33,7 @@ class OpenAIBatches:
         model: the model, with its endpoint and key.
     """
 
-    max_requests = 50_000
+    max_requests = 50_000  # OpenAI's limits for a batch and its file; Azure's are no lower
     max_bytes = 200_000_000
 
     def __init__(self, model: OpenAIModel) -> None:
@@ -100,7 +100,7 @@ class OpenAIBatches:
 
         Those that cannot be deleted expire, at OpenAI after 30 days.
         """
-        # The results are there: a file that cannot be deleted is no reason to lose them.
+        # The results are there: they are not lost for a file that cannot be deleted.
         with suppress(ModelError), self._client() as client:
             client.files.delete(batch.upload)
         with suppress(ModelError), self._client() as client:

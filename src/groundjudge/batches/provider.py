@@ -111,7 +111,7 @@ class Provider(Protocol):
 
 
 def without_first(chunks: Iterable[bytes], n_bytes: int) -> Iterator[bytes]:
-    """Yield the chunks without so many bytes at the beginning."""
+    """Yield the chunks without the first bytes."""
     for chunk in chunks:
         yield chunk[n_bytes:]
         n_bytes = max(n_bytes - len(chunk), 0)

@@ -225,6 +225,7 @@ def custom_id(model: Model, request: Request) -> str:
 
     It is the first one's name. Further votes and requests that are made again have a number at the end.
     """
+    # Anthropic takes no other characters, and no longer names.
     name = first_id(Judge(request.rubric, model), request.case)
     if request.repeat:
         name += f"-v{request.repeat + 1}"

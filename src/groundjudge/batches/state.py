@@ -166,7 +166,7 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
     if not is_new and not folder.is_dir():
         message = f"there is no {folder}: name the file that `groundjudge batch submit` got as --out"
         raise StateError("no_state", message, str(folder))
-    folder.mkdir(0o700, exist_ok=True)
+    folder.mkdir(0o700, exist_ok=True)  # prompts and replies may be confidential
     in_use = StateError("in_use", f"{folder}: another command is working on it", str(folder))
     with lock_file(folder / "state.json", in_use):
         yield State(folder)

@@ -38,7 +38,7 @@ TRIES = 5
 """How often a batch is asked for, or a download brings nothing more, before the next command has to try."""
 
 MAX_ATTEMPTS = 3
-"""So many times a request is sent that gets no reply. A batch that was refused as a whole sent none."""
+"""How often a request is sent that gets no reply. A batch that was refused as a whole sent none."""
 
 LISTED_WITHIN = 10.0
 """Seconds within which a provider lists a batch that it has created."""

@@ -171,7 +171,7 @@ class Case(Frozen):
 
         Raises:
             CaseError: `field_unreadable` or `context_unreadable`: a value is not in any known shape.
-            TypeError: there is no field of that name.
+            TypeError: no field has that name.
         """
         changed = Case(**changes)
         # Where titles make no document a tool result, those of a new context do not either.

@@ -1,12 +1,11 @@
 """The content of a message or a document, of every vendor's shape, cut into pieces.
 
-Nothing is dropped silently: data that is no block is kept as JSON, and what cannot be shown as text leaves
+Nothing is dropped silently: data that is not a block is kept as JSON, and what cannot be shown as text leaves
 its name in brackets. Only a model's reasoning is left out, because it is not part of what the model said.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -45,23 +44,18 @@ class Piece(NamedTuple):
 
 def sort_of_block(block_type: object) -> str:
     """Return how a block of that type is read: a group of `BLOCK`, or "data"."""
-    snake_case = NOT_SNAKE.sub(_with_underscore, str(block_type))
+    snake_case = NOT_SNAKE.sub(r"_\g<0>", str(block_type)).replace("-", "").lower()
     match = BLOCK.fullmatch(snake_case)
     if match is None:
         return "data"
     return str(match.lastgroup)
 
 
-def _with_underscore(sign: re.Match[str]) -> str:
-    letter = sign[0].strip("-").lower()
-    return f"_{letter}"
-
-
 def read_block(block: object) -> Piece:
     """Read a string, or a block of any vendor's; anything else is data, which is kept as JSON."""
-    if isinstance(block, str) and block:
+    if isinstance(block, str):
         return Piece("text", str(block))
-    if (isinstance(block, str) or is_mapping(block)) and not block:
+    if is_mapping(block) and not block:
         return Piece("text")
     block_type = first_value(block, "type")
     body = block
@@ -103,7 +97,7 @@ def read_call(call: object) -> Piece:
 
 
 def read_content(content: object) -> list[Piece]:
-    """Cut a content into pieces, without a model's reasoning; at least one, without text if there is none.
+    """Cut a content into pieces, without a model's reasoning.
 
     Data that is not among blocks is one piece.
     """
@@ -115,10 +109,7 @@ def read_content(content: object) -> list[Piece]:
     if {block.sort for block in blocks} == {"data"}:
         # A list of nothing but data is what a tool returned, not blocks.
         return [Piece("data", as_json(content))]
-    pieces = [block for block in blocks if block.sort != "reasoning"]
-    if not pieces:
-        return [Piece("text")]
-    return pieces
+    return [block for block in blocks if block.sort != "reasoning"]
 
 
 def join_pieces(pieces: Iterable[Piece], between: str = "\n") -> str:
@@ -129,7 +120,7 @@ def join_pieces(pieces: Iterable[Piece], between: str = "\n") -> str:
         if not piece.text:
             continue
         is_text = piece.sort == "text"
-        if strings and is_text and follows_text:
+        if is_text and follows_text:
             strings.append(between)
         elif strings:
             strings.append("\n")

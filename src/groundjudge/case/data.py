@@ -59,7 +59,7 @@ def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
     An iterator can be gone through only once, but a value is read twice where two keys may say the same. Any
     other value is returned as it is, also a list with iterators inside.
     """
-    kind = type(cast("object", value))
+    kind = type(cast("object", value))  # which is asked, because a mock has every attribute
     if kind in PLAIN_TYPES:
         return value
     if hasattr(kind, "iterrows"):
@@ -74,7 +74,7 @@ def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
 def first_value(container: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
     """Return what a mapping or an object has under the first of some names that has a value.
 
-    None if none has; a string has none, because its methods are no part of the data.
+    None if none has; a string has none, because its methods are not data.
     """
     if isinstance(container, str):
         return None
@@ -108,7 +108,7 @@ def as_json(value: object) -> str:
 
 def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that it can be written, read again and compared."""
-    # A key that is no string, or a circle, cannot be written.
+    # A key that is not a string, or a circle, cannot be written.
     with suppress(TypeError, ValueError, RecursionError):
         return json.loads(as_json(value), parse_constant=str)
     return well_formed(str(value))

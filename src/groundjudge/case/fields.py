@@ -270,7 +270,7 @@ class Fields:
         pairs_to_read = list(values_at_paths.items())
         for name in values_at_paths:
             if name in ALIASES:
-                fields[name] = None  # a path that leads nowhere means that there is no such field
+                fields[name] = None  # a path that leads nowhere means that the field is absent
         for key, value in pairs:
             if MEANINGS.get(str(key).casefold()) not in fields:
                 pairs_to_read.append((key, value))
@@ -345,7 +345,7 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     if meaning == "response" and main_field == "reference":
         return "reference"
     if meaning == "messages" and main_field == "response" and isinstance(value, str):
-        return "response"  # a text is no thread, but can only be what the application answered
+        return "response"  # a text is not a thread, but can only be what the application answered
     return meaning
 
 
@@ -401,7 +401,7 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
         can_be_response = response_text in (None, message.content)
         if message.role == "user":
             question_at = number
-            answer_at = None  # what answers an earlier question is no response
+            answer_at = None  # what answers an earlier question is not the response
         elif can_be_response and message.role == "assistant" and not message.tool_calls:
             answer_at = number
 
@@ -466,7 +466,7 @@ def _read_side(side: object, main_field: str) -> FieldValues:
         return _collect_fields((), main_field)
     side = _as_mapping(side)
     if is_mapping(side) and len(side) == 1:
-        # LangSmith keeps what is no mapping under "output".
+        # LangSmith keeps what is not a mapping under "output".
         ((key, value),) = side.items()
         if field_of(key) == main_field and declared_fields(value):
             side = _as_mapping(value)

@@ -58,7 +58,7 @@ def _is_equal(first: object, second: object) -> bool:
         return all(_is_same(first[key], second[key]) for key in first)
     if is_list(first) and is_list(second):
         # Item by item, because a list with an array in it has no truth value as a whole.
-        if isinstance(first, list) != isinstance(second, list) or len(first) != len(second):
+        if len(first) != len(second):
             return False
         return all(_is_same(*pair) for pair in zip(first, second, strict=True))
     return bool(first == second)
@@ -79,14 +79,14 @@ def _values_at(value: object, path: str) -> Iterator[Any]:
 
 def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
     """What a key, an attribute or the number of an item leads to."""
-    if hasattr(value, "get"):
+    if hasattr(value, "get"):  # a mapping, or a row of pandas, which is none
         return value.get(name, NOTHING)
     if is_list(value):
         if name.isdecimal() and int(name) < len(value):
             return value[int(name)]
         return NOTHING
     if isinstance(value, str | bool | int | float):
-        return NOTHING  # the methods of a text or a number are no part of the data
+        return NOTHING  # the methods of a text or a number are not data
     return getattr(value, name, NOTHING)
 
 

@@ -143,7 +143,7 @@ def is_blank(value: object) -> bool:
         return False
     # White space is cut off first: a long blank text is decided at once, and hardly a text is searched far.
     for sign in text.strip():
-        # A zero-width space, for example, is no space but has the category Cf.
+        # A zero-width space, for example, is not white space but has the category Cf.
         if not sign.isspace() and category(sign) not in {"Cc", "Cf"}:
             return False
     return True
@@ -228,7 +228,7 @@ def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a docu
 
 
 def role_of(raw_message: object) -> str | None:
-    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if it is no message."""
+    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if it is not a message."""
     role = first_value(raw_message, "role")
     class_name = str(first_value(raw_message, "type"))
     if isinstance(role, str):
@@ -392,7 +392,7 @@ def _read_tool_call(call: object) -> ToolCall:
 
 def _tool_result_as_json(raw_result: object) -> str | None:
     """A tool result that is a mapping with more than a content, as JSON: that is what the tool returned."""
-    # With a `tool_call_id` it is a message, whose other keys are no result.
+    # With a `tool_call_id` it is a message, whose other keys are not a result.
     if not is_mapping(raw_result) or "tool_call_id" in raw_result:
         return None
     result: dict[str, Any] = {}
@@ -423,12 +423,14 @@ def _read_document(field: str, raw_document: object) -> Document:
     text = _join_contents(contents)
 
     title = first_value(raw_document, "title")
+    # Of a mapping without kind and role the application wrote the title; of an object perhaps a stranger.
+    has_kind = first_value(raw_document, "kind", "role") is not None
+    is_result_by_title = is_mapping(raw_document) and not has_kind and str(title).startswith(TOOL_TITLE)
     if not title:
         title = first_value(first_value(raw_document, "metadata"), "title")
     author = None
     if role_of(raw_document):
         author = first_value(raw_document, "name")
-    is_result_by_title = _is_tool_result_by_title(raw_document)
     is_result = _is_tool_result(raw_document) or is_result_by_title
 
     content = None
@@ -475,13 +477,6 @@ def _is_tool_result(raw_document: object) -> bool:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
     return role_of(raw_document) == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
-
-
-def _is_tool_result_by_title(raw_document: object) -> bool:
-    """Whether the title of a mapping that has neither kind nor role says so: its application wrote it."""
-    if not is_mapping(raw_document) or first_value(raw_document, "kind", "role") is not None:
-        return False
-    return str(first_value(raw_document, "title")).startswith(TOOL_TITLE)
 
 
 def _split_document(field: str, raw_document: object) -> Sequence[object]:
@@ -572,10 +567,6 @@ def _read_answers(field: str, value: object) -> tuple[str, ...]:
     return tuple(answers)
 
 
-def _read_id(_: str, value: object) -> str:
-    return str(value)
-
-
 def _read_metadata(field: str, value: object) -> dict[str, Any]:
     if not is_mapping(value):
         _refuse(field, "a mapping", value)
@@ -609,7 +600,7 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "profile": _read_string,
     "agent_name": _read_string,
     "answers": _read_answers,
-    "id": _read_id,
+    "id": lambda _, value: str(value),
     "metadata": _read_metadata,
     "text": _read_text,
     "list": _read_list,

@@ -83,7 +83,7 @@ def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
     """What the tool of that name returned, as one document; none if it returned nothing."""
     result: object = outputs
     if is_mapping(outputs) and list(outputs) == ["output"]:
-        # LangSmith keeps what is no mapping under this key.
+        # LangSmith keeps what is not a mapping under this key.
         result = outputs["output"]
     is_data = is_mapping(result) and "tool_call_id" not in result
     if not is_data:

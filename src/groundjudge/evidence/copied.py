@@ -47,7 +47,7 @@ LIST_NUMBER = compile_when_used(
 )
 # "It's" is "It is".
 _IS = compile_when_used(r"(?<=\w)['’](?:s|re|m)\b", re.IGNORECASE)
-# "5km" is "5 km", and "9-17" is "9 - 17"; "of 3 100" is no number of thousands.
+# "5km" is "5 km", and "9-17" is "9 - 17"; "of 3 100" is not a number of thousands.
 _JOINED = compile_when_used(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
 _RANGE = compile_when_used(r"(?<=\d)(?:\s*[-‐-―−]\s*|\s+)(?=\d)")
 # Letters of a word in which there may be a slip.

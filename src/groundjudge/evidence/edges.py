@@ -70,9 +70,9 @@ def _follows_negation(text: str, place: int) -> bool:
 
 def _is_cut(text: str, place: int) -> bool:
     if not 0 < place < len(text):
-        return False
+        return False  # the sign of "<5 mg" would seem to be cut off at the beginning of the text
     if _BETWEEN_CLAUSES.match(text, place):
-        return False
+        return False  # as most places are: what follows takes fifty times as long
     if _HYPHEN.match(text, place - 1) or _HYPHEN_OR_APOSTROPHE.match(text, place):
         return True
     if _COMPARISON.match(text, place - 1):

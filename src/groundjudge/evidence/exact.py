@@ -88,6 +88,6 @@ def _include_signs(quote: Normalized, text: str, start: int, end: int) -> tuple[
         return wide_start, wide_end, True
     for sign in text[end:wide_end]:
         if sign.isalnum() or sign.isspace():
-            break
+            break  # not the beginning of the next word
         end += 1
     return start, end, False

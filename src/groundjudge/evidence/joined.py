@@ -58,7 +58,7 @@ class Run(NamedTuple):
 
     Attributes:
         number: the number of the first of them in the quote.
-        place: its place in `Sources.words`, which have `END` before and after each passage.
+        place: its place in `Sources.words`, which have `END` before and after each document.
         length: how many they are.
     """
 

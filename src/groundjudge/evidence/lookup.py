@@ -51,17 +51,11 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 
 def _look_up(quote: str, sources: Sources) -> Findings:
-    """Look up a quote letter by letter; then, in small documents, near its longest words; then everywhere."""
+    """Look up a quote letter by letter, and then by its words."""
     verbatim = next(verbatim_evidence(quote, sources), None)
     if verbatim is not None:
         return [verbatim], []
-    text = Normalized(quote.strip())
-    nearby = sources.narrow_to(text)
-    findings = _search(text, nearby)
-    # What was not found near its longest words may be elsewhere, with other signs in them or other endings.
-    if nearby is sources or set(findings[1]) <= {"evidence_altered"}:
-        return findings
-    return _search(text, sources)
+    return _search(Normalized(quote.strip()), sources)
 
 
 def _search(quote: Normalized, sources: Sources) -> Findings:

@@ -12,7 +12,7 @@ from groundjudge.text.words import stem
 
 # Words that may be added, left out or exchanged: articles, forms of "to be", "that" and "which".
 MAY_DIFFER = frozenset("a an the is are was were be been being am that which".split())  # noqa: SIM905
-# So many of them may stand side by side.
+# How many of them may stand side by side.
 MAX_IN_A_ROW = 3
 # Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short.
 MAX_ENDING = 4
@@ -43,7 +43,7 @@ def near_places(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, i
         return
     for anchor in find_anchors(words, sources):
         if words[anchor.number] in MAY_DIFFER:
-            continue
+            continue  # "that is" would be found wherever one of the two is
         before = [word for word in words[: anchor.number] if word not in MAY_DIFFER]
         first = _walk(sources.words, anchor.place, reversed(before), -1)
         if first is None:
@@ -91,12 +91,12 @@ def _walk(source_words: Sequence[str], place: int, quote_words: Iterable[str], s
     """The place that is reached when a quote's words stand next to each other, None if they do not."""
     for word in quote_words:
         place += step
-        # `END` before and behind each passage stops this at the latest.
+        # `END` before and behind each document stops this at the latest.
         for _ in range(MAX_IN_A_ROW):
             if source_words[place] not in MAY_DIFFER:
                 break
             place += step
-        if source_words[place] in MAY_DIFFER or not _are_forms(word, source_words[place]):
+        if not _are_forms(word, source_words[place]):
             return None
     return place
 
@@ -105,10 +105,6 @@ def _are_forms(quote_word: str, source_word: str) -> bool:
     """Whether two words are forms of one word."""
     if quote_word == source_word:
         return True
-    if quote_word[0] != source_word[0]:
-        return False
-    if not quote_word.isalpha() or not source_word.isalpha():
-        return False
     n_shared = 0
     for quote_letter, source_letter in zip(quote_word, source_word, strict=False):
         if quote_letter != source_letter:

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from groundjudge.case.case import Document
 from groundjudge.evidence.edges import ends_clause
-from groundjudge.evidence.normalized import Normalized, fold_text, plain
+from groundjudge.evidence.normalized import Normalized, fold_text
 from groundjudge.verdict import Evidence
 
-# Stands among the words before and after each passage; no quote has it.
+# Stands among the words before and after each document; no quote has it.
 END = "\n"
 # Words that are compared with the documents to find a quote; more if it is long, see `MIN_PLACES`.
 MAX_COMPARED = 50_000
 MIN_PLACES = 16
 # Characters that can be scanned in the time that turning to another document takes.
 DOCUMENT_COST = 100
-# For so many characters of a quote, one more of its longest words is looked for.
-CHARACTERS_PER_WORD = 60
-# Letters; in scripts without spaces a word is one character, which does not tell where a quote is.
-MIN_WORD = 4
-# Places of a word, more of which tell little about where the quote is.
-FREQUENT = 3
-# Characters that a passage may be longer than its quote.
-ROOM = 100
 # Characters of documents that may be scanned for each quote: it takes no longer than reading the quote.
 SMALL = 30_000
 
 
 class Passage(NamedTuple):
-    """A part of a document, or all of it: the document's index, and offsets."""
+    """A part of a document: the document's index, and offsets."""
 
     document: int
     start: int
@@ -46,27 +38,14 @@ class Sources:
 
     Attributes:
         documents: the documents.
-        parts: the passages in which quotes are looked up, in order; None is all of the documents.
     """
 
     documents: Sequence[Document]
-    parts: Sequence[Passage] | None = None
-
-    @cached_property
-    def passages(self) -> Sequence[Passage]:
-        """The passages in which quotes are looked up."""
-        if self.parts is not None:
-            return self.parts
-        return [Passage(number, 0, len(document.content)) for number, document in enumerate(self.documents)]
 
     @cached_property
     def texts(self) -> list[Normalized]:
-        """The texts of the passages."""
-        texts: list[Normalized] = []
-        for number, start, end in self.passages:
-            content = self.documents[number].content
-            texts.append(Normalized(content[start:end]))
-        return texts
+        """The texts of the documents."""
+        return [Normalized(document.content) for document in self.documents]
 
     @cached_property
     def are_small(self) -> bool:
@@ -76,47 +55,9 @@ class Sources:
             cost += len(document.content) + DOCUMENT_COST
         return cost < SMALL
 
-    def narrow_to(self, quote: Normalized) -> Sources:
-        """The passages of small documents that have one of the longest words of a quote.
-
-        They take a fraction of the time that reading the documents takes. The quote may yet be elsewhere: a
-        word may have other signs in it, or another ending.
-        """
-        if not self.are_small:
-            return self
-        length = len(quote.source)
-        words = {word for word in quote.words if len(word) >= MIN_WORD}
-        longest_first = sorted(words, key=lambda word: (-len(word), word))
-        passages: list[Passage] = []
-        for word in longest_first[: 2 + length // CHARACTERS_PER_WORD]:
-            passages.extend(self._passages_with(word, length + ROOM))
-        if not passages:
-            return self
-        return Sources(self.documents, _merge(sorted(passages)))
-
-    def _passages_with(self, word: str, room: int) -> list[Passage]:
-        """Passages with some room before and behind a word, in whole words; none if it is frequent."""
-        passages: list[Passage] = []
-        for number, text in enumerate(self._plain_texts):
-            place = text.find(word)
-            while place >= 0:
-                start = text.rfind(" ", 0, max(0, place - room)) + 1
-                end = text.find(" ", place + room)
-                if end < 0:
-                    end = len(text)
-                passages.append(Passage(number, start, end))
-                if len(passages) > FREQUENT:
-                    return []
-                place = text.find(word, place + 1)
-        return passages
-
-    @cached_property
-    def _plain_texts(self) -> list[str]:
-        return [plain(document.content) for document in self.documents]
-
     @cached_property
     def words(self) -> list[str]:
-        """The words of all passages, with `END` before and after each passage."""
+        """The words of all documents, with `END` before and after each document."""
         words = [END]
         for text in self.texts:
             words += text.words
@@ -133,7 +74,7 @@ class Sources:
 
     @cached_property
     def _first_places(self) -> list[int]:
-        """The place of each passage's first word."""
+        """The place of each document's first word."""
         return [place + 1 for place in self.index[END][:-1]]
 
     def occurrences(self, words: Sequence[str]) -> Iterator[int]:
@@ -157,7 +98,7 @@ class Sources:
 
     def have_letters(self, quote: str) -> bool:
         """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
-        if not self.are_small or self.parts is not None:
+        if not self.are_small:
             return False
         folded_quote = fold_text(quote)
         return any(folded_quote in text for text in self._folded_texts)
@@ -171,10 +112,9 @@ class Sources:
         number = bisect_right(self._first_places, first) - 1
         text = self.texts[number]
         first_place = self._first_places[number]
-        passage = self.passages[number]
         start = text.span(first - first_place)[0]
         end = text.span(last - 1 - first_place)[1]
-        return Passage(passage.document, passage.start + start, passage.start + end)
+        return Passage(number, start, end)
 
     def ends_clause(self, place: int) -> bool:
         """Whether a clause ends with the word at a place."""
@@ -208,15 +148,3 @@ class Sources:
 
 def _most_places(words: Sequence[str]) -> int:
     return MIN_PLACES + MAX_COMPARED // len(words)
-
-
-def _merge(passages: Iterable[Passage]) -> list[Passage]:
-    """Passages in order, those that overlap as one."""
-    merged: list[Passage] = []
-    for passage in passages:
-        last = merged[-1] if merged else None
-        if last and last.document == passage.document and passage.start <= last.end:
-            merged[-1] = last._replace(end=max(last.end, passage.end))
-        else:
-            merged.append(passage)
-    return merged

@@ -81,7 +81,7 @@ class Cascade(BaseJudge):
         if len(self.until) != len(self.judges) - 1:
             pairs = f"{len(self.until)} pairs of bounds for {len(self.judges)} judges"
             raise bad_cascade("until", f"{pairs}: give one pair, or one for each judge but the last")
-        for judge, bounds in zip(self.judges, self.until, strict=False):
+        for judge, bounds in zip(self.judges, self.until, strict=False):  # the last judge has none
             _check_bounds(bounds)
             if self.by == "score":
                 _check_sides(bounds, judge)
@@ -149,6 +149,7 @@ class Cascade(BaseJudge):
             )
         if number is None:
             return False
+        # Rounded as for thresholds: a mean of 0.9 that floating point makes 0.8999999 reaches a bound of 0.9.
         low, high = self.until[index]
         # Where a distribution has two peaks, a verdict can fail that more probably passes: then it is unsure.
         if verdict.passed:

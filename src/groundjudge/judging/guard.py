@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
@@ -131,7 +131,7 @@ class Outcome:
 
 
 Answered: TypeAlias = tuple[Any, Outcome | None]
-"""The application's last output as it was returned, and the outcome; None: the output is no answer yet."""
+"""The application's last output as it was returned, and the outcome; None: it is not an answer yet."""
 
 
 class GuardError(GroundjudgeError):
@@ -170,6 +170,7 @@ class Runtime:
 async def _call_function_and_block(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  whatever it returns
     """Call a function in this thread; what it would await is awaited in the loop of synchronous callers."""
     answer = function(*args)
+    # A lambda that calls an asynchronous function is not marked as one.
     if inspect.isawaitable(answer):
         return shared_loop().run(lambda: answer)
     return answer
@@ -214,10 +215,6 @@ class GuardOptions(PanelOptions, total=False):
     on_outcome: Callable[[Outcome], object] | None
 
 
-def _is_fallback(value: object) -> bool:
-    return value is None or isinstance(value, str) or callable(value)
-
-
 def _choice(choices: object) -> Shape:
     """Return the shape of a setting that is one of the choices of a Literal."""
     names = get_args(choices)
@@ -231,7 +228,10 @@ SHAPES: Mapping[str, Shape] = {
         "a judge or a panel; `as_guard` takes names too",
     ),
     "retries": (is_count, "a whole number, 0 or more"),
-    "fallback": (_is_fallback, "a text, a function from the verdict to what goes out, or None"),
+    "fallback": (
+        lambda value: value is None or isinstance(value, str) or callable(value),
+        "a text, a function from the verdict to what goes out, or None",
+    ),
     "on_error": _choice(OnError),
     "deadline": (is_deadline, "a number of seconds above 0, or None"),
     "mode": _choice(Mode),
@@ -327,7 +327,7 @@ class Guard:
 
         Raises:
             CaseError: `unreadable_row`: the case is neither a case nor a mapping; `field_unreadable`: what
-                `regenerate` returned is no response.
+                `regenerate` returned is not a response.
             GuardError: `blocked`: no draft may go out, and there is no fallback.
             TypeError: `regenerate` is not a function; or the guard has `fields`, which are not read from a
                 mapping: make the case with `case`.
@@ -351,8 +351,8 @@ class Guard:
         Args:
             ask: called with `app_input`, and later with what `retry_input` returned; returns an output.
             app_input: the request, the messages, the input.
-            case_of: from `app_input` and an output to what `arun` takes as a case; to None, if it is no
-                answer.
+            case_of: from `app_input` and an output to what `arun` takes as a case; to None, if it is not
+                an answer.
             retry_input: from `app_input`, the last output and the note to what is asked with next.
 
         Returns:
@@ -429,22 +429,19 @@ class Guard:
         """Judge a draft, and have it written again as often as it fails and may be."""
         if progress.started is None:
             progress.started = runtime.clock()
-        end = progress.started + (self.deadline or 0)
+        end = progress.started + (self.deadline or 0)  # which counts with a deadline only
         drafts = progress.drafts
         drafts.append(await self._judge_draft(runtime, case, end))
-        while write_again and self._may_retry(drafts):
+        while write_again and self.mode == "enforce" and len(drafts) <= self.retries:
             verdict = drafts[-1].verdict
+            if verdict.passed is not False:
+                break  # None does not reject: what was not judged is not written again
             try:
                 case = await self._run_until(end, write_again(note_on(verdict, self.judge), verdict))
             except _LateError:
                 break  # a draft that is not rewritten in time is one that failed
             drafts.append(await self._judge_draft(runtime, case, end))
         return await self._decide(runtime, tuple(drafts), runtime.clock() - progress.started)
-
-    def _may_retry(self, drafts: Sequence[Draft]) -> bool:
-        # None is no rejection: what was not judged is not written again.
-        is_rejected = drafts[-1].verdict.passed is False
-        return is_rejected and self.mode == "enforce" and len(drafts) <= self.retries
 
     async def _run_until(self, end: float, work: Awaitable[T]) -> T:
         """Await what must be done when the deadline ends.
@@ -473,6 +470,7 @@ class Guard:
             verdict = await self._run_until(end, self.judge.ajudge(whole_case, ask=runtime.ask))
         except Exception as error:
             verdict = self.judge.error_verdict(error, case)
+            # To observe is to let every draft out, whatever happens.
             if self.on_error == "raise" and self.mode == "enforce":
                 if isinstance(error, GroundjudgeError):
                     error.verdict = verdict
@@ -498,7 +496,7 @@ class Guard:
                 cause = f"`fallback` gave {type(fault).__name__}"
             elif self.fallback is not None:
                 cause = "`fallback` gave NoneType"
-            raise _blocked(outcome, cause) from fault
+            raise _blocked_error(outcome, cause) from fault
         return outcome
 
     def _log_first(self, verdict: Verdict) -> None:
@@ -565,7 +563,7 @@ def _with_response(case: Case | None, new_draft: object) -> Case:
     """Return the case with what `regenerate` returned as its response; that may be a case of its own.
 
     Raises:
-        CaseError: `field_unreadable`: it is no response.
+        CaseError: `field_unreadable`: it is not a response.
     """
     if isinstance(new_draft, Case):
         return new_draft
@@ -576,7 +574,7 @@ def _with_response(case: Case | None, new_draft: object) -> Case:
     return (case or Case()).replace(response=response)
 
 
-def _blocked(outcome: Outcome, cause: str) -> GuardError:
+def _blocked_error(outcome: Outcome, cause: str) -> GuardError:
     """Make the error of an answer that nothing may replace, for want of a fallback or by a fault of it."""
     verdict = outcome.verdict
     result = verdict.error.code if verdict.error else f"score {verdict.score}"

@@ -169,6 +169,7 @@ class Panel(BaseJudge):
         if self.rule == "min":  # the lowest score may have the largest number
             return min(scored, key=lambda vote: vote.score or 0.0).value
         value = round(RULES[self.rule](values), DIGITS)
+        # The mean of 1 and 3 may be the 2 that means "not applicable".
         for rubric in self.rubrics:
             if value in rubric.not_applicable:
                 return None
@@ -200,6 +201,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
             kind = type(judge).__name__
             fault = f"its members must be judges, not {kind}: use load() without `repeats` for each"
             raise bad_panel("panel", fault)
+        # A judge that is listed again is asked anew: a cache would give it the first reply.
         identity = identity_of_requests(judge)
         members.append(replace(judge, repeat=times_listed[identity]))
         times_listed[identity] += 1

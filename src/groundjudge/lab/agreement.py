@@ -272,12 +272,19 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     guess: dict[str, float] = {}
     points = Curves()
     if sample.positive is not None:
-        confusion = _confusion_matrix(sample.positive, sample.passed)
+        cells = figures.confusion_cells(sample.positive, sample.passed).sum(axis=0).astype(int).tolist()
+        true_positives, false_positives, false_negatives, true_negatives = cells
+        confusion = ConfusionMatrix(
+            true_positives=true_positives,
+            false_positives=false_positives,
+            false_negatives=false_negatives,
+            true_negatives=true_negatives,
+        )
         if sample.scores.size:
             base_rate = float(np.average(sample.positive, weights=sample.weights))
             guess = figures.constant_guess(sample.positive, sample.weights)
             points = curves(sample.positive, sample.scores, sample.weights)
-    # Rows that count as wrong are no sign of labels the other way round.
+    # Rows that count as wrong do not suggest that labels are the other way round.
     figures_of_doubt = {} if count_unscored else sample_figures
     return Agreement(
         judge=judged_rows.judge,
@@ -509,17 +516,6 @@ def _bounds(sample: Sample) -> dict[str, Bounds]:
     return bounds
 
 
-def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
-    counts = figures.confusion_cells(positive, passed).sum(axis=0).astype(int).tolist()
-    true_positives, false_positives, false_negatives, true_negatives = counts
-    return ConfusionMatrix(
-        true_positives=true_positives,
-        false_positives=false_positives,
-        false_negatives=false_negatives,
-        true_negatives=true_negatives,
-    )
-
-
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -> tuple[Disagreement, ...]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
 
@@ -529,6 +525,7 @@ def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -
                 yield -gap, row.case_id, place
 
     disagreements: list[Disagreement] = []
+    # By their places: the rows stay on the disk, and only the worst are read again.
     for _, case_id, place in nsmallest(most, find_disagreements()):
         row = rows[place]
         human_label = row.human_label

@@ -37,10 +37,11 @@ class BriefVerdict(NamedTuple):
 
 
 def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
-    """Make a verdict brief. Texts that many verdicts have are kept once for all of them."""
+    """Make a verdict brief."""
     votes: list[Vote] = []
     for vote in verdict.votes:
         votes.append(vote.model_copy(update={"reply": None}))
+    # A million verdicts have a few judges, labels and signatures.
     return BriefVerdict(
         judge=intern(verdict.judge),
         case_id=verdict.case_id,

@@ -109,8 +109,8 @@ class CascadeCalibration(Frozen):
         handed_on_usage: those of the strong judge in the cascade.
         counts: by name: `n_error`, the cheap judge's errors, and `n_not_applicable`, both of which are in
             `n`; `n_unjudged`, labelled rows without a verdict of the cheap judge, `n_unmatched`, rows without
-            one of the strong judge that is no error, and `n_left_out`, rows that do not count: all but one of
-            each group, and in a drawn sample some of the strata that were drawn more often than others.
+            one of the strong judge other than an error, and `n_left_out`, rows that do not count: all but one
+            of each group, and in a drawn sample some of the strata that were drawn more often than others.
     """
 
     judge: str
@@ -231,6 +231,7 @@ def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
 
 def _fraction(name: str) -> float:
     """A number from 0 to 1, made of a name alone: it says nothing about the case."""
+    # An id may hold half of a pair of surrogates, as JSON allows.
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]) / 2**64
 
 
@@ -262,7 +263,8 @@ def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[Casca
 
 @cache
 def fewest_rows(accuracy: float, n_mistakes: int = 0, error: float = ONE_SIDED) -> int:
-    """Return how many rows, with so many mistakes among them, are the fewest that prove an accuracy."""
+    """Return the fewest rows, with this number of mistakes among them, that prove an accuracy."""
+    # Even without a mistake, fewer rows never prove it: accuracy**n must not exceed the error.
     n = max(n_mistakes + 1, ceil(log(error) / log(accuracy)))
     while lower_bound(n - n_mistakes, n, error) < accuracy:
         n += 1
@@ -302,7 +304,7 @@ def _last_proven(sets: Iterable[_Set], accuracy: float, error: float) -> int:
     size = 0
     for rows_set in sets:
         if rows_set.size < n_fewest:
-            continue  # it could prove nothing, and so is no test
+            continue  # too small to prove anything, and so not a test
         if lower_bound(rows_set.n_right, rows_set.size, error) < accuracy:
             break
         size = rows_set.size
@@ -405,7 +407,7 @@ def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
             number = min(number, highest_failing)
             return number, 1 - number / middle
         number = max(number, lowest_passing)
-        return number, 1 - (1 - number) / (1 - middle) if number < 1 else 1.0
+        return number, 1 - (1 - number) / (1 - middle)
 
     return number_by_score
 
@@ -461,6 +463,7 @@ def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
             fewest = n_labels if fewest is None else min(fewest, n_labels)
     if fewest is None:
         return None
+    # Two digits: more would promise what an extrapolation from a few rows cannot hold.
     unit: int = 10 ** max(0, floor(log10(fewest)) - 1)
     return ceil(fewest / unit) * unit
 

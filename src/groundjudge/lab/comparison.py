@@ -205,6 +205,7 @@ class _SamplePair:
         if rule:
             counted = (first.count_unscored(rule), second.count_unscored(rule))
         else:
+            # In a paired comparison a case counts for both judges, or for neither.
             is_scored = first.is_scored & second.is_scored
             counted = (first.select(is_scored), second.select(is_scored))
         return cls((first, second), counted)
@@ -212,6 +213,7 @@ class _SamplePair:
     def without_labels(self) -> _SamplePair:
         """The same, where labels have said how cases count and are not needed any more."""
         first, second = self.counted
+        # With them, pseudo-rows would be of two classes, which figures without labels do not have.
         return replace(self, counted=(replace(first, positive=None), replace(second, positive=None)))
 
     @property
@@ -396,5 +398,6 @@ def _label_cases(case_ids: Sequence[str], labelled_ids: Sequence[str], sample: S
     """
     if sample.positive is None:
         return None
+    # So "wrong" counts a case without a score and a label as not passed, and "right" as passed.
     label_by_case = dict(zip(labelled_ids, sample.positive.tolist(), strict=True))
     return np.array([label_by_case.get(case_id, True) for case_id in case_ids], dtype=np.bool_)

@@ -8,7 +8,7 @@ in each of several weighted copies of the same rows. The point estimate is the c
 counts once, and the resamples of the bootstrap are thousands of others. That is why the figures are not
 scikit-learn's, which would take minutes; the tests compare them with it.
 
-A plain bootstrap draws from the rows that there are, so that a judge that made no mistake among forty rows
+A plain bootstrap draws from the given rows alone, so that a judge that made no mistake among forty rows
 never makes one in any resample: its intervals are too narrow, or have no width at all. Here `add_pseudo_rows`
 adds rows in which every kind of mistake occurs, and `Bootstrap` gives all of them random weights.
 """
@@ -200,7 +200,7 @@ class Sample:
             right_outcomes = np.ones_like(self.passed)
         right_scores = right_outcomes.astype(np.float64)
         if self.graded is not None:
-            right_scores = _rescaled(self.graded)
+            right_scores = _rescale(self.graded)  # nobody says where a scale of grades begins and ends
         scores_and_outcomes = {
             "wrong": (1 - right_scores, ~right_outcomes),
             "right": (right_scores, right_outcomes),
@@ -246,7 +246,13 @@ class Sample:
         if self.graded is None or n_rows == 0:
             figures |= dict.fromkeys(CORRELATIONS, undefined)
         else:
-            figures |= _correlations(weights[:, :n_rows], self.scores[:n_rows], self.graded)
+            row_weights = weights[:, :n_rows]
+            scores = self.scores[:n_rows]
+            ranks = _ranks(row_weights, scores), _ranks(row_weights, self.graded)
+            # Between 0 and 1, as scores are, `MIN_VARIANCE` means the same for grades of any size.
+            figures["pearson"] = _correlation(row_weights, scores, _rescale(self.graded))
+            figures["spearman"] = _correlation(row_weights, *ranks)
+            figures["kendall"] = _kendall(row_weights, scores, self.graded)
         return figures
 
     def accuracy(self, weights: Floats) -> dict[str, Floats]:
@@ -402,6 +408,7 @@ def add_pseudo_rows(*samples: Sample) -> list[Sample]:
     pseudo_rows = np.array([*product((False, True), repeat=1 + len(samples))])
     is_grounded = labels
     if is_grounded is None:
+        # Without labels only the outcomes can differ: one half of the pseudo-rows is left.
         is_grounded = np.ones_like(samples[0].passed)
         pseudo_rows = pseudo_rows[pseudo_rows[:, 0]]
     pseudo_labels = pseudo_rows[:, 0]
@@ -543,7 +550,7 @@ def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | Non
     if sample.positive is None:
         return None
     classes = {"grounded": sample.positive, "not grounded": ~sample.positive}
-    # A class without rows is no reason for a notice: what needs it is undefined.
+    # A class without rows needs no notice: what needs it is undefined.
     counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
     rarer_class = min(counts, key=lambda name: counts[name])
     n_rarer = counts[rarer_class]
@@ -635,12 +642,13 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
     """
     mean_people = weighted_mean(weights, people)
     mean_judge = weighted_mean(weights, judge)
-    variance_people = weighted_mean(weights, _centred(weights, people) ** 2)
-    variance_judge = weighted_mean(weights, _centred(weights, judge) ** 2)
+    variance_people = weighted_mean(weights, _deviations(weights, people) ** 2)
+    variance_judge = weighted_mean(weights, _deviations(weights, judge) ** 2)
     chance = variance_people + variance_judge + (mean_people - mean_judge) ** 2
     difference = weighted_mean(weights, (people - judge) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = 1 - difference / chance
+    # Where people give one label throughout, it is 0 whatever the judge does.
     return np.asarray(np.where(variance_people > MIN_VARIANCE, kappa, nan))
 
 
@@ -665,7 +673,7 @@ def _ranks(weights: Floats, values: Floats) -> Floats:
         return np.asarray(_weight_below(weights, values, values) / weights.sum(axis=1)[:, None])
 
 
-def _rescaled(values: Floats) -> Floats:
+def _rescale(values: Floats) -> Floats:
     """Values from 0 for the lowest to 1 for the highest; shape as the values, (rows,)."""
     lowest = values.min()
     extent = float(np.ptp(values))
@@ -694,25 +702,15 @@ def _weight_below(weights: Floats, values: Floats, points: Floats) -> Floats:
     return np.asarray((sums[:, n_below] + sums[:, n_up_to]) / 2)
 
 
-def _centred(weights: Floats, values: Floats) -> Floats:
+def _deviations(weights: Floats, values: Floats) -> Floats:
     """How far values are from their mean in each weighted copy; shape (copies, rows)."""
     return np.asarray(values - weighted_mean(weights, values)[:, None])
 
 
-def _correlations(weights: Floats, scores: Floats, grades: Floats) -> dict[str, Floats]:
-    """Compute the correlations of scores and grades, both of the shape (rows,)."""
-    return {
-        "pearson": _correlation(weights, scores, _rescaled(grades)),
-        # Spearman's is the correlation of the ranks.
-        "spearman": _correlation(weights, _ranks(weights, scores), _ranks(weights, grades)),
-        "kendall": _kendall(weights, scores, grades),
-    }
-
-
 def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
     """Pearson's correlation, one per copy, of values in 0..1 of the shape (rows,) or (copies, rows)."""
-    first_centred = _centred(weights, first)
-    second_centred = _centred(weights, second)
+    first_centred = _deviations(weights, first)
+    second_centred = _deviations(weights, second)
     first_variance = weighted_mean(weights, first_centred**2)
     second_variance = weighted_mean(weights, second_centred**2)
     covariance = weighted_mean(weights, first_centred * second_centred)
@@ -724,7 +722,7 @@ def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
 
 def _kendall(weights: Floats, first: Floats, second: Floats) -> Floats:
     """Kendall's tau-b (1945), one per copy: concordant minus discordant pairs, by those without ties."""
-    # The loop is over the levels of the column that has fewer of them.
+    # Level by level: 2,000 rows have millions of pairs, in each resample. Fewer levels take less time.
     fewer, more = first, second
     if np.unique(second).size < np.unique(first).size:
         fewer, more = second, first

@@ -295,7 +295,7 @@ def read_labels(
         raise LabelError("no_labels", f"{path}: no row has a {key!r} field (--label)", str(path))
     if group and not groups:
         raise LabelError("no_labels", f"{path}: no row has a {group!r} field (--group)", str(path))
-    # Where the caller names groups, a context that rows share is no sign that one is missing.
+    # Where the caller names groups, a context that rows share does not mean that a group is missing.
     n_same_context = 0
     if not group:
         n_same_context = sum(count for count in context_counts.values() if count > 1)
@@ -381,7 +381,7 @@ def _comparable(label: object) -> object:
         return number
     if isinstance(label, str):
         return fold_label(label)
-    return repr(label)
+    return repr(label)  # a label for each judge is a mapping, which has no hash to be counted by
 
 
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
@@ -390,7 +390,8 @@ def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
     if not scores:
         for value, name in rubric.levels.items():
             scores[name] = None if value in rubric.not_applicable else rubric.scale.score(value)
-    return LabelVocabulary(dict(sorted(scores.items(), key=_rising_score)), rubric.threshold)
+    rising = sorted(scores, key=lambda name: (scores[name] is None, scores[name] or 0.0, name))
+    return LabelVocabulary({name: scores[name] for name in rising}, rubric.threshold)
 
 
 def vocabulary_of(judge: str, labels: Labels) -> LabelVocabulary:
@@ -729,7 +730,7 @@ def _label_text(value: object, judge: str, vocabulary: LabelVocabulary) -> str:
 def _is_no_label(value: object) -> bool:
     """Whether a value stands for a label that nobody gave: None, NaN, or text that is blank or "nan"."""
     if isinstance(value, str):
-        return value.strip().casefold() in {"", "nan"}
+        return value.strip().casefold() in {"", "nan"}  # what `astype(str)` of pandas makes of an empty cell
     return is_absent(value)
 
 
@@ -794,9 +795,3 @@ def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever
 def _refuse_label(value: object, source: str) -> NoReturn:
     message = f"{source}: the label {value!r} is neither a boolean nor a number on the scale"
     raise LabelError("unreadable_label", message, source)
-
-
-def _rising_score(name_and_score: tuple[str, float | None]) -> tuple[bool, float, str]:
-    """The order of labels: by rising score, then those without one; by name among equals."""
-    name, score = name_and_score
-    return score is None, score or 0.0, name

@@ -68,7 +68,7 @@ class ModelChange(Frozen):
         share: the share of the cases that flip.
         p: of the test that as many are lost as gained (see `proportions.mcnemar_mid_p`);
             None for groups of cases, because the test takes cases as independent, and without cases.
-        detectable: the change of the pass rate that the test finds in 80 % of samples of so many cases and
+        detectable: the change of the pass rate that the test finds in 80 % of samples with as many cases and
             flips; None if they are too few for any.
         flips: those with the largest change of the score, which are listed.
         labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) tell which
@@ -144,9 +144,13 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     n = len(outcomes)
     n_flips = n_lost + n_gained
     labelled = label_cases(matched, labels, thresholds, label_threshold)
+    grounded: dict[str, bool] = {}
     refit: Calibration | None = None
     why_no_refit = "no case with a label has a score of both"
     if labelled is not None:
+        positive = labelled.samples[0].positive
+        if positive is not None:  # grades without a threshold say of no case whether it is grounded
+            grounded = dict(zip(labelled.ids, positive.tolist(), strict=True))
         try:
             refit = _refit(labelled, thresholds[1], label_threshold, resamples, seed)
             why_no_refit = ""
@@ -162,9 +166,7 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         share=wilson(n_flips / n, n) if n else Rate(n=0),
         p=None if has_groups else mcnemar_mid_p(n_lost, n_gained, n),
         detectable=None if has_groups else detectable_change(n_flips, n),
-        flips=_list_flips(
-            matched, outcomes, _grounded(labelled), most_flips, first_verdicts, second_verdicts
-        ),
+        flips=_list_flips(matched, outcomes, grounded, most_flips, first_verdicts, second_verdicts),
         labels_needed=_labels_needed(n_flips, n),
         refit=refit,
         why_no_refit=why_no_refit,
@@ -227,13 +229,6 @@ def _outcomes(
             first_passed = passes_at(thresholds[0], first)
             outcomes[first.case_id or ""] = (first_passed, passes_at(thresholds[1], second))
     return outcomes
-
-
-def _grounded(labelled: LabelledCases | None) -> dict[str, bool]:
-    """Whether people call each labelled case grounded; none for grades that no threshold divides."""
-    if labelled is None or labelled.samples[0].positive is None:
-        return {}
-    return dict(zip(labelled.ids, labelled.samples[0].positive.tolist(), strict=True))
 
 
 def _list_flips(  # noqa: PLR0913, PLR0917  both sides of one list

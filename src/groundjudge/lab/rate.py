@@ -71,7 +71,7 @@ class TrueRate(Frozen):
         judge: the judge by whose verdicts the rows were drawn.
         rows: how many rows the rate is of: all, also those that the judge could not judge.
         rate: the rate with its 95 % interval; `n` is the number of labels.
-        own: what each judge and version says by itself, which is no estimate of the rate.
+        own: what each judge and version says by itself, which does not estimate the rate.
         alone: the interval of as many labels of a simple random sample, without a judge.
         worth: how many labels of a simple random sample would give an interval as narrow as `rate`.
         needed: how many labels would give an interval of ±0.03.
@@ -141,8 +141,8 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
 
     def estimate(grounded: Grounded) -> tuple[float, float]:
         if sample:
-            return _stratified(sample.strata, grounded)
-        return _corrected(judged, lam, grounded)
+            return _estimate_from_strata(sample.strata, grounded)
+        return _estimate_from_random_rows(judged, lam, grounded)
 
     # People may have looked at a row and not been able to tell: None. The ids are a set, whose order changes
     # from process to process, and with it the last digit of a sum of weights: so they are sorted.
@@ -261,7 +261,7 @@ def _check_origin(labels: Labels, sample: LabelSample | None, judged: _Judged) -
     return labels
 
 
-def _stratified(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
+def _estimate_from_strata(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
     """The rate and its variance from a stratified sample."""
     counts: list[StratumCounts] = []
     for stratum in strata:
@@ -288,7 +288,7 @@ def stratified_rate(strata: Sequence[StratumCounts]) -> tuple[float, float]:
         effective = 0.0
         share = 0.5
         if n:
-            # Groups say as much as so many rows by themselves; what is added is half of one of each kind.
+            # Groups say as much as this number of independent rows, and half a row of each kind is added.
             effective = n / _design_effect(labelled_units)
             share = (n_grounded / n * effective + 0.5) / (effective + 1)
         # What was labelled is certain: only the other units make the rate vary.
@@ -317,7 +317,7 @@ def _sum_units(labelled_units: UnitCounts) -> tuple[int, int]:
     return n, n_grounded
 
 
-def _corrected(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[float, float]:
+def _estimate_from_random_rows(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[float, float]:
     """The rate and its variance from a simple random sample: the mean score, corrected by the labels.
 
     This is prediction-powered inference (Angelopoulos, Duchi and Zrnic, 2023).
@@ -329,6 +329,7 @@ def _corrected(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[
         if case_id not in grounded:
             predictions_of_others.append(prediction)
     if not predictions_of_others:
+        # All rows are labelled: then the predictions cancel out, and the rate is that of the labels.
         predictions_of_others.append(fmean(predictions_of_labelled))
     n = len(labels)
     n_others = len(predictions_of_others)
@@ -360,6 +361,7 @@ def _prediction(verdict: Verdict) -> float:
 
 def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, float]:
     """The 95 % interval of a rate: Wald's, or Wilson's of as many rows as would give this variance."""
+    # At 0 and 1, and without variance, Wilson's number of rows would be none, or without end.
     if is_wald or not 0 < value < 1 or not variance:
         half = Z * sqrt(variance)
         return max(0.0, value - half), min(1.0, value + half)
@@ -367,7 +369,7 @@ def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, f
 
 
 def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
-    """A share with the Wilson interval of n rows drawn at random from so many; None: from any number."""
+    """A share with the Wilson interval of n rows drawn at random from a population; None: of any size."""
     unlabelled_share = 1.0
     if population is not None:
         # The correction for a finite population: who has labelled all rows knows the share.
@@ -379,7 +381,7 @@ def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
 
 
 def _n_worth(value: float, width: float, population: int | None) -> int:
-    """How many rows drawn at random give an interval that is no wider."""
+    """How many rows drawn at random give an interval that is as narrow."""
 
     def negative_width(n: int) -> float:
         rate_of_n = _rate_of_random_rows(value, n, population)

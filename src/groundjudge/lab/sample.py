@@ -130,6 +130,7 @@ class LabelSample(Frozen):
         units: list[tuple[str, ...]] = []
         for stratum in self.strata:
             units += stratum.drawn
+        # The seed is in the file: shuffled from their order, the strata could be told again.
         units.sort()
         Random(f"{self.seed} order").shuffle(units)  # noqa: S311  no secret
         return tuple(case_id for unit in units for case_id in unit)
@@ -294,7 +295,7 @@ def judge_in(judges: Sequence[str], judge: str | None) -> str:
     """The judge that is meant among those with verdicts: the only one, unless it is named.
 
     Raises:
-        LabelError: `bad_option`: there are several and none is named, or there is no such one.
+        LabelError: `bad_option`: there are several and none is named, or none has that name.
     """
     all_names = ", ".join(judges) or "none"
     if judge is None and len(judges) != 1:
@@ -371,11 +372,15 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
     """The units by stratum, those that did not pass in two halves by score where n labels are enough."""
     strata: dict[str, list[Unit]] = {}
     for unit in units:
-        strata.setdefault(_stratum(unit), []).append(unit)
+        outcomes = {row.outcome for row in unit}
+        strata.setdefault(min(outcomes, key=FROM_WORST.index), []).append(unit)
     failed_units = strata.get(FAILED, [])
     if len(failed_units) < ENOUGH_TO_SPLIT or n < ENOUGH_LABELS:
         return strata
-    lowest_scores = [_lowest_score(unit) for unit in failed_units]
+    lowest_scores: list[float] = []
+    for unit in failed_units:
+        scores = [row.score for row in unit if row.score is not None]
+        lowest_scores.append(min(scores, default=0.0))
     middle = median(lowest_scores)
     lower: list[Unit] = []
     higher: list[Unit] = []
@@ -392,12 +397,6 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
     return strata
 
 
-def _stratum(unit: Unit) -> str:
-    """Where a unit belongs: a group, where the worst that the judge said of its rows belongs."""
-    outcomes = {row.outcome for row in unit}
-    return min(outcomes, key=FROM_WORST.index)
-
-
 def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
     if verdict.status == "error":
         return ERROR
@@ -408,8 +407,3 @@ def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
     if earlier is None or not is_same_case or earlier.passed == verdict.passed:
         return PASSED if verdict.passed else FAILED
     return PASSED_NOW if verdict.passed else FAILED_NOW
-
-
-def _lowest_score(unit: Unit) -> float:
-    scores = [row.score for row in unit if row.score is not None]
-    return min(scores, default=0.0)

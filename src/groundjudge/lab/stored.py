@@ -96,10 +96,11 @@ def name_ranks(names: Iterable[str]) -> array[int]:
 
 def _open_database(table: str) -> Connection:
     """Open a temporary database with one table."""
-    # Without a name it is a temporary file, which is deleted at once. Nothing is ever rolled back.
+    # Without a name it is a temporary file, which is deleted at once. Nothing is ever rolled back. Labels may
+    # be read in one thread and used in another, as by asyncio.to_thread.
     database = connect("", isolation_level=None, check_same_thread=False)
     database.execute("PRAGMA journal_mode = OFF")
-    database.execute("BEGIN")
+    database.execute("BEGIN")  # one transaction for all: writing takes a fifth less time
     database.execute(table)
     return database
 
@@ -115,7 +116,7 @@ def _naming_the_folder() -> Generator[None, None, None]:
 
 
 def _encode(text: str) -> bytes:
-    # In these bytes texts are in the same order as by their characters, and halves of pairs are no error.
+    # In these bytes texts are in the same order as by their characters, and lone surrogates can be stored.
     return text.encode("utf-8", "surrogatepass")
 
 

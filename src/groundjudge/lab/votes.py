@@ -174,7 +174,7 @@ def measure_votes(
 
 
 def _finding(best: Member, n_compared: int) -> Finding:
-    """How the panel compares with its best member, among so many that were compared."""
+    """How the panel compares with the best of the members that were compared."""
     # Bonferroni's correction.
     if best.p * n_compared >= SIGNIFICANT:
         return "no_difference"

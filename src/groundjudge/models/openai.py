@@ -155,7 +155,7 @@ def _chat_call(
 
 
 def _write_chat(body: object) -> bytes:
-    """Write a chat. What is no JSON in the parameters of a caller is refused, and not sent as null."""
+    """Write a chat. A parameter of the caller's that JSON cannot hold is refused, and not sent as null."""
     return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -310,7 +310,7 @@ class OpenAIModel:
         # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
         has_failed = is_mapping(body) and ("choices" in body or "error" in body)
         if not self._connection.is_openai and not has_failed:
-            with suppress(TypeError):
+            with suppress(TypeError):  # what a mock returns may be anything
                 return reply_of(body)
         return None
 
@@ -428,12 +428,14 @@ class Connection:
 
     @property
     def _key(self) -> str:
+        # A key that was read from a file ends in a line break, which no header can hold.
         return (self._api_key or os.environ.get(f"{self.api.variables}_API_KEY") or "").strip()
 
     @property
     def _url(self) -> str:
         if self.callers_client is None:
             return self._base_url or os.environ.get(f"{self.api.variables}_BASE_URL") or self.api.default_url
+        # Of a mock, `base_url` is another mock.
         url = str(getattr(self.callers_client, "base_url", ""))
         return url if "://" in url else type(self.callers_client).__qualname__
 
@@ -490,7 +492,7 @@ class Connection:
         client_retries = getattr(self.callers_client, "max_retries", None)
         if not isinstance(client_retries, int):
             return int(self._options["max_retries"])
-        # A client retries by itself, but not after a response of status 200 that is no reply.
+        # A client retries by itself, but not after a response of status 200 without a reply.
         raised = getattr(error.__cause__, "raised", None)
         if error.code == "server" and not hasattr(raised, "status_code"):
             return client_retries
@@ -517,7 +519,8 @@ class Connection:
 
     async def _post(self, body: dict[str, Any]) -> bytes:
         """Send a body over the library's own connections, and return the body of the response."""
-        transport = await self._transport()
+        make_transport = partial(self._make_client, partial(_make_transport, self.api))
+        transport: Transport = await self._per_loop.client(make_transport)
         try:
             response = await transport.post(self.api.write(body))
         except OversizeError as error:
@@ -527,14 +530,9 @@ class Connection:
             return response.content
         body_of_error = parse_body(response.content)
         if is_mapping(body_of_error):
+            # The openai client keeps what is under this key. Some servers send that without the key.
             body_of_error = body_of_error.get("error", body_of_error)
         raise StatusError(response, body_of_error)
-
-    async def _transport(self) -> Transport:
-        """Return the library's own connections to the endpoint in the running loop."""
-        make_transport = partial(self._make_client, partial(_make_transport, self.api))
-        transport: Transport = await self._per_loop.client(make_transport)
-        return transport
 
     def _make_client(self, make: Callable[..., T]) -> T:
         """Make a client for the endpoint, with its key.
@@ -618,7 +616,7 @@ _redact_url = lru_cache(redact)  # every request asks for its endpoint
 def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) -> tuple[str, ...]:
     """Return the secrets of an endpoint with the library's own client.
 
-    What stands in the model's name and in the endpoint's path is no secret.
+    What stands in the model's name and in the endpoint's path is not a secret.
     """
     secrets = url_secrets(url) | headers
     if len(key) >= MIN_SECRET:
@@ -632,6 +630,7 @@ def _is_about_loops(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, RuntimeError) and "loop" in text_of(error):
             return True
+        # The openai client and httpx wrap it in errors of their own.
         error = error.__cause__ or error.__context__
     return False
 
@@ -655,6 +654,7 @@ class PerLoop:
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
         """Return the running loop's client; `make` builds it if there is none yet."""
+        # A fork has the loops of its parent, but must not use its sockets.
         key = asyncio.get_running_loop(), os.getpid()
         if key not in self._clients:
             for other_key in [*self._clients]:

@@ -26,7 +26,7 @@ from groundjudge.rubric.rubric import Request
 TRANSIENT = ("timeout", "connection", "rate_limited", "server")
 """The error codes after which a retry may succeed."""
 
-FIRST_WAIT = 0.5
+FIRST_WAIT = 0.5  # this and MAX_BACKOFF as in the openai client, so that `client=` waits as long
 """Seconds to wait before the first retry; each further retry waits twice as long."""
 
 MAX_BACKOFF = 8.0
@@ -35,11 +35,11 @@ MAX_BACKOFF = 8.0
 MAX_WAIT = 60.0
 """Seconds. If an endpoint asks for a longer wait, there is no retry."""
 
-MAX_REJECTIONS = 8
+MAX_REJECTIONS = 8  # the usual waits add up to 40 to 50 s, and many limits are per minute
 """A request of a run is sent again at most this often after rate limits, the model's own retries included."""
 
 REPLIES_PER_PLACE = 4
-"""So many replies restore one place that a rejected request removed."""
+"""How many replies restore one place that a rejected request removed."""
 
 FIRST_PAUSE = 1.0
 """Seconds before a request is sent again in an outage; each further pause is as long as the outage so far."""
@@ -51,7 +51,7 @@ MAX_OUTAGE = 300.0
 """Seconds without an answer, after which rows get their `connection` errors.
 
 A server that restarts and loads a large model needs a few minutes, and so does a network that changes. Longer
-outages usually end only when somebody attends to them; the run can be resumed then.
+outages usually end only when a person attends to them; the run can be resumed then.
 """
 
 MAX_FAILURES = 3
@@ -299,6 +299,7 @@ class Endpoint:
             self._announce("")
             raise error
         pause = min(max(silence, FIRST_PAUSE), MAX_PAUSE, remaining)
+        # A single lost connection while others work is not worth a message.
         if self.waiting == self.in_flight or silence > FIRST_PAUSE:
             message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
             self._announce(f"{model_name} does not answer: {message}")
@@ -319,6 +320,7 @@ def _endpoint_key(model: Model) -> object:
     """Return what models at one endpoint have in common: its URL if they have one, or else the model's id."""
     model = innermost(model)
     endpoint = getattr(model, "endpoint", None)
+    # That of a model without a URL only tells its cached replies from others.
     return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
 
 

@@ -32,7 +32,7 @@ MAX_RESPONSE = 64 * 2**20
 """Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
 
 MAX_ATTEMPT = 10
-"""An attempt ends after so many timeouts, even if something keeps arriving: an interim response, a byte."""
+"""An attempt ends after this many timeouts, even if something keeps arriving: an interim response, a byte."""
 
 MAX_IDLE = 4.0
 """Seconds. A connection that was not used for longer is not used again.
@@ -170,18 +170,19 @@ class Transport:
             async with (
                 # The session's own timeouts forget an attempt after an interim response, such as 103.
                 asyncio.timeout(MAX_ATTEMPT * self._timeout),
+                # Redirects are not followed: they would take the key to another address.
                 self._session.post(
                     self.url, data=content, headers=headers, allow_redirects=False
                 ) as response,
             ):
-                return await _read(response)
+                return await _read_response(response)
         except ClientHttpProxyError as error:
             # Its status is the proxy's: the endpoint has not answered.
             message = "a proxy refused the connection"
             raise ClientConnectionError(message) from error
 
 
-async def _read(response: ClientResponse) -> Response:
+async def _read_response(response: ClientResponse) -> Response:
     """Read a response to its end.
 
     Raises:
@@ -195,6 +196,7 @@ async def _read(response: ClientResponse) -> Response:
             content += piece
             _check_size(content)
     except ClientPayloadError as error:
+        # To aiohttp this is not a lost connection, after which a request is sent again.
         message = "the connection was lost in a response"
         raise ClientConnectionError(message) from error
     body = bytes(content)
@@ -215,7 +217,7 @@ def _unpack(packed: bytes) -> bytes:
 
     Raises:
         OversizeError: it is too long.
-        DecodingError: it is no gzip, ends too early, or has something else behind it or too many members.
+        DecodingError: it is not gzip, ends too early, or has something else behind it or too many members.
     """
     content = bytearray()
     n_members = 0
@@ -226,6 +228,7 @@ def _unpack(packed: bytes) -> bytes:
             raise DecodingError(message)
         member = zlib.decompressobj(GZIP)
         try:
+            # One byte more than allowed shows that the limit is exceeded.
             content += member.decompress(packed, MAX_RESPONSE + 1 - len(content))
         except zlib.error as error:
             message = f"the response cannot be unpacked as gzip: {error}"
@@ -286,6 +289,6 @@ def _has_host(url: str) -> bool:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError:  # a bracket that stays open, or a port that is no number
+    except ValueError:  # a bracket that stays open, or a port that is not a number
         return False
     return bool(parts.hostname)

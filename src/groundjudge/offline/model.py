@@ -237,14 +237,14 @@ def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
 
 def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
     """What was found of a sentence, and where; texts are counted from 1 as in the prompts."""
+    if claim.finding == "claims nothing":
+        return NOTHING_STATED
     places: list[str] = []
     for document, start, end in claim.passages:
         places.append(f"text {document + 1} ({start} to {end}): {_in_quotes(texts[document][start:end])}")
     where = ", ".join(places)
     sentence = _in_quotes(claim.sentence)
     missing = ", ".join(word[:MAX_SHOWN] for word in claim.missing[:MAX_NAMED])
-    if claim.finding == "claims nothing":
-        return NOTHING_STATED
     if claim.finding == "backed":
         return f"In the source: {sentence} stands in {where}."
     if claim.finding == "refuted":

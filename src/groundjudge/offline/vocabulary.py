@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -17,10 +17,16 @@ def keys_of(sentence_words: Sequence[Word]) -> frozenset[str]:
 
 
 @cache
+def _read_tables() -> Mapping[str, Sequence[str]]:
+    text = files("groundjudge.offline").joinpath("words.json").read_text(encoding="utf-8")
+    tables: Mapping[str, Sequence[str]] = json.loads(text)
+    return tables
+
+
+@cache
 def vocabulary(name: str, language: Language) -> frozenset[str]:
     """The keys of the words that have a name in words.json, as texts of a language have them."""
-    tables = json.loads(files("groundjudge.offline").joinpath("words.json").read_text(encoding="utf-8"))
-    return frozenset(word.key for word in words(" ".join(tables[name]), language))
+    return frozenset(word.key for word in words(" ".join(_read_tables()[name]), language))
 
 
 @cache

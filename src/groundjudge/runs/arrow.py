@@ -252,7 +252,7 @@ def _key_of_row(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | No
     try:
         case = Case.from_mapping(row)
         if case.id is None or not case.id.strip():
-            return None
+            return None  # its verdict is on "row N", and so has another key
         return judge.key(case)
     except CaseError:
         return None

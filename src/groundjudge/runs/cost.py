@@ -60,7 +60,7 @@ class Prices:
             others.
 
     Raises:
-        ValueError: a price is no number, or below 0.
+        ValueError: a price is not a number, or below 0.
     """
 
     prompt: float

@@ -83,7 +83,7 @@ class LatestVerdicts:
     def signatures_of(self, judge: str) -> list[str]:
         """Sort the signatures of one judge's scores; of a panel, those of the verdicts with the most votes.
 
-        A panel that stops once it is decided has verdicts with fewer models, which are no other panel.
+        A panel that stops once it is decided has verdicts with fewer models, and is still the same panel.
         """
         scored = [origin for origin in self.origins if origin.judge == judge and origin.has_score]
         most = max((origin.n_votes for origin in scored), default=0)

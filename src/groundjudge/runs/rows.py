@@ -250,7 +250,9 @@ class CaseFile:
         newline = "" if self._format in DELIMITERS else "\n"
         with self.text(newline) as text:
             if self._format == "jsonl":
-                yield from _json_rows(text)
+                for number, line in enumerate(_lines(text), 1):
+                    if not line.isspace():
+                        yield parse_row(line, f"line {number}")
             elif self._format == "json":
                 entries = _parse_array(text.read(MAX_ARRAY + 1), self._name)
                 for number, entry in enumerate(entries, 1):
@@ -274,6 +276,7 @@ class CaseFile:
         It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
         """
         if self.encoding is None or codecs.lookup(self.encoding).name == "utf-8":
+            # Excel begins with a byte order mark, which would be a part of the first column's name.
             encoding, errors = "utf-8-sig", "surrogateescape"
         else:
             encoding, errors = self.encoding, "strict"
@@ -283,7 +286,7 @@ class CaseFile:
             try:
                 yield text
             except UnicodeError as error:
-                why = getattr(error, "reason", error)
+                why = getattr(error, "reason", error)  # UTF-16 without a byte order mark gives none
                 remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
                 if can_read_again(self.path) and _has_utf8_mark(self.path):
                     remedy = (
@@ -309,6 +312,7 @@ class CaseFile:
             raise CaseError("unknown_encoding", message, "encoding") from error
         if self._format == "parquet" or not can_read_again(self.path):
             return
+        # Any bytes are text in cp1252: UTF-8 would become nonsense without an error.
         if not codecs.lookup(encoding).name.startswith("utf-8") and _has_utf8_mark(self.path):
             message = f"{self._name} is not in {encoding}: it begins with the byte order mark of UTF-8"
             raise CaseError("unreadable_file", message, "encoding")
@@ -397,12 +401,6 @@ def _skip_rest(text: TextIO, line: str) -> None:
     """Read on to the end of a line that was cut."""
     while len(line) > MAX_ROW and not line.endswith(("\n", "\r")):
         line = text.readline(MAX_ROW + 1)
-
-
-def _json_rows(text: TextIO) -> Iterator[FileRow]:
-    for number, line in enumerate(_lines(text), 1):
-        if not line.isspace():
-            yield parse_row(line, f"line {number}")
 
 
 def read_json_lines(path: str | Path) -> Generator[str, None, None]:
@@ -537,7 +535,10 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
         row_name = f"line {first_line}"
         lines.size = 0
         try:
-            _allow_long_cells()  # each time: the program may have set the limit in between
+            # 128 KiB by default, and contexts are longer. The program may have set it in between; it is not
+            # lowered again, as it is one for the process, and another thread may read a table.
+            if csv.field_size_limit() < MAX_ROW:
+                csv.field_size_limit(MAX_ROW)
             record = next(reader)
         except StopIteration:
             return
@@ -561,22 +562,13 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
             yield row_name, record
 
 
-def _allow_long_cells() -> None:
-    """Let Python's reader take cells as long as a row: by default it takes 128 KiB, and contexts are longer.
-
-    The limit is one for the whole process. It is not lowered again, for another thread may read a table.
-    """
-    if csv.field_size_limit() < MAX_ROW:
-        csv.field_size_limit(MAX_ROW)
-
-
 def _row_of(
     names: Sequence[str],
     record: Sequence[str],
     field_by_column: Mapping[str, str],
     absent_words: Collection[str],
 ) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands; a word in `absent_words` is no value.
+    """Read the cells that have a value, each as its column demands; a word in `absent_words` is not a value.
 
     An empty cell of a column in `field_by_column` is None.
     """

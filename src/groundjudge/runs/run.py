@@ -268,7 +268,7 @@ def check_cases(cases: Rows) -> None:
 
 
 def _check_limit(name: str, limit: int) -> None:
-    """Refuse a limit that is no whole number above 0, such as a text from a file of settings.
+    """Refuse a limit that is not a whole number above 0, such as a text from a file of settings.
 
     Raises:
         ValueError: it is not.
@@ -297,6 +297,7 @@ def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Mapping[
     n_rows = concurrency
     if budget["max_tokens"] != NO_LIMIT:
         n_rows = concurrency // n_votes
+    # At most half of the calls go to rows in progress: those are lost when the budget ends.
     return max(1, min(n_rows, budget["max_calls"] // (2 * n_votes)))
 
 
@@ -385,7 +386,7 @@ def _judges_of_row(
     """Find the judges that apply to a row, which may name them, and the error of each name that is misspelt.
 
     Raises:
-        CaseError: `field_unreadable`: the row's `judges` are no names.
+        CaseError: `field_unreadable`: the row's `judges` are not names.
     """
     row_names = as_plain(_judges_in(row))
     if isinstance(row_names, str):

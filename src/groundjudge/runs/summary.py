@@ -132,7 +132,7 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
     Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
 
     Raises:
-        TypeError: they are no verdicts, such as the path of a file of them, or one verdict alone.
+        TypeError: they are not verdicts, such as the path of a file of them, or one verdict alone.
     """
     tally = Tally()
     for verdict in verdicts:
@@ -165,12 +165,14 @@ class _Counts:
             self.labels[verdict.label] += 1
         if verdict.error is not None:
             self.errors[verdict.error.code] += 1
+        # Rows are counted, however many quotes of one are missing.
         if any(part.warnings for part in verdict.parts):
             self.n["evidence_not_found"] += 1
         for warning in ("logprobs_unusable", "not_decided", "shares_unreadable"):
             if warning in verdict.warnings:
                 self.n[warning] += 1
         self.n["calls"] += verdict.attempts
+        # Blank responses, which need no call, would make the others seem cheaper.
         if verdict.attempts > 0:
             self.n["rows_with_calls"] += 1
         if verdict.agreement is not None:
@@ -186,6 +188,7 @@ class _Counts:
     def summary(self, judge: str) -> Summary:
         n = self.n
         n_unknown = n["error"] + n["waiting"]
+        # "Not applicable" is an outcome: what lacks a score are errors and rows that wait, each from 0 to 1.
         n_scorable = n["ok"] + n_unknown
         lowest_mean = _mean(self.total_score, n_scorable)
         highest_mean = _mean(self.total_score + n_unknown, n_scorable)

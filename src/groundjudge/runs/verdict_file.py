@@ -77,7 +77,7 @@ def _verdicts_in_table(path: str | Path) -> Iterator[Verdict | CaseError]:
             yield row
             continue
         try:
-            yield Verdict.model_validate_json(row["verdict"] or "")  # a null is no verdict either
+            yield Verdict.model_validate_json(row["verdict"] or "")  # a null is not a verdict either
         except ValidationError as error:
             yield _not_a_verdict(number, error)
 
@@ -370,7 +370,7 @@ def _until_interrupted(verdicts: Iterator[Verdict]) -> Generator[Verdict]:
     """
     can_handle = threading.current_thread() is threading.main_thread()
     if not can_handle or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield from verdicts  # somebody else decides what an interrupt means
+        yield from verdicts  # the program has its own way with interrupts
         return
 
     is_waiting = True

@@ -26,7 +26,7 @@ def entry_starts(text: str) -> list[int]:
         return []
     # Deeply nested JSON, or numbers of thousands of digits, have no entries that anybody could name.
     with suppress(ValueError, RecursionError):
-        json.loads(text)
+        json.loads(text)  # the steps through it rely on valid JSON
         return list(_starts_in(text, start, 1))
     return []
 

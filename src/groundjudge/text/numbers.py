@@ -140,6 +140,7 @@ def _value_of_digits(digits: str) -> str:
         return _whole_number(last)
     marks = set(re.findall(r"\D", ascii_digits))
     first = groups[0]
+    # 0.500 is a half; 1,234.567 has a second mark, which is that of the decimals.
     are_thousands = len(last) == 3 and 0 < len(first) <= 3 and first[0] != "0"  # noqa: PLR2004
     if are_thousands and len(marks) == 1:
         return _whole_number("".join(groups) + last)

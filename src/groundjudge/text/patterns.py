@@ -22,36 +22,36 @@ class LazyPattern:
         self.flags = flags
 
     @cached_property
-    def _compiled(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         return re.compile(self.pattern, self.flags)
 
     def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """As `re.Pattern.search`."""
-        return self._compiled.search(text, start, end)
+        return self._pattern.search(text, start, end)
 
     def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """As `re.Pattern.match`."""
-        return self._compiled.match(text, start, end)
+        return self._pattern.match(text, start, end)
 
     def fullmatch(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """As `re.Pattern.fullmatch`."""
-        return self._compiled.fullmatch(text, start, end)
+        return self._pattern.fullmatch(text, start, end)
 
     def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
         """As `re.Pattern.finditer`."""
-        return self._compiled.finditer(text, start, end)
+        return self._pattern.finditer(text, start, end)
 
     def findall(self, text: str) -> list[Any]:
         """As `re.Pattern.findall`."""
-        return self._compiled.findall(text)
+        return self._pattern.findall(text)
 
     def split(self, text: str) -> list[str | Any]:
         """As `re.Pattern.split`."""
-        return self._compiled.split(text)
+        return self._pattern.split(text)
 
     def sub(self, replacement: Replacement, text: str, count: int = 0) -> str:
         """As `re.Pattern.sub`."""
-        return self._compiled.sub(replacement, text, count)
+        return self._pattern.sub(replacement, text, count)
 
 
 def compile_when_used(pattern: str, flags: int = 0) -> LazyPattern:

@@ -108,11 +108,7 @@ def without_citations(text: str) -> str:
     """A text with blanks where its citation markers are: [1], [2, 3], [^1] and 【1】."""
     if "[" not in text and "【" not in text:  # so most are: it takes a tenth of the time
         return text
-    return _CITATION.sub(_blank, text)
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
+    return _CITATION.sub(lambda citation: " " * len(citation[0]), text)
 
 
 def _blank_language(fence: re.Match[str]) -> str:
@@ -142,9 +138,10 @@ def _piece_starts(text: str) -> Iterator[int]:
             yield from _prose_starts(text, prose_start, start)
         yield start
         prose_start = None
+        # A blank line ends a paragraph, even if the next one begins in small letters.
         if not is_one and content.strip():
             prose_start = start
-        is_item = not is_code and beginning is not None and beginning["item"] is not None
+        is_item = beginning is not None and beginning["item"] is not None
         if is_fence:
             is_code = not is_code
     if prose_start is not None:

@@ -84,8 +84,8 @@ class _Signs(dict[int, str]):
 
 def words(text: str, language: Language = "english") -> list[Word]:
     """The words of a text."""
-    if not text.isascii():
-        text = normalize("NFKC", text)
+    text = normalize("NFKC", text)
+    # To search for it takes half as long as all the rest.
     if "," in text:
         text = _COMMA.sub(" , ", text)
     found_words: list[Word] = []

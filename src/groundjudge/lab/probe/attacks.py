@@ -34,7 +34,7 @@ class Attack(NamedTuple):
     """An attack: a text, and where it is put.
 
     Attributes:
-        add_text: adds a text to a case; None where there is no such place.
+        add_text: adds a text to a case; None where the case has no such place.
         text: the name of the text.
         around: what stands around the text, as {text}.
         needs: as for `Edit`.

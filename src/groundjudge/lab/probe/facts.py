@@ -255,7 +255,7 @@ def _is_elastic(match: re.Match[str]) -> bool:
 
 
 def _other_number(match: re.Match[str], case_numbers: set[str]) -> str | None:
-    """A larger number that the case does not have; of words the second that there is."""
+    """A larger number that the case does not have; of words the second larger one."""
     if match["word"]:
         value = _NUMBER_WORDS[match["word"]]
         larger_words: list[str] = []

@@ -108,9 +108,9 @@ def negation_added(sentence: str, _: str, __: str) -> str | None:
 def negation_removed(sentence: str, _: str, __: str) -> str | None:
     """The sentence without its only negation."""
     if len(negated_at(sentence)) != 1:
-        return None
+        return None  # of two, one may undo the other
     if re.search(r"\bif\b|如果|若", sentence):
-        return None
+        return None  # under a condition, both sentences may be true
     for pattern, replacement in _DENIALS.items():
         new_sentence = re.sub(pattern, replacement, sentence, count=1)
         if new_sentence != sentence:
@@ -179,6 +179,7 @@ def profile_changed(case: Case) -> Case | None:
     case_text = edit.all_text(case)
     for exchange in (facts.number, facts.date, facts.unit, facts.name):
         new_profile = exchange(profile, case.response_text, case_text)
+        # A fact that the conversation backs too would still be right.
         if new_profile and not exchange(profile, other_backing, case_text):
             return case.replace(profile=new_profile)
     return None
@@ -195,10 +196,10 @@ def needed_sentence_removed(case: Case) -> Case | None:
     if not candidates:
         return None
 
-    def need(span: Span) -> tuple[float, int]:
+    def relevance(span: Span) -> tuple[float, int]:
         return edit.stated_share(case.query_text, span.text), len(span.text)
 
-    removed = max(candidates, key=need)
+    removed = max(candidates, key=relevance)
     before = response[: removed.start].rstrip()
     after = response[removed.end :].lstrip()
     between = edit.text_in_language("between_sentences", case)

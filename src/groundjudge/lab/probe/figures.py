@@ -259,6 +259,7 @@ def result_of(
     limits: list[str] = []
     for model in judge.models:
         model_limits = getattr(model, "limits", "")
+        # A model of the caller's may have anything under that name.
         if isinstance(model_limits, str) and model_limits:
             limits.append(model_limits)
     card = Card(
@@ -337,7 +338,7 @@ def _judged_trials(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> 
         first = by_id.get(id_of(trial.original, FIRST))
         second = by_id.get(id_of(trial.original, SECOND))
         if verdict is None or first is None:
-            continue
+            continue  # the run was ended early, as by a budget
         noise: bool | None = None
         if second and second.status != "error":
             noise = _is_event(trial.family, first, second, graded=graded)
@@ -356,11 +357,12 @@ def _judged_trials(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> 
 def _is_event(family: Family, first: Verdict, verdict: Verdict, *, graded: bool) -> bool:
     """Whether a verdict differs from the first one as this family of edits is about."""
     if family == "neutral_edits":
+        # A label can move where the outcome does not.
         return (_has_passed(verdict), verdict.label) != (_has_passed(first), first.label)
     if family == "attacks":
         return _has_passed(verdict)
     score = deciding_score(verdict)
-    drop = 0.0
+    drop = 0.0  # "not applicable" has no score, and so catches nothing
     if score is not None:
         drop = (deciding_score(first) or 0.0) - score
     if graded:

@@ -91,6 +91,7 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
             skipped[family, name] = 0
             for original in originals:
                 edited = edit(original.case)
+                # An edit that changes nothing would count as a fault that was missed.
                 if edited and edited != original.case:
                     trials.append(_trial(original, edited, name, family))
                 else:
