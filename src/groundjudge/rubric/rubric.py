@@ -29,7 +29,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.complaint import follow_up, format_after, more_room
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.rubric.reading import doubt, is_other_level, make_parts, reason_of
+from groundjudge.rubric.parts import doubt, is_other_level, make_parts, reason_of
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 
@@ -576,9 +576,7 @@ def _format_identity(reply_format: Format) -> list[Any]:
         # An object of a class with slots has no `__dict__`.
         attributes = getattr(reply_format, "__dict__", repr(reply_format))
     format_class = type(reply_format)
-    # In which of its modules a package has a class changes nothing.
-    package = format_class.__module__.partition(".")[0]
-    return [package, format_class.__qualname__, attributes]
+    return [format_class.__module__, format_class.__qualname__, attributes]
 
 
 def _reask_reason(error: ReplyError) -> str:
