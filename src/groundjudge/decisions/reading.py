@@ -15,7 +15,7 @@ from groundjudge.decisions.state import Sentences
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.reading import EVIDENCE_NOT_FOUND
+from groundjudge.rubric.parts import EVIDENCE_NOT_FOUND
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Evidence, Part, Verdict
 

@@ -30,7 +30,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.complaint import follow_up, format_after, more_room
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.rubric.reading import doubt, is_other_level, make_parts, reason_of
+from groundjudge.rubric.parts import doubt, is_other_level, make_parts, reason_of
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 

@@ -1,4 +1,4 @@
-"""From what a format read to what a verdict says: parts with their evidence, the reason, and doubts."""
+"""The parts of a verdict by a text, with their evidence; its reason, and what is in doubt."""
 
 from __future__ import annotations
 
