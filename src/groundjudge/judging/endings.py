@@ -7,6 +7,7 @@ from threading import Lock
 
 from groundjudge.errors import ENDS_RUN, ModelError
 from groundjudge.judging.conversation import Ask
+from groundjudge.models.failure import model_error
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -39,7 +40,7 @@ class Endings:
             ending = earlier_errors.get(id(model))
             if ending is not None:
                 message = f"not asked after this error: {ending.message}"
-                raise ModelError(ending.code, message, ending.subject)
+                raise model_error(ending.code, message, ending.subject)
             try:
                 return await ask(model, request)
             except ModelError as error:

@@ -576,10 +576,7 @@ def _format_identity(reply_format: Format) -> list[Any]:
     else:
         # An object of a class with slots has no `__dict__`.
         attributes = getattr(reply_format, "__dict__", repr(reply_format))
-    format_class = type(reply_format)
-    # In which of its modules a package has a class changes nothing.
-    package = format_class.__module__.partition(".")[0]
-    return [package, format_class.__qualname__, attributes, READING_VERSION]
+    return [type(reply_format).__qualname__, attributes, READING_VERSION]
 
 
 def _reask_reason(error: ReplyError) -> str:
