@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from command_line import GOOD, ROW, with_one_command
+from command_line import GOOD, ROW, shared_app
 from hostile_input import LINES, replies
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -48,7 +48,7 @@ def endpoint() -> Iterator[RawEndpoint]:
 
 def command(*arguments: str) -> Result:
     """Run the command; it ends well, or with a documented status and a message."""
-    result = CliRunner().invoke(with_one_command(arguments), arguments)
+    result = CliRunner().invoke(shared_app(), arguments)
     assert result.exit_code in {0, 1, 2}, result.stderr
     assert isinstance(result.exception, SystemExit | None), result.stderr
     assert "Traceback" not in result.stderr
