@@ -53,7 +53,7 @@ def run_quietly(code: str, url: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("code", "n_times"),
     [
-        pytest.param("asyncio.run(judge_some())", 1, id="asyncio.run"),
+        pytest.param("asyncio.run(judge_some())", 1, marks=soak, id="asyncio.run"),
         pytest.param(
             "asyncio.new_event_loop().run_until_complete(judge_some())", 1, marks=soak, id="a loop left open"
         ),
@@ -138,7 +138,8 @@ def test_nothing_is_printed_at_the_end(code: str, n_times: int) -> None:
         assert run_quietly(code, server.url) == (0, SCORES * n_times, "")
 
 
-@pytest.mark.parametrize("n_waiting", [pytest.param(1, marks=soak), 2])
+@pytest.mark.soak
+@pytest.mark.parametrize("n_waiting", [1, 2])
 def test_a_shared_call_ends_with_those_who_wait_for_it(n_waiting: int) -> None:
     code = f"""
 async def main():

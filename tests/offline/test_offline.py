@@ -455,6 +455,7 @@ print(load("knowledge_hallucination", model="offline").judge(case).reply)
 """
 
 
+@pytest.mark.soak
 def test_the_reply_is_the_same_in_every_process() -> None:
     replies: set[str] = set()
     for seed in ("1", "2", "3"):

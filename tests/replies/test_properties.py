@@ -233,20 +233,19 @@ PIECE = (
     "|/*|//|.|_a|\u200b|4,|:"
 )
 FRAMED = [
-    pytest.param("tags", "<S2>4%sx</S2>", id="within a tag", marks=pytest.mark.soak),
-    pytest.param("json", '{"score": 0.5, %s', id="in an object that does not close", marks=pytest.mark.soak),
-    pytest.param("json", '{"score": 0.5%s}', id="before an object's end", marks=pytest.mark.soak),
-    pytest.param("json", '```%s{"score": 0.5}', id="behind a fence", marks=pytest.mark.soak),
-    pytest.param("scorecard", block("8", "%s"), id="in evidence", marks=pytest.mark.soak),
-    pytest.param("banded", "Score: 4%sx", id="behind a score", marks=pytest.mark.soak),
-    pytest.param("banded", "Score: 4\n%s", id="below a score", marks=pytest.mark.soak),
-    pytest.param("line", "%s\nRating: 4\n%s", id="around a line", marks=pytest.mark.soak),
-    pytest.param(
-        "adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx"), id="within a formula", marks=pytest.mark.soak
-    ),
+    pytest.param("tags", "<S2>4%sx</S2>", id="within a tag"),
+    pytest.param("json", '{"score": 0.5, %s', id="in an object that does not close"),
+    pytest.param("json", '{"score": 0.5%s}', id="before an object's end"),
+    pytest.param("json", '```%s{"score": 0.5}', id="behind a fence"),
+    pytest.param("scorecard", block("8", "%s"), id="in evidence"),
+    pytest.param("banded", "Score: 4%sx", id="behind a score"),
+    pytest.param("banded", "Score: 4\n%s", id="below a score"),
+    pytest.param("line", "%s\nRating: 4\n%s", id="around a line"),
+    pytest.param("adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx"), id="within a formula"),
 ]
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("kind", "frame"),
