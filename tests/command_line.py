@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from formatter import sure
 from typer.testing import CliRunner, Result
 
 from groundjudge import Verdict
-from groundjudge.cli.app import app
+from groundjudge.cli.app import Commands, app
 
 COMMAND = [sys.executable, "-m", "groundjudge"]
 GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
@@ -62,19 +63,33 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             monkeypatch.setattr("groundjudge.cli.selection.as_model", stand_in)
         words = [str(argument) for argument in arguments]
         runner = CliRunner(env={"COLUMNS": str(columns)})
-        return runner.invoke(with_one_command(words), words, input=stdin)
+        return runner.invoke(shared_app(), words, input=stdin)
 
     return call
 
 
-def with_one_command(arguments: Sequence[str]) -> typer.Typer:
-    """The app with the command that the arguments name: Typer sets up every command anew for each call."""
-    for info in app.registered_commands:
-        if getattr(info.callback, "__name__", None) in arguments[:1]:
-            smaller = copy(app)
-            smaller.registered_commands = [info]
-            return smaller
-    return app
+@cache
+def commands() -> Any:
+    """The app's group of commands: setting them all up takes longer than most of what tests do with them."""
+    return typer.main.get_command(app)
+
+
+class SharedCommands(Commands):
+    """The app's group, with commands that are set up once for all tests."""
+
+    def __init__(self, **options: Any) -> None:
+        options["commands"] = commands().commands
+        super().__init__(**options)
+
+
+def shared_app() -> typer.Typer:
+    """Give the app to Typer's runner, which sets up every command anew for each call."""
+    shared = copy(app)
+    shared.info = copy(app.info)
+    shared.info.cls = SharedCommands
+    shared.registered_commands = []
+    shared.registered_groups = []
+    return shared
 
 
 @pytest.fixture

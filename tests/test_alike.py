@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+pytestmark = pytest.mark.soak  # each comparison starts two processes
+
 
 @pytest.fixture
 def changed_checkout(tmp_path: Path) -> Path:

@@ -66,10 +66,15 @@ def log_text(caplog: pytest.LogCaptureFixture) -> Any:
     )
 
 
+SLOW = ("mlflow", "inspect")
+
+
 def product(rows: Sequence[Any], columns: Sequence[Any], *, every: int) -> list[Any]:
-    """All pairs; those on a diagonal are in the default suite, and MLflow, which is slow, is not."""
+    """All pairs; those on a diagonal are in the default suite, but not those of slow adapters."""
     return [
-        pytest.param(a, b, marks=[] if (i + j) % every == 0 and a != "mlflow" else [pytest.mark.soak])
+        pytest.param(
+            a, b, marks=[] if (i + j) % every == 0 and not a.startswith(SLOW) else [pytest.mark.soak]
+        )
         for i, a in enumerate(rows)
         for j, b in enumerate(columns)
     ]
@@ -170,7 +175,7 @@ COMMANDS: Sequence[Sequence[str]] = [
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        pytest.param(*path, marks=[] if path in PATHS[:2] else [pytest.mark.soak])
+        pytest.param(*path, marks=[] if path == PATHS[0] else [pytest.mark.soak])
         for path in (*PATHS, *(("OPENAI_API_KEY", fault) for fault in (*FAULTS, *UNREACHABLE)))
     ],
 )
@@ -193,8 +198,10 @@ def test_no_key_in_what_commands_print_and_write(  # noqa: PLR0913, PLR0917  fix
 DOWNLOAD: Mapping[str, Call] = {OPENAI: "content", ANTHROPIC: "results"}
 PROVIDERS = [
     pytest.param(OPENAI, "OPENAI_API_KEY", KEY, id="OpenAI's key"),
-    pytest.param(OPENAI, "OPENAI_CUSTOM_HEADERS", f"x-team: {KEY}", id="a header at OpenAI"),
-    pytest.param(ANTHROPIC, "ANTHROPIC_API_KEY", KEY, id="Anthropic's key"),
+    pytest.param(
+        OPENAI, "OPENAI_CUSTOM_HEADERS", f"x-team: {KEY}", marks=pytest.mark.soak, id="a header at OpenAI"
+    ),
+    pytest.param(ANTHROPIC, "ANTHROPIC_API_KEY", KEY, marks=pytest.mark.soak, id="Anthropic's key"),
     pytest.param(ANTHROPIC, "ANTHROPIC_CUSTOM_HEADERS", f"x-team: {KEY}", id="a header at Anthropic"),
 ]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import ceil, floor
 from typing import cast
 
 from pydantic import Field, field_validator, model_validator
 
-from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Finite, Frozen, Score
 
 DIGITS = 12
@@ -22,7 +22,7 @@ PAIRS = (
 
 FULL_STOPS = (".", "。")
 
-SPACES = compile_when_used(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
+SPACES = r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])"
 """White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
 
 DASHES = str.maketrans("‐‑‒–—―−", "-------")
@@ -153,7 +153,7 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
 def fold_label(label: str) -> str:
     """A label as it is compared: `**Not_supported.**` is "not supported"."""
     # Hyphens between letters become blanks; the dashes that remain are signs, as in "−1" and "A–".
-    return SPACES.sub(" ", unwrap(label).casefold()).translate(DASHES)
+    return re.sub(SPACES, " ", unwrap(label).casefold()).translate(DASHES)
 
 
 def unwrap(text: str) -> str:

@@ -898,6 +898,7 @@ def test_example_passes_also_by_deepevals_cache() -> None:
         assert (process.returncode, "6 passed" in process.stdout) == (0, True), process.stdout
 
 
+@pytest.mark.soak
 def test_measuring_in_another_loop_after_evaluate_prints_nothing_at_the_end() -> None:
     code = """
 import asyncio, sys

@@ -215,7 +215,7 @@ ADAPTERS: Sequence[Guarded] = [middleware, chain, pydantic_agent, openai]
 GUARDS: Sequence[Guarded] = [core, graph, *ADAPTERS]
 
 
-@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("how", [pytest.param("sync", marks=pytest.mark.soak), "async"])
 @pytest.mark.parametrize("guard", GUARDS)
 def test_same_decision_everywhere_by_what_the_tools_returned(guard: Guarded, how: str) -> None:
     for row in ROWS.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -26,14 +25,14 @@ def test_a_run_prints_the_share_of_the_rows_that_passed(invoke: Invoke, file_of:
 
 @pytest.mark.parametrize(("status", "exit_status"), [(400, 1), (404, 2)])
 def test_the_providers_own_words_are_shown_as_they_are(
-    file_of: FileOf, status: int, exit_status: int
+    invoke: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, status: int, exit_status: int
 ) -> None:
     words_of_provider = "The model `nosuch` does not exist"
     with StandIn([Status(status, words_of_provider)]) as server:
-        env = {**os.environ, "OPENAI_BASE_URL": server.url}
-        result = run_command("run", file_of(ROW), "--judge", "groundedness", "--model", "nosuch", env=env)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        result = invoke("run", file_of(ROW), "--judge", "groundedness", "--model", "nosuch")
     output = result.stdout + result.stderr
-    assert (result.returncode, words_of_provider in output, "--nosuch" in output) == (
+    assert (result.exit_code, words_of_provider in output, "--nosuch" in output) == (
         exit_status,
         True,
         False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from command_line import GOOD, ROW, with_one_command
+from command_line import GOOD, ROW, shared_app
 from hostile_input import LINES, replies
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -32,8 +31,6 @@ KNOWN = json.dumps({"id": KNOWN_ID, **ROW}).encode()
 GOOD_ENDPOINT = [good_reply(GOOD)]
 PACES = ("FIRST_WAIT", "MAX_WAIT", "FIRST_PAUSE", "MAX_PAUSE", "SETTLING", "MAX_OUTAGE")
 NUMBERS = count()
-EXAMPLES = int(os.environ.get("GROUNDJUDGE_FUZZ", "200"))
-"""How many runs are made in the long test."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +45,7 @@ def endpoint() -> Iterator[RawEndpoint]:
 
 def command(*arguments: str) -> Result:
     """Run the command; it ends well, or with a documented status and a message."""
-    result = CliRunner().invoke(with_one_command(arguments), arguments)
+    result = CliRunner().invoke(shared_app(), arguments)
     assert result.exit_code in {0, 1, 2}, result.stderr
     assert isinstance(result.exception, SystemExit | None), result.stderr
     assert "Traceback" not in result.stderr
@@ -140,9 +137,9 @@ def files(draw: st.DrawFn) -> tuple[bytes, str]:
 
 
 CHECKS: list[Any] = [*HealthCheck]
-few = settings(max_examples=12, derandomize=True, suppress_health_check=CHECKS)
+few = settings(max_examples=8, derandomize=True, suppress_health_check=CHECKS)
 # Runs are too slow to be made smaller one by one: what failed is printed as it was.
-many = settings(max_examples=EXAMPLES, suppress_health_check=CHECKS, phases=[Phase.reuse, Phase.generate])
+many = settings(suppress_health_check=CHECKS, phases=[Phase.reuse, Phase.generate])
 long = pytest.mark.timeout(7200)
 fuzzed = given(files(), SCRIPTS, OPTIONS)
 

@@ -97,6 +97,7 @@ def test_an_output_that_is_an_input_is_refused(
     assert contents(folder) == before
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("arguments", "redirected"),
     [

@@ -20,6 +20,7 @@ RUN = ("--judge", "groundedness", "--model", "m", "--concurrency", "4", "--out",
 def test_a_closed_port_stops_the_command_and_keeps_what_is_there(
     command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pacing, "FIRST_WAIT", 0.01)
     cases = file_of(*({**ROW, "id": str(number)} for number in range(96)))
     out = Path("out.jsonl")
     with socket.socket() as unused:

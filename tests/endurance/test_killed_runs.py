@@ -117,7 +117,6 @@ def judge_and_kill(
 @pytest.mark.parametrize(
     ("size", "concurrency", "n_kills", "seed"),
     [
-        pytest.param(40, 8, 1, 40, id="few rows, one kill"),
         pytest.param(SOAK_ROWS, 32, 5, 2, id="many rows, five kills", marks=pytest.mark.soak),
         pytest.param(
             SOAK_ROWS, 32, 5, 3, id="many rows, five kills at other moments", marks=pytest.mark.soak

@@ -177,7 +177,6 @@ class Endpoint:
 @pytest.mark.parametrize(
     ("n_commands", "n_rounds", "seed"),
     [
-        pytest.param(2, 1, 1, id="two commands, once"),
         soak("two commands, six times", 2, 6, 1),
         soak("four commands, six times", 4, 6, 2),
     ],
@@ -228,8 +227,6 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
 @pytest.mark.parametrize(
     ("command", "way", "stride"),
     [
-        pytest.param("submit", "held", 40, id="submit is held, some steps"),
-        pytest.param("collect", "killed", 40, id="collect is killed, some steps"),
         soak("submit is held", "submit", "held", 1),
         soak("submit is killed", "submit", "killed", 1),
         soak("collect is held", "collect", "held", 1),

@@ -17,6 +17,8 @@ from groundjudge.models.openai import _silence_connections  # pyright: ignore[re
 
 TESTS = Path(__file__).parents[1]
 
+soak = pytest.mark.soak  # each program takes a second to start
+
 START = """
 import asyncio, gc, os, sys, threading
 from command_line import ROW
@@ -51,14 +53,17 @@ def run_quietly(code: str, url: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("code", "n_times"),
     [
-        pytest.param("asyncio.run(judge_some())", 1, id="asyncio.run"),
-        pytest.param("asyncio.new_event_loop().run_until_complete(judge_some())", 1, id="a loop left open"),
+        pytest.param("asyncio.run(judge_some())", 1, marks=soak, id="asyncio.run"),
+        pytest.param(
+            "asyncio.new_event_loop().run_until_complete(judge_some())", 1, marks=soak, id="a loop left open"
+        ),
         pytest.param(
             """
 for _ in range(2):
     asyncio.new_event_loop().run_until_complete(judge_some())
 """,
             2,
+            marks=soak,
             id="two loops left open",
         ),
         pytest.param(
@@ -67,6 +72,7 @@ asyncio.new_event_loop().run_until_complete(judge_some())
 asyncio.run(judge_some())
 """,
             2,
+            marks=soak,
             id="asyncio.run after a loop left open",
         ),
         pytest.param(
@@ -77,6 +83,7 @@ del judge, model
 gc.collect()
 """,
             1,
+            marks=soak,
             id="the judge is gone and its loop left open",
         ),
         pytest.param(
@@ -101,6 +108,7 @@ loop.run_until_complete(judge_some())
 loop.close()
 """,
             1,
+            marks=soak,
             id="a loop closed without its shutdown",
         ),
         pytest.param(
@@ -110,6 +118,7 @@ thread.start()
 thread.join()
 """,
             1,
+            marks=soak,
             id="a loop left open in a thread that has ended",
         ),
         pytest.param(
@@ -119,6 +128,7 @@ threading.Thread(target=loop.run_forever, daemon=True).start()
 asyncio.run_coroutine_threadsafe(judge_some(), loop).result()
 """,
             1,
+            marks=soak,
             id="a loop that runs in a daemon thread",
         ),
     ],
@@ -128,6 +138,7 @@ def test_nothing_is_printed_at_the_end(code: str, n_times: int) -> None:
         assert run_quietly(code, server.url) == (0, SCORES * n_times, "")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("n_waiting", [1, 2])
 def test_a_shared_call_ends_with_those_who_wait_for_it(n_waiting: int) -> None:
     code = f"""
@@ -148,12 +159,17 @@ asyncio.new_event_loop().run_until_complete(main())
 @pytest.mark.parametrize(
     ("code", "n_times"),
     [
-        pytest.param("sys.exit()", 0, id="it exits"),
-        pytest.param("os._exit(0)", 0, id="it exits at once"),
-        pytest.param("del judge, model; gc.collect(); sys.exit()", 0, id="its judge is gone"),
-        pytest.param("del judge, model, loop; gc.collect(); sys.exit()", 0, id="its judge and loop are gone"),
+        pytest.param("sys.exit()", 0, marks=soak, id="it exits"),
+        pytest.param("os._exit(0)", 0, marks=soak, id="it exits at once"),
+        pytest.param("del judge, model; gc.collect(); sys.exit()", 0, marks=soak, id="its judge is gone"),
+        pytest.param(
+            "del judge, model, loop; gc.collect(); sys.exit()",
+            0,
+            marks=soak,
+            id="its judge and loop are gone",
+        ),
         pytest.param("asyncio.run(judge_some()); sys.exit()", 1, id="it judges"),
-        pytest.param("judge.evaluate(ROW); sys.exit()", 0, id="it judges synchronously"),
+        pytest.param("judge.evaluate(ROW); sys.exit()", 0, marks=soak, id="it judges synchronously"),
     ],
 )
 def test_a_fork_ends_quietly_and_leaves_the_loop_of_its_parent_alone(code: str, n_times: int) -> None:
@@ -172,6 +188,7 @@ loop.run_until_complete(judge_some())
         assert run_quietly(code, server.url) == (0, SCORES * (2 + n_times), "")
 
 
+@soak
 def test_a_fork_after_the_loop_was_closed_ends_quietly() -> None:
     code = """
 loop = asyncio.new_event_loop()
@@ -185,6 +202,7 @@ if os.fork():
         assert run_quietly(code, server.url) == (0, SCORES, "")
 
 
+@soak
 def test_a_fork_still_reports_other_errors_of_the_loop() -> None:
     code = """
 async def fail():

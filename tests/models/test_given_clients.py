@@ -78,6 +78,7 @@ def test_the_library_retries_for_an_object_that_says_nothing_about_retries(ask: 
 # Tracers
 
 
+@pytest.mark.soak
 @both_kinds
 def test_wrap_openai_traces_each_call_and_error_in_every_loop(kind: Any) -> None:
     with StandIn([Status(401, "bad key"), "fine"], latency=0.02) as server, LangSmith() as langsmith:

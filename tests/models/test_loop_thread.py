@@ -152,6 +152,7 @@ def test_a_forked_process_has_a_loop_thread_of_its_own() -> None:
             assert pool.apply_async(_judge_in_a_fork, (server.url,)).get(30) == 1.0
 
 
+@pytest.mark.soak
 def test_a_program_that_judges_synchronously_ends_cleanly() -> None:
     program = """
 import sys

@@ -60,6 +60,7 @@ def peak_memory(function: Callable[[], Any]) -> int:
     return peak
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
 def test_twice_the_length_takes_twice_the_work(pieces: tuple[str, str]) -> None:
     read_repeated(*pieces, 2 * N_TIMES)  # fills the caches

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from any_options import load_one
 from bundled_judges import judges_with_a_source, shown_fields
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from groundjudge import (
@@ -373,7 +373,6 @@ TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=30).ma
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@settings(max_examples=50, deadline=None)
 @given(source=TEXTS, response=TEXTS, query=TEXTS)
 @example(source="x", response="It is 0\n°\nToday.", query="x")  # a sign alone, which a scorecard has to rate
 @example(source="x", response="Acme.\n™", query="x")  # which is compared as the letters tm
@@ -456,6 +455,7 @@ print(load("knowledge_hallucination", model="offline").judge(case).reply)
 """
 
 
+@pytest.mark.soak
 def test_the_reply_is_the_same_in_every_process() -> None:
     replies: set[str] = set()
     for seed in ("1", "2", "3"):

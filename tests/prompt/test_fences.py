@@ -372,6 +372,7 @@ LONG = [
 ]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("text", LONG)
 def test_long_text_of_brackets_is_asked_about_in_linear_time(text: str) -> None:
     long = text * (320_000 // len(text))

@@ -265,6 +265,7 @@ LONG: list[Any] = [
 ]
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(("sentences", "response"), LONG)
 def test_long_scorecards_are_compared_in_time(sentences: list[str], response: str) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import unicodedata
 from time import perf_counter
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from read_replies import FOUR, GRADES, PLACED, READERS, SCALES, YES, block, outcome, passage
 
@@ -19,7 +18,6 @@ from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.replies import FORMATS, Json, Line, Reading
 from groundjudge.scale import fold_label
 
-EXAMPLES = int(os.environ.get("GROUNDJUDGE_EXAMPLES", "60"))
 VALUES: dict[str, st.SearchStrategy[str]] = {
     "tags": st.integers(1, 5).map(str),
     "own": st.integers(1, 5).map(str),
@@ -52,7 +50,6 @@ def framed(kind: str, place: str) -> str:
 
 
 @pytest.mark.parametrize("kind", PLACED)
-@settings(max_examples=EXAMPLES)
 @given(data=st.data(), written=WRITTEN, character=ODD)
 def test_inserted_character_never_makes_another_number(
     kind: str, data: st.DataObject, written: str, character: str
@@ -66,7 +63,6 @@ def test_inserted_character_never_makes_another_number(
     assert result == expected or isinstance(result, str)
 
 
-@settings(max_examples=EXAMPLES)
 @given(value=VALUES["json"], character=ODD, data=st.data())
 def test_inserted_character_never_makes_another_number_of_a_bare_one(
     value: str, character: str, data: st.DataObject
@@ -79,7 +75,6 @@ def test_inserted_character_never_makes_another_number_of_a_bare_one(
 
 @pytest.mark.parametrize("kind", PLACED)
 @pytest.mark.parametrize("scale", [YES, FOUR, GRADES], ids=["yes", "four", "grades"])
-@settings(max_examples=EXAMPLES)
 @given(data=st.data(), character=ODD)
 def test_inserted_character_never_makes_another_label(
     kind: str, scale: Scale, data: st.DataObject, character: str
@@ -93,7 +88,6 @@ def test_inserted_character_never_makes_another_label(
     assert result in (label, [label]) or (isinstance(result, str) and result in WHAT_IS_WRONG)
 
 
-@settings(max_examples=EXAMPLES)
 @given(low=st.integers(1, 4), share=st.integers(0, 100), character=ODD, data=st.data())
 def test_inserted_character_never_makes_another_sum(
     low: int, share: int, character: str, data: st.DataObject
@@ -129,7 +123,6 @@ PLACES = ("before", "inside", "within", "behind", "after")
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-@settings(max_examples=EXAMPLES)
 @given(data=st.data(), place=st.sampled_from(PLACES), noise=NOISE)
 def test_no_other_number_is_read_as_the_verdict(
     kind: str, data: st.DataObject, place: str, noise: str
@@ -241,20 +234,19 @@ PIECE = (
     "|/*|//|.|_a|\u200b|4,|:"
 )
 FRAMED = [
-    pytest.param("tags", "<S2>4%sx</S2>", id="within a tag", marks=pytest.mark.soak),
-    pytest.param("json", '{"score": 0.5, %s', id="in an object that does not close", marks=pytest.mark.soak),
-    pytest.param("json", '{"score": 0.5%s}', id="before an object's end", marks=pytest.mark.soak),
-    pytest.param("json", '```%s{"score": 0.5}', id="behind a fence", marks=pytest.mark.soak),
-    pytest.param("scorecard", block("8", "%s"), id="in evidence", marks=pytest.mark.soak),
-    pytest.param("banded", "Score: 4%sx", id="behind a score", marks=pytest.mark.soak),
-    pytest.param("banded", "Score: 4\n%s", id="below a score", marks=pytest.mark.soak),
-    pytest.param("line", "%s\nRating: 4\n%s", id="around a line", marks=pytest.mark.soak),
-    pytest.param(
-        "adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx"), id="within a formula", marks=pytest.mark.soak
-    ),
+    pytest.param("tags", "<S2>4%sx</S2>", id="within a tag"),
+    pytest.param("json", '{"score": 0.5, %s', id="in an object that does not close"),
+    pytest.param("json", '{"score": 0.5%s}', id="before an object's end"),
+    pytest.param("json", '```%s{"score": 0.5}', id="behind a fence"),
+    pytest.param("scorecard", block("8", "%s"), id="in evidence"),
+    pytest.param("banded", "Score: 4%sx", id="behind a score"),
+    pytest.param("banded", "Score: 4\n%s", id="below a score"),
+    pytest.param("line", "%s\nRating: 4\n%s", id="around a line"),
+    pytest.param("adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx"), id="within a formula"),
 ]
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("kind", "frame"),

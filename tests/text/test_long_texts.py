@@ -23,6 +23,7 @@ PIECES = {
 LONG = 100_000
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES.keys())
 def test_long_texts_are_read_to_their_end(piece: str) -> None:
     text = piece * (LONG // len(piece))

@@ -176,7 +176,7 @@ class Reader:
                 patterns.append(re.escape(label))  # "a" in prose is not the grade A
         # In scripts without spaces nothing tells where a word ends.
         letter = rf"[^\W{UNSPACED}]"
-        words = re.findall(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", SPACES.sub(" ", prose))
+        words = re.findall(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", re.sub(SPACES, " ", prose))
         return any(fold_label(word) != fold_label(reading.label) for word in words)
 
     def misfit_code(self, text: str) -> str:

@@ -6,6 +6,7 @@ The mean of this distribution agrees with people a little better than the likeli
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -159,7 +160,7 @@ def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
     verdict = text.removeprefix(lead).lstrip(AROUND).decode(errors="surrogateescape")
     line, newline, _ = fold(verdict).text.casefold().translate(DASHES).partition("\n")
     if scale.choices:
-        line = SPACES.sub(" ", line)
+        line = re.sub(SPACES, " ", line)
     return line.rstrip(" ") + newline
 
 

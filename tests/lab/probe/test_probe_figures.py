@@ -164,6 +164,7 @@ TRUTH_OF_TEN = {str(number): number % 2 == 1 for number in range(20)}
 ATTACKS = [*suitable_edits(attacks.edits(RUBRIC), RUBRIC)]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "first", [pytest.param(place, id=f"from {ATTACKS[place]} on") for place in range(0, len(ATTACKS) - 6, 3)]
 )

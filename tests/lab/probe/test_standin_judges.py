@@ -37,6 +37,7 @@ def edit(name: str, edit: str) -> EditFigures:
     return figures
 
 
+@pytest.mark.soak
 def test_card_says_what_is_out_of_the_models_reach() -> None:
     assert card_of("offline").limits.endswith("in nearly the same words.")
     assert card_of("always_passes").limits == ""
