@@ -1,10 +1,11 @@
-"""The imports run one way, for the types too: no circle, and no layer imports a later one."""
+"""The core in layers, wings apart from one another, adapters above both: for the imports of types too."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -14,157 +15,216 @@ from syntax_tree import tree_of
 from groundjudge.replies import FORMATS
 
 ROOT = Path(__file__).parents[1]
-CORE = ROOT / "src" / "groundjudge"
+PACKAGE = ROOT / "src" / "groundjudge"
 
-LAYERS = (
+CORE = (
     "verdict",
+    "scale",
     "errors",
     "files",
     "text",
-    "scale",
     "case",
     "evidence",
     "prompt",
     "replies",
-    "decisions",
     "rubric",
-    "offline",
     "models",
     "judging",
     "runs",
-    "batches",
-    "lab",
-    "report",
     "types",
     "",  # the public face: groundjudge/__init__.py
-    "adapters",
     "cli",
     "__main__",
 )
 """Files and folders: each imports itself and those before it."""
 
+WINGS = ("decisions", "offline", "report", "lab", "batches")
+"""Each imports itself and the core. Report and lab may have one arrow between them."""
+
+COMMANDS = ("cli", "lab.commands", "batches.commands", "report.command")
+"""What draws on the terminal and takes options; the rest of a wing does not know the command line."""
+
+APART = (("replies", "prompt"),)
+"""Layers that do not know each other, although their order would allow it."""
+
+FRAMEWORKS = """
+    agents deepeval inspect_ai langchain langchain_core langfuse langgraph langsmith mlflow opentelemetry
+    pydantic_ai pydantic_evals pyspark
+""".split()
+
+HOMES: Mapping[str, tuple[str, ...]] = {
+    "aiohttp": ("models.transport",),
+    "anthropic": ("batches.anthropic",),
+    "numpy": ("lab.libraries",),
+    "openai": ("models.openai",),
+    "pyarrow": (),  # imported by name
+    "rich": COMMANDS,
+    "scipy": (),  # imported by name, as is
+    "sklearn": (),
+    "typer": COMMANDS,
+    **dict.fromkeys(FRAMEWORKS, ("adapters",)),
+}
+"""The files and folders that may import a package, anywhere in them and for types too."""
+
 
 def name_of(file: Path) -> str:
     """The module's name below the package; "" for the package itself."""
-    home = CORE if file.is_relative_to(CORE) else ROOT
+    home = PACKAGE if file.is_relative_to(PACKAGE) else ROOT
     parts = file.relative_to(home).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
-LINKS = (CORE / "adapters", CORE / "prompts")
+LINKS = (PACKAGE / "adapters", PACKAGE / "prompts")
 """The folders at the top of the repository, linked so that an editable install has them too."""
 
 
 def files() -> Iterator[Path]:
-    """The files of the core and of the adapters, each once."""
-    for file in CORE.rglob("*.py"):
+    """The files of the core, of the wings and of the adapters, each once."""
+    for file in PACKAGE.rglob("*.py"):
         if not any(link in file.parents for link in LINKS):
             yield file
     yield from (ROOT / "adapters").glob("*.py")
 
 
-FILES: Mapping[str, Path] = {name_of(file): file for file in files()}
+@cache
+def trees() -> Mapping[str, ast.Module]:
+    """The syntax trees of all files, by module."""
+    return {name_of(file): tree_of(file.read_text(encoding="utf-8")) for file in files()}
+
+
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """The dotted names that a file imports, anywhere in it and for types too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, ast.unparse(node)
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}"
+
+
+@cache
+def imports() -> Mapping[str, set[str]]:
+    """The dotted names that each module imports."""
+    return {name: set(imports_of(tree)) for name, tree in trees().items()}
+
+
+def own_modules(names: set[str]) -> Iterator[str]:
+    """The modules of the package among imported names: each name is one, or stands in one."""
+    for dotted in names:
+        package, _, name = dotted.partition(".")
+        if package == "groundjudge":
+            yield name if name in trees() else name.rpartition(".")[0]
+
+
+@cache
+def graph() -> Mapping[str, set[str]]:
+    """The modules that each module imports."""
+    return {module: set(own_modules(names)) - {module} for module, names in imports().items()}
 
 
 def layer_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-def imports_of(file: Path) -> Iterator[str]:
-    """The modules of the package that a file imports, anywhere in it and also for types only."""
-    for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (module for alias in node.names for module in _modules(alias.name))
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{file}: a relative import"
-            yield from (module for alias in node.names for module in _modules(f"{node.module}.{alias.name}"))
+def is_in(module: str, homes: tuple[str, ...]) -> bool:
+    """Whether a module is one of several files or stands in one of several folders."""
+    return any(module == home or module.startswith(f"{home}.") for home in homes)
 
 
-def _modules(dotted: str) -> Iterator[str]:
-    """The module that a dotted name means: itself, or what it is a name in."""
-    package, _, name = dotted.partition(".")
-    if package != "groundjudge":
-        return
-    yield name if name in FILES else name.rpartition(".")[0]
+def arrows() -> Iterator[tuple[str, str]]:
+    """Who imports whom across layers."""
+    for module, others in graph().items():
+        for other in others:
+            if layer_of(module) != layer_of(other):
+                yield module, other
 
 
-GRAPH = {name: set(imports_of(file)) - {name} for name, file in FILES.items()}
+def arrows_between_wings() -> set[tuple[str, str]]:
+    """Which wing imports which other."""
+    layers = {(layer_of(module), layer_of(other)) for module, other in arrows()}
+    return {(layer, other) for layer, other in layers if {layer, other} <= {*WINGS}}
 
 
-def test_every_file_belongs_to_a_layer() -> None:
-    assert {layer_of(name) for name in FILES} == set(LAYERS)
+def test_every_file_belongs_to_the_core_to_a_wing_or_to_the_adapters() -> None:
+    assert {layer_of(name) for name in trees()} == {*CORE, *WINGS, "adapters"}
 
 
-def test_contributing_lists_the_layers_in_their_order() -> None:
+def test_contributing_lists_the_layers_in_their_order_and_the_wings() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     _, _, rest = text.partition("\n## The layers\n")
     section, _, _ = rest.partition("\n## ")
     listed = re.findall(r"^    (\w+)", section, re.MULTILINE)
-    assert listed == [layer or "__init__" for layer in LAYERS]
+    assert listed == [layer or "__init__" for layer in (*CORE, *WINGS, "adapters")]
 
 
 def test_imports_have_no_circle() -> None:
     try:
-        order = list(TopologicalSorter(GRAPH).static_order())
+        order = list(TopologicalSorter(graph()).static_order())
     except CycleError as error:
         pytest.fail(f"a circle: {error.args[1]}")
-    assert set(order) == set(GRAPH)
+    assert set(order) == set(graph())
 
 
-def test_imports_run_one_way() -> None:
-    for module, imported in GRAPH.items():
-        place = LAYERS.index(layer_of(module))
-        later = [name for name in imported if LAYERS.index(layer_of(name)) > place]
-        assert not later, f"{module or 'groundjudge'} imports {later}"
-
-
-def test_only_pages_commands_and_the_annotation_queue_import_the_lab() -> None:
-    importers = {
-        name for name, imported in GRAPH.items() if any(layer_of(other) == "lab" for other in imported)
+@pytest.mark.parametrize("layer", CORE)
+def test_a_layer_of_the_core_imports_only_layers_before_it(layer: str) -> None:
+    """So it imports neither a wing nor an adapter."""
+    before = CORE[: CORE.index(layer)]
+    forbidden = {
+        arrow for arrow in arrows() if layer_of(arrow[0]) == layer and layer_of(arrow[1]) not in before
     }
-    importers_outside = {name for name in importers if layer_of(name) not in {"lab", "report", "cli"}}
-    assert importers_outside == {"adapters.langsmith_queue"}
+    assert not forbidden
 
 
-def test_adapters_do_not_import_one_another() -> None:
-    imported = {name for module, names in GRAPH.items() if layer_of(module) == "adapters" for name in names}
-    assert not [name for name in imported if layer_of(name) == "adapters"]
+@pytest.mark.parametrize(("layer", "other"), APART)
+def test_two_layers_do_not_know_each_other(layer: str, other: str) -> None:
+    assert not {arrow for arrow in arrows() if (layer_of(arrow[0]), layer_of(arrow[1])) == (layer, other)}
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_wing_imports_no_other_but_report_and_lab(wing: str) -> None:
+    others = {other for layer, other in arrows_between_wings() if layer == wing}
+    assert others <= ({"report", "lab"} if wing in {"report", "lab"} else set[str]())
+
+
+def test_one_arrow_at_most_stands_between_two_wings() -> None:
+    assert len(arrows_between_wings()) <= 1
+
+
+def test_only_commands_import_the_command_line() -> None:
+    importers = {module for module, other in arrows() if layer_of(other) == "cli"}
+    assert not {module for module in importers if not is_in(module, (*COMMANDS, "__main__"))}
+
+
+def test_only_commands_of_wings_import_an_adapter() -> None:
+    """So no adapter imports another, and the core imports none."""
+    importers = {module for module, others in graph().items() if "adapters" in set(map(layer_of, others))}
+    assert not {module for module in importers if not is_in(module, COMMANDS) or is_in(module, ("cli",))}
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_a_package_is_imported_only_where_it_is_at_home(package: str) -> None:
+    importers = {
+        module for module, names in imports().items() if package in {name.partition(".")[0] for name in names}
+    }
+    assert not {module for module in importers if not is_in(module, HOMES[package])}
 
 
 def test_no_format_is_named_outside_its_layer() -> None:
     """Outside `replies` no format is named: so none can be matched or asked for its class."""
-    for module, file in FILES.items():
+    formats = {"Labelled", *map(str.capitalize, FORMATS)}
+    for module, tree in trees().items():
         if layer_of(module) not in {"replies", ""}:
-            tree = tree_of(file.read_text(encoding="utf-8"))
             names_used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            assert names_used.isdisjoint({"Labelled", *map(str.capitalize, FORMATS)}), module
+            assert names_used.isdisjoint(formats), module
 
 
 def test_patterns_are_compiled_when_they_are_used() -> None:
     """Compiled at import, all of them together would take longer than importing pydantic."""
-    for module, file in FILES.items():
-        if module != "text.patterns":
-            assert "re.compile(" not in file.read_text(encoding="utf-8"), f"{module}: use compile_when_used"
-
-
-def layers_graph() -> dict[str, set[str]]:
-    """The layers that each layer imports."""
-    graph: dict[str, set[str]] = {layer: set() for layer in LAYERS}
-    for module, imported in GRAPH.items():
-        graph[layer_of(module)] |= {layer_of(name) for name in imported} - {layer_of(module)}
-    return graph
-
-
-def test_there_are_few_layers_and_few_imports_between_them() -> None:
-    graph = layers_graph()
-    depth: dict[str, int] = {}
-    for layer in TopologicalSorter(graph).static_order():
-        depth[layer] = 1 + max((depth[other] for other in graph[layer]), default=0)
-    flat = [layer for layer in LAYERS if not (CORE / layer).is_dir() or not layer]
-    assert len(LAYERS) <= 23
-    assert sum(map(len, graph.values())) <= 138
-    assert max(depth.values()) <= 14
-    assert len(flat) <= 10
+    for file in files():
+        if name_of(file) != "text.patterns":
+            assert "re.compile(" not in file.read_text(encoding="utf-8"), f"{file}: use compile_when_used"
 
 
 MAX_BODY = 60
@@ -186,8 +246,8 @@ def lines_of_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_no_function_is_long() -> None:
     long_functions: list[str] = []
-    for module, file in FILES.items():
-        for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
+    for module, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines_of_body(node) > MAX_BODY:
                 long_functions.append(f"{module}.{node.name}")
     assert not long_functions

@@ -9,7 +9,6 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,24 +57,6 @@ print([name for name in {HEAVY} if name in sys.modules])
 """
     status, output, _ = run_program(program)
     assert (status, output.splitlines()[0], output.splitlines()[-1]) == (0, "[]", "['typer']")
-
-
-def test_core_never_imports_a_framework_and_one_file_the_openai_client() -> None:
-    core = [file for file in CORE.rglob("*.py") if "adapters" not in file.relative_to(CORE).parts]
-    assert not [file for file in core if {*FRAMEWORKS} & _imports(file)]
-    assert [file for file in core if "openai" in _imports(file)] == [CORE / "models" / "openai.py"]
-
-
-def test_only_the_commands_draw() -> None:
-    adapters = (ROOT / "adapters").glob("*.py")  # a link, which rglob passes over
-    drawing = [file for file in (*CORE.rglob("*.py"), *adapters) if {"rich", "typer"} & _imports(file)]
-    assert {file.parent for file in drawing} == {CORE / "cli"}
-
-
-def test_prompts_and_replies_do_not_know_each_other() -> None:
-    for layer, other in (("prompt", "replies"), ("replies", "prompt"), ("replies", "judging")):
-        for file in (CORE / layer).glob("*.py"):
-            assert not [name for name in _modules_of(file) if name.startswith(f"groundjudge.{other}.")], file
 
 
 DISTRIBUTIONS = {
@@ -209,13 +190,3 @@ def _modules(tree: ast.Module) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             modules.append(node.module or "")
     return modules
-
-
-@cache
-def _modules_of(file: Path) -> list[str]:
-    return _modules(tree_of(file.read_text(encoding="utf-8")))
-
-
-def _imports(file: Path) -> set[str]:
-    """The packages that a file imports."""
-    return {module.partition(".")[0] for module in _modules_of(file)}
