@@ -104,9 +104,15 @@ def imports_of(tree: ast.Module) -> Iterator[str]:
                 yield f"{node.module}.{alias.name}"
 
 
-def own_modules(tree: ast.Module) -> Iterator[str]:
-    """The modules of the package that a file imports: each dotted name is one, or a name in one."""
-    for dotted in imports_of(tree):
+@cache
+def imports() -> Mapping[str, set[str]]:
+    """The dotted names that each module imports."""
+    return {name: set(imports_of(tree)) for name, tree in trees().items()}
+
+
+def own_modules(names: set[str]) -> Iterator[str]:
+    """The modules of the package among imported names: each name is one, or stands in one."""
+    for dotted in names:
         package, _, name = dotted.partition(".")
         if package == "groundjudge":
             yield name if name in trees() else name.rpartition(".")[0]
@@ -115,7 +121,7 @@ def own_modules(tree: ast.Module) -> Iterator[str]:
 @cache
 def graph() -> Mapping[str, set[str]]:
     """The modules that each module imports."""
-    return {name: set(own_modules(tree)) - {name} for name, tree in trees().items()}
+    return {module: set(own_modules(names)) - {module} for module, names in imports().items()}
 
 
 def layer_of(module: str) -> str:
@@ -200,9 +206,7 @@ def test_only_commands_of_wings_import_an_adapter() -> None:
 @pytest.mark.parametrize("package", HOMES)
 def test_a_package_is_imported_only_where_it_is_at_home(package: str) -> None:
     importers = {
-        module
-        for module, tree in trees().items()
-        if package in {name.partition(".")[0] for name in imports_of(tree)}
+        module for module, names in imports().items() if package in {name.partition(".")[0] for name in names}
     }
     assert not {module for module in importers if not is_in(module, HOMES[package])}
 
