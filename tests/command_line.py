@@ -10,12 +10,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from formatter import sure
 from typer.testing import CliRunner, Result
 
@@ -62,19 +60,9 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             monkeypatch.setattr("groundjudge.cli.selection.as_model", stand_in)
         words = [str(argument) for argument in arguments]
         runner = CliRunner(env={"COLUMNS": str(columns)})
-        return runner.invoke(with_one_command(words), words, input=stdin)
+        return runner.invoke(app, words, input=stdin)
 
     return call
-
-
-def with_one_command(arguments: Sequence[str]) -> typer.Typer:
-    """The app with the command that the arguments name: Typer sets up every command anew for each call."""
-    for info in app.registered_commands:
-        if getattr(info.callback, "__name__", None) in arguments[:1]:
-            smaller = copy(app)
-            smaller.registered_commands = [info]
-            return smaller
-    return app
 
 
 @pytest.fixture

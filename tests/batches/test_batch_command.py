@@ -100,7 +100,7 @@ def test_the_rest_is_asked_for_online(batches: Any, model: str) -> None:
     assert run.results() == {"0": 1.0, **CODES, "6": "unanswered", "7": 1.0}
     assert not run.server.chats
     run.server.script = by_number(LATER)
-    finished = run.collect("--finish", "online", "--price-in", "1000", "--price-out", "2000")
+    finished = run.collect("--finish", "online", "--price", "1000,2000")
     assert finished.exit_code == 1
     assert run.results() == {**dict.fromkeys("01234567", 1.0), "3": "bad_request"}
     # Unreadable and truncated replies are not paid for again: the conversation goes on after them.
