@@ -134,9 +134,9 @@ def test_only_pages_commands_and_the_annotation_queue_import_the_lab() -> None:
 
 
 def test_the_commands_of_the_core_import_no_wing() -> None:
-    for module in GRAPH:
+    for module, imported in GRAPH.items():
         if layer_of(module) == "cli":
-            wings = {layer_of(name) for name in GRAPH[module]} & {"lab", "report", "batches", "commands"}
+            wings = {layer_of(name) for name in imported} & {"lab", "report", "batches", "commands"}
             assert not wings, module
 
 
@@ -176,7 +176,7 @@ def test_there_are_few_layers_and_few_imports_between_them() -> None:
         depth[layer] = 1 + max((depth[other] for other in graph[layer]), default=0)
     flat = [layer for layer in LAYERS if not (CORE / layer).is_dir() or not layer]
     assert len(LAYERS) <= 24
-    assert sum(map(len, graph.values())) <= 145
+    assert sum(map(len, graph.values())) <= 147
     assert max(depth.values()) <= 15
     assert len(flat) <= 10
 

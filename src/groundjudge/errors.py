@@ -200,8 +200,8 @@ class CaseError(GroundjudgeError):
         "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
         "Give a string or chat messages; the message names the field and what it holds.",
         "missing_field": "The case lacks an input that the judge needs. "
-        "Add it, name its place with `fields=` (`--fields`), pass `may_be_empty=[...]` (`-O may_be_empty`) if "
-        "it can be blank or `optional=[...]` if it is not needed, or leave the judge out of the row's "
+        "Add it, name its place with `fields=` (`--fields`), pass `may_be_empty=[...]` (`-O may_be_empty`) "
+        "if it can be blank or `optional=[...]` if it is not needed, or leave the judge out of the row's "
         "`judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",

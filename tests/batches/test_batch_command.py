@@ -184,6 +184,18 @@ def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.Mon
         assert "at another endpoint: see OPENAI_BASE_URL" in command().output
 
 
+def test_a_state_of_another_version_is_refused(batches: Any) -> None:
+    run: BatchCommands = batches()
+    assert run.submit().exit_code == 0
+    state = Path(f"{run.out}.batch", "state.json")
+    content = json.loads(state.read_text())
+    content["settings"]["selection"] = {"judge": ["groundedness"], "weighted": True}
+    state.write_text(json.dumps(content))
+    collected = run.collect()
+    assert collected.exit_code == 2
+    assert "was submitted by another version of groundjudge: collect it with that version" in collected.output
+
+
 # --- write and read -------------------------------------------------------------------------------
 
 WRITE = ("batch", "write", "cases.jsonl", "--judge", "groundedness", "--model", "m", "--out")

@@ -122,8 +122,8 @@ def check(
 
 
 OPTIONS = st.sampled_from(
-    "|-O weighted=true|--repeats 3|--repeats 2 -O stop=never|--concurrency 1|-O structured=always|-O structured=never"
-    "|-O empty_response=not_applicable".split("|")
+    "|-O weighted=true|--repeats 3|--repeats 2 -O stop=never|--concurrency 1|-O structured=always"
+    "|-O structured=never|-O empty_response=not_applicable".split("|")
 ).map(str.split)
 SCRIPTS = st.lists(st.lists(replies(), min_size=1, max_size=4), min_size=1, max_size=2)
 CELLS = b"""id,response,context,query\n|id,id\n|1,a,b,c\n|"|,|\n|\r|\xff|\x00|"[1"", ]"|[]"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
 import typer
@@ -16,7 +16,7 @@ from groundjudge.cli.screen import fail
 from groundjudge.errors import did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import CascadeOptions, PanelOptions, as_judge, as_model, load
+from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, as_model, load
 from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
@@ -266,12 +266,11 @@ class JudgeSelection:
 
 def _load(name: str, model: Model, of_judge: dict[str, Any], options: Mapping[str, Any]) -> Judge:
     """Load a judge, with those inputs blank or left out that it has; it need not have all that are named."""
-    judge = load(name, model=model, **of_judge)
+    judge = load(name, model=model, **cast("JudgeOptions", of_judge))
     changes: dict[str, list[str]] = {}
     for option in BLANK_OPTIONS & options.keys():
         changes[option] = [name for name in options[option] if _has_input(judge, name)]
-    rubric_options = cast("RubricOptions", changes)
-    return as_judge(judge, **rubric_options)
+    return replace(judge, rubric=judge.rubric.with_options(**cast("RubricOptions", changes)))
 
 
 def _check_inputs(judges: Sequence[Judge], options: Mapping[str, Any]) -> None:
@@ -324,7 +323,7 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
     for options_type in (PanelOptions, CascadeOptions):
         of_type = {name: value for name, value in options.items() if name in options_type.__annotations__}
         try:
-            check_options(of_type, cast("type[Any]", options_type))
+            check_options(of_type, options_type)
         except TypeError as error:
             fail(f"-O {error}")
     return options

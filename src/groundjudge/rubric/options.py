@@ -203,7 +203,7 @@ def declared_options(options_type: Any) -> Mapping[str, Option]:  # noqa: ANN401
     return declared
 
 
-def check_options(options: Mapping[str, object], options_type: type[Any]) -> None:
+def check_options(options: Mapping[str, object], options_type: Any) -> None:  # noqa: ANN401  a TypedDict
     """Refuse options that a TypedDict does not have, and values of a wrong shape; None is always right.
 
     Raises:
