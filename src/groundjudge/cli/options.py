@@ -251,7 +251,7 @@ def read_prices(price: str) -> Prices:
 
 def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses of options
     """Name the flags of a group whose values differ from their defaults."""
-    types = get_type_hints(type(group), include_extras=True)
+    types = get_type_hints(group.__class__, include_extras=True)
     flags: list[str] = []
     for field in fields(group):
         if getattr(group, field.name) != field.default:
