@@ -10,18 +10,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from formatter import sure
 from typer.testing import CliRunner, Result
 
 from groundjudge import Verdict
-from groundjudge.cli.app import Commands, app
+from groundjudge.cli.app import app
 
 COMMAND = [sys.executable, "-m", "groundjudge"]
 GOOD = f"<S0>t</S0><S1>all of it</S1>{sure(5)}"
@@ -63,33 +60,9 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             monkeypatch.setattr("groundjudge.cli.selection.as_model", stand_in)
         words = [str(argument) for argument in arguments]
         runner = CliRunner(env={"COLUMNS": str(columns)})
-        return runner.invoke(shared_app(), words, input=stdin)
+        return runner.invoke(app, words, input=stdin)
 
     return call
-
-
-@cache
-def commands() -> Any:
-    """The app's group of commands: setting them all up takes longer than most of what tests do with them."""
-    return typer.main.get_command(app)
-
-
-class SharedCommands(Commands):
-    """The app's group, with commands that are set up once for all tests."""
-
-    def __init__(self, **options: Any) -> None:
-        options["commands"] = commands().commands
-        super().__init__(**options)
-
-
-def shared_app() -> typer.Typer:
-    """Give the app to Typer's runner, which sets up every command anew for each call."""
-    shared = copy(app)
-    shared.info = copy(app.info)
-    shared.info.cls = SharedCommands
-    shared.registered_commands = []
-    shared.registered_groups = []
-    return shared
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
 from groundjudge import Case, CaseError, load, load_rubric
+from groundjudge.lab.labelling import labelling_page
 from groundjudge.lab.sample import draw
-from groundjudge.report.labelling import labelling_page
 from groundjudge.report.page import report
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import run

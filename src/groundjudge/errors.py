@@ -200,8 +200,8 @@ class CaseError(GroundjudgeError):
         "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
         "Give a string or chat messages; the message names the field and what it holds.",
         "missing_field": "The case lacks an input that the judge needs. "
-        "Add it, name its place with `fields=` (`--fields`), pass `may_be_empty=[...]` (`--may-be-empty`) if "
-        "it can be blank or `optional=[...]` if it is not needed, or leave the judge out of the row's "
+        "Add it, name its place with `fields=` (`--fields`), pass `may_be_empty=[...]` (`-O may_be_empty`) "
+        "if it can be blank or `optional=[...]` if it is not needed, or leave the judge out of the row's "
         "`judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
@@ -329,7 +329,7 @@ class ReplyError(GroundjudgeError):
         "warning of that name.",
         "truncated": "The reply was cut off before its verdict was complete, or begun: the thinking of a "
         "reasoning model takes part of the room. Raise `max_tokens`, or lower `reasoning_effort`, in "
-        "`parameters=` (`--parameter`).",
+        "`parameters=` (`-O parameters.max_tokens=N`).",
         "unrated_sentences": "The reply does not rate every sentence of the response, or rates others. "
         "Look at the verdict's reply; a stronger model copies better, or split long responses.",
         "unknown_label": "The text in the verdict's place is not one of the labels. "

@@ -19,10 +19,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from groundjudge import Case, load_rubric
+from groundjudge.lab.labelling import labelling_page
 from groundjudge.lab.labels import read_labels
 from groundjudge.lab.rate import rate
 from groundjudge.lab.sample import LabelSample, draw
-from groundjudge.report.labelling import labelling_page
 
 pytest_plugins = ["browser_fixture"]
 

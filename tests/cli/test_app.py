@@ -7,7 +7,9 @@ from command_line import Invoke
 from typer.testing import CliRunner
 
 from groundjudge import __version__, names
-from groundjudge.cli.app import app
+from groundjudge.cli.app import COMMANDS, RENAMED, app, import_command
+from groundjudge.cli.judging import judging_options
+from groundjudge.cli.selection import complete_option
 
 
 def test_version_and_help(invoke: Invoke) -> None:
@@ -51,3 +53,31 @@ def test_the_shell_is_given_a_script(invoke: Invoke) -> None:
     script = runner.invoke(app, prog_name="groundjudge").stdout
     assert "_GROUNDJUDGE_COMPLETE=complete_bash" in script
     assert script.rstrip().endswith(" groundjudge")
+
+
+PLACES = {name: place for group in COMMANDS.values() for name, place in group.items()}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_the_list_of_commands_has_the_first_sentence_of_each(name: str) -> None:
+    place, sentence = PLACES[name]
+    assert import_command(name, place).get_short_help_str(200) == sentence
+
+
+@pytest.mark.parametrize("flag", RENAMED)
+def test_a_flag_of_an_earlier_version_is_told_how_it_is_written(invoke: Invoke, flag: str) -> None:
+    result = invoke("run", "cases.jsonl", flag, "1")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"No such option: {flag}. Write {RENAMED[flag]}\n")
+
+
+def test_run_has_few_options() -> None:
+    place, _ = PLACES["run"]
+    options = [option for option in import_command("run", place).params if option.opts[0].startswith("-")]
+    assert len(options) <= 24
+
+
+def test_every_option_of_judging_is_listed_and_completed(invoke: Invoke) -> None:
+    listed = invoke("judges", "--options").stdout
+    assert [name for name in judging_options() if f"{name}\n" not in listed] == []
+    assert complete_option("may") == ["may_be_empty="]

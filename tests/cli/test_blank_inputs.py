@@ -1,4 +1,4 @@
-"""--may-be-empty: the inputs that may be blank, of each judge that has them."""
+"""-O may_be_empty: the inputs that may be blank, of each judge that has them."""
 
 from __future__ import annotations
 
@@ -37,45 +37,45 @@ NOT_GIVEN = {**ROW, "query": None}
 G, M = "--judge groundedness", "--judge mine.md"
 ACCEPTED: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
     "nothing named": (NO_QUERY, G, {"groundedness": "missing_field"}),
-    "the input": (NO_QUERY, f"{G} --may-be-empty query", {"groundedness": "ok"}),
-    "an alias": (NO_QUERY, f"{G} --may-be-empty customerQuery", {"groundedness": "ok"}),
-    "another input": (NO_QUERY, f"{G} --may-be-empty context", {"groundedness": "missing_field"}),
+    "the input": (NO_QUERY, f"{G} -O may_be_empty=query", {"groundedness": "ok"}),
+    "an alias": (NO_QUERY, f"{G} -O may_be_empty=customerQuery", {"groundedness": "ok"}),
+    "another input": (NO_QUERY, f"{G} -O may_be_empty=context", {"groundedness": "missing_field"}),
     "a field that is not given": (
         NOT_GIVEN,
-        f"{G} --may-be-empty query",
+        f"{G} -O may_be_empty=query",
         {"groundedness": "missing_field"},
     ),
     "each judge that has it": (
         NO_QUERY,
-        f"{G} {M} --may-be-empty query",
+        f"{G} {M} -O may_be_empty=query",
         {"groundedness": "ok", "mine": "ok"},
     ),
     "an own input, which one judge has": (
         NO_TOPIC,
-        f"{G} {M} --may-be-empty topic",
+        f"{G} {M} -O may_be_empty=topic",
         {"groundedness": "ok", "mine": "ok"},
     ),
-    "one of two": (NEITHER, f"{M} --may-be-empty topic", {"mine": "missing_field"}),
-    "two": (NEITHER, f"{M} --may-be-empty topic --may-be-empty question", {"mine": "ok"}),
-    "repeats": (NO_QUERY, f"{G} --repeats 2 --may-be-empty query", {"groundedness": "ok"}),
+    "one of two": (NEITHER, f"{M} -O may_be_empty=topic", {"mine": "missing_field"}),
+    "two": (NEITHER, f"{M} -O may_be_empty=topic,question", {"mine": "ok"}),
+    "repeats": (NO_QUERY, f"{G} --repeats 2 -O may_be_empty=query", {"groundedness": "ok"}),
     "a panel of prompts, each of its own inputs": (
         NEITHER,
-        f"{G} {M} --panel --may-be-empty query --may-be-empty topic",
+        f"{G} {M} --panel -O may_be_empty=query,topic",
         {"groundedness+mine": "ok"},
     ),
     "a panel of models": (
         NO_QUERY,
-        f"{G} --panel --model other --may-be-empty query",
+        f"{G} --panel --model other -O may_be_empty=query",
         {"groundedness": "ok"},
     ),
     "a cascade": (
         NO_QUERY,
-        f"{G} --cascade other --until 0.1,0.9 --may-be-empty query",
+        f"{G} --cascade other -O until=0.1,0.9 -O may_be_empty=query",
         {"groundedness": "ok"},
     ),
     "the response": (
-        {**ROW, "response": " "},  # which --empty-response is about, too
-        f"{G} --may-be-empty response",
+        {**ROW, "response": " "},  # which -O empty_response is about, too
+        f"{G} -O may_be_empty=response",
         {"groundedness": "ok"},
     ),
 }
@@ -106,24 +106,22 @@ def test_a_blank_value_is_judged_where_it_may_be_blank(
     ("options", "message"),
     [
         pytest.param(
-            f"{G} --may-be-empty contxt",
-            "--may-be-empty contxt: no judge has that input; there are: query, context, response",
+            f"{G} -O may_be_empty=contxt",
+            "-O may_be_empty=contxt: no judge has that input; there are: query, context, response",
             id="misspelt",
         ),
         pytest.param(
-            f"{G} --may-be-empty reference",
-            "--may-be-empty reference: no judge has that input; there are: query, context, response",
+            f"{G} -O may_be_empty=reference",
+            "-O may_be_empty=reference: no judge has that input; there are: query, context, response",
             id="a field that only other judges have",
         ),
         pytest.param(
-            f"{G} {M} --may-be-empty query --may-be-empty places",
-            "--may-be-empty places: no judge has that input; "
+            f"{G} {M} -O may_be_empty=query,places",
+            "-O may_be_empty=places: no judge has that input; "
             "there are: query, context, response, question, topic",
             id="the second one, with the inputs of two judges",
         ),
-        pytest.param(
-            f"{G} --may-be-empty=", "--may-be-empty: no input named; there are: query, context", id="no name"
-        ),
+        pytest.param(f"{G} -O may_be_empty=", "-O may_be_empty=: expected NAME=VALUE", id="no name"),
     ],
 )
 @pytest.mark.parametrize("name", ["run", "estimate", "batch submit", "batch write"])
@@ -142,9 +140,9 @@ def _out_of(name: str) -> list[str]:
 def test_the_message_about_blank_inputs_names_the_options_that_help(command: Invoke, file_of: FileOf) -> None:
     run = ("run", file_of(NEITHER), "--model", "m", "--judge", "mine.md", "--out", "-")
     failed = command(*run)
-    options = "--may-be-empty query --may-be-empty topic"
+    options = "-O may_be_empty=query,topic"
     assert f"If it can be blank, as when a search finds nothing, pass {options}. The case" in failed.stderr
-    assert "may_be_empty" not in failed.stderr
+    assert 'may_be_empty=["' not in failed.stderr
     (verdict,) = verdicts_in(failed.stdout)
     assert verdict.error is not None
     # A file of verdicts may be read by a program, which passes the argument.
@@ -155,10 +153,8 @@ def test_the_message_about_blank_inputs_names_the_options_that_help(command: Inv
 @pytest.mark.parametrize(
     ("message", "text"),
     [
-        pytest.param('pass may_be_empty=["a"].', "pass --may-be-empty a.", id="one input"),
-        pytest.param(
-            'pass may_be_empty=["a", "b"].', "pass --may-be-empty a --may-be-empty b.", id="two inputs"
-        ),
+        pytest.param('pass may_be_empty=["a"].', "pass -O may_be_empty=a.", id="one input"),
+        pytest.param('pass may_be_empty=["a", "b"].', "pass -O may_be_empty=a,b.", id="two inputs"),
         pytest.param('not_may_be_empty=["a"]', 'not_may_be_empty=["a"]', id="part of another word"),
         pytest.param("may_be_empty: true", "may_be_empty: true", id="a key of front matter"),
     ],
@@ -169,7 +165,7 @@ def test_an_argument_for_blank_inputs_becomes_options(message: str, text: str) -
 
 def test_estimate_counts_the_rows_that_a_run_would_judge(command: Invoke, file_of: FileOf) -> None:
     estimate = ("estimate", file_of(ROW, NO_QUERY), "--judge", "groundedness")
-    for options, n_calls, n_errors in ([], "1", "1"), (["--may-be-empty", "query"], "2", "0"):
+    for options, n_calls, n_errors in ([], "1", "1"), (["-O", "may_be_empty=query"], "2", "0"):
         heading, row = words(command(*estimate, *options).stdout)[:2]
         assert heading[:5] == ["judge", "calls", "no", "call", "errors"]
         assert row[:4] == ["groundedness", n_calls, "0", n_errors]
@@ -187,8 +183,8 @@ def test_a_resumed_run_needs_the_same_inputs(command: Invoke, file_of: FileOf) -
         "v.jsonl",
         "--resume",
     )
-    assert command(*run, "--may-be-empty", "query").exit_code == 0
-    again = command(*run, "--may-be-empty", "query")
+    assert command(*run, "-O", "may_be_empty=query").exit_code == 0
+    again = command(*run, "-O", "may_be_empty=query")
     assert "1 verdicts reused, 0 new" in again.stdout
     # A judge that takes no blank query is another judge.
     assert command(*run).exit_code == 2
@@ -199,13 +195,13 @@ def test_batches_keep_the_inputs_that_may_be_blank(batches: Any) -> None:
     number, other = run.cases.read_text().splitlines()
     run.write_cases([json.loads(number), {**json.loads(other), "context": "Ferry 1", "query": ""}])
     run.server.script = lambda _: GOOD
-    assert run.submit("--may-be-empty", "query").exit_code == 0
+    assert run.submit("-O", "may_be_empty=query").exit_code == 0
     assert run.collect().exit_code == 0
     assert run.results() == {"0": 1.0, "1": 1.0}
 
 
 def test_a_written_batch_is_read_with_the_inputs_that_may_be_blank(command: Invoke, file_of: FileOf) -> None:
-    options = ("--judge", "groundedness", "--model", "m", "--may-be-empty", "query")
+    options = ("--judge", "groundedness", "--model", "m", "-O", "may_be_empty=query")
     written = command("batch", "write", file_of(NO_QUERY), *options, "--out", "requests.jsonl")
     assert written.exit_code == 0, written.output
     (request,) = Path("requests.jsonl").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""A cascade on the command line, as a user meets it: --cascade, --until and what is refused."""
+"""A cascade on the command line, as a user meets it: --cascade, -O until and what is refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest_plugins = ["batch_servers"]
 DOUBTFUL = f"<S0>t</S0><S1>most of it</S1>{sure(4)}"
 FALSE = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
 TO_JUDGE = ("--judge", "groundedness", "--model", "strong")
-CASCADE = ("--cascade", "cheap", "--until", "0.1,0.9")
+CASCADE = ("--cascade", "cheap", "-O", "until=0.1,0.9")
 
 
 def cheap_answer(body: dict[str, Any]) -> Answer:
@@ -69,14 +69,17 @@ def test_full_verdict_says_who_decided_and_shows_both_votes(
 
 ASKED: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     # the options, and the models that are asked about a row of which the cheap one is not sure
-    "three steps": (("--cascade", "cheap", "--cascade", "middle", "--until", "0.1,0.9"), ["cheap", "middle"]),
-    "bounds of each step": (
-        ("--cascade", "cheap", "--cascade", "middle", "--until", "0.1,0.9", "--until", "none,0.9"),
+    "three steps": (
+        ("--cascade", "cheap", "--cascade", "middle", "-O", "until=0.1,0.9"),
         ["cheap", "middle"],
     ),
-    "no high bound": (("--cascade", "cheap", "--until", "0.1, none"), ["cheap", "strong"]),
-    "a bound that it reaches": (("--cascade", "cheap", "--until", "none,0.75"), ["cheap"]),
-    "by probability": (("--cascade", "cheap", "--until", "0.1,0.9", "--until-by", "probability"), ["cheap"]),
+    "bounds of each step": (
+        ("--cascade", "cheap", "--cascade", "middle", "-O", "until=[[0.1,0.9],[null,0.9]]"),
+        ["cheap", "middle"],
+    ),
+    "no high bound": (("--cascade", "cheap", "-O", "until=0.1, none"), ["cheap", "strong"]),
+    "a bound that it reaches": (("--cascade", "cheap", "-O", "until=none,0.75"), ["cheap"]),
+    "by probability": (("--cascade", "cheap", "-O", "until=0.1,0.9", "-O", "by=probability"), ["cheap"]),
 }
 
 
@@ -95,7 +98,7 @@ def test_not_applicable_of_the_cheap_model_asks_the_strong_one_unless_it_may_sta
     command: Invoke, file_of: FileOf, server: StandIn
 ) -> None:
     server.script = lambda body: Text(f"<S1>w</S1>{sure(3)}", model=body["model"])
-    for options, n_requests in ([], 2), (["--not-applicable-stands"], 3):
+    for options, n_requests in ([], 2), (["-O", "not_applicable_stands=true"], 3):
         result = command("run", file_of(ROW), *TO_JUDGE, *CASCADE, *options)
         assert result.exit_code == 0, result.output
         assert len(server.requests) == n_requests
@@ -111,7 +114,7 @@ def test_estimate_shows_the_most_that_a_cascade_can_cost(command: Invoke, file_o
 def test_resumed_run_needs_the_same_bounds(command: Invoke, file_of: FileOf, server: StandIn) -> None:
     run = ("run", file_of(*ROWS), *TO_JUDGE, "--out", "v.jsonl")
     assert command(*run, *CASCADE).exit_code == 0
-    other = command(*run, "--cascade", "cheap", "--until", "0.1,0.95", "--resume")
+    other = command(*run, "--cascade", "cheap", "-O", "until=0.1,0.95", "--resume")
     assert other.exit_code == 2
     again = command(*run, *CASCADE, "--resume")
     assert "5 verdicts reused" in again.output
@@ -147,26 +150,41 @@ def test_batches_ask_the_strong_model_in_a_second_round(batches: Any, finish: st
 
 
 REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
-    "no bounds": (("--cascade", "cheap"), "--cascade: add --until LOW,HIGH"),
-    "bounds without a cascade": (("--until", "0.1,0.9"), "--until is about a cascade: add --cascade MODEL"),
-    "a way without a cascade": (("--until-by", "score"), "--until-by is about a cascade"),
-    "a flag without a cascade": (("--not-applicable-stands",), "--not-applicable-stands is about a cascade"),
+    "no bounds": (("--cascade", "cheap"), "--cascade: add -O until=LOW,HIGH"),
+    "bounds without a cascade": (("-O", "until=0.1,0.9"), "-O until is about a cascade: add --cascade MODEL"),
+    "a way without a cascade": (("-O", "by=score"), "-O by is about a cascade"),
+    "a flag without a cascade": (
+        ("-O", "not_applicable_stands=true"),
+        "-O not_applicable_stands is about a cascade",
+    ),
     "a panel": ((*CASCADE, "--panel"), "--cascade and --panel exclude each other"),
     "repeats": ((*CASCADE, "--repeats", "3"), "--cascade and --repeats exclude each other"),
     "two strong models": ((*CASCADE, "--model", "other"), "--cascade: name one --model"),
     "two judges": ((*CASCADE, "--judge", "passage_quality"), "--cascade: name one --judge"),
     "the strong model as the cheap one": (
-        ("--cascade", "strong", "--until", "0.1,0.9"),
+        ("--cascade", "strong", "-O", "until=0.1,0.9"),
         "--cascade: 'strong' is named twice",
     ),
-    "an empty name": (("--cascade=", "--until", "0.1,0.9"), "--cascade: no model given"),
-    "one bound": (("--cascade", "cheap", "--until", "0.9"), "--until 0.9: expected LOW,HIGH"),
-    "three bounds": (("--cascade", "cheap", "--until", "0,0.5,1"), "--until 0,0.5,1: expected LOW,HIGH"),
-    "a word": (("--cascade", "cheap", "--until", "0.1,high"), "'high' is neither a number nor 'none'"),
-    "bounds out of order": (("--cascade", "cheap", "--until", "0.9,0.1"), "the low bound 0.9 is above"),
-    "a percentage": (("--cascade", "cheap", "--until", "10,90"), "a bound is a number from 0 to 1, or None"),
-    "no bound at all": (("--cascade", "cheap", "--until", "none,none"), "both bounds are None"),
-    "too many bounds": ((*CASCADE, "--until", "0.2,0.8"), "2 pairs of bounds for 2 judges"),
+    "an empty name": (("--cascade=", "-O", "until=0.1,0.9"), "--cascade: no model given"),
+    "one bound": (
+        ("--cascade", "cheap", "-O", "until=0.9"),
+        "until: it must be (low, high), as in (0.1, 0.9), not 0.9",
+    ),
+    "three bounds": (
+        ("--cascade", "cheap", "-O", "until=0,0.5,1"),
+        "until: it must be (low, high), as in (0.1, 0.9), not (0, 0.5, 1)",
+    ),
+    "a word": (
+        ("--cascade", "cheap", "-O", "until=0.1,high"),
+        "a bound is a number from 0 to 1, or None, not 'high'",
+    ),
+    "bounds out of order": (("--cascade", "cheap", "-O", "until=0.9,0.1"), "the low bound 0.9 is above"),
+    "a percentage": (("--cascade", "cheap", "-O", "until=10,90"), "a bound is a number from 0 to 1, or None"),
+    "no bound at all": (("--cascade", "cheap", "-O", "until=none,none"), "both bounds are None"),
+    "too many bounds": (
+        ("--cascade", "cheap", "-O", "until=[[0.1,0.9],[0.2,0.8]]"),
+        "2 pairs of bounds for 2 judges",
+    ),
 }
 
 

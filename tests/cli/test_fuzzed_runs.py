@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from command_line import GOOD, ROW, shared_app
+from command_line import GOOD, ROW
 from hostile_input import LINES, replies
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -21,6 +21,7 @@ from raw_endpoint import RawEndpoint, RawReply, good_reply
 from typer.testing import CliRunner, Result
 
 from groundjudge import Verdict
+from groundjudge.cli.app import app
 from groundjudge.models import pacing
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.runs.verdict_file import read_verdicts
@@ -45,7 +46,7 @@ def endpoint() -> Iterator[RawEndpoint]:
 
 def command(*arguments: str) -> Result:
     """Run the command; it ends well, or with a documented status and a message."""
-    result = CliRunner().invoke(shared_app(), arguments)
+    result = CliRunner().invoke(app, arguments)
     assert result.exit_code in {0, 1, 2}, result.stderr
     assert isinstance(result.exception, SystemExit | None), result.stderr
     assert "Traceback" not in result.stderr
@@ -118,8 +119,8 @@ def check(
 
 
 OPTIONS = st.sampled_from(
-    "|--weighted|--repeats 3|--repeats 2 --stop never|--concurrency 1|--structured always|--structured never"
-    "|--empty-response not_applicable".split("|")
+    "|-O weighted=true|--repeats 3|--repeats 2 -O stop=never|--concurrency 1|-O structured=always"
+    "|-O structured=never|-O empty_response=not_applicable".split("|")
 ).map(str.split)
 SCRIPTS = st.lists(st.lists(replies(), min_size=1, max_size=4), min_size=1, max_size=2)
 CELLS = b"""id,response,context,query\n|id,id\n|1,a,b,c\n|"|,|\n|\r|\xff|\x00|"[1"", ]"|[]"""

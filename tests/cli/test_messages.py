@@ -29,7 +29,7 @@ from groundjudge.models.openai import REMEDIES
         ),
         pytest.param(
             PromptError("bad_weighted", "j: `weighted` needs labels", "weighted"),
-            "j: --weighted needs labels",
+            "j: -O weighted needs labels",
             id="an option of a rubric",
         ),
         pytest.param(
@@ -56,7 +56,7 @@ def test_remedies_for_an_endpoint_name_no_argument(remedy: str) -> None:
 JUDGED = ("--judge", "groundedness", "--model", "m")
 G, S = "--judge groundedness", "--judge strict.prompty"
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
-ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+ADD_VOTES = " is about votes: add --repeats N, or --panel"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 ARGUMENT = re.compile(r"\b[a-z_]+=(?![\w{'])")  # LangChain says model='...'
 
@@ -65,7 +65,7 @@ ARGUMENT = re.compile(r"\b[a-z_]+=(?![\w{'])")  # LangChain says model='...'
     ("model", "message"),
     [
         pytest.param("m", "set OPENAI_API_KEY to use OpenAI, set", id="no key"),
-        pytest.param("offline", 'set --empty-response to "not_applicable" to', id="a blank response"),
+        pytest.param("offline", 'set -O empty_response to "not_applicable" to', id="a blank response"),
     ],
 )
 def test_a_message_about_a_key_or_a_row_names_no_argument(
@@ -125,7 +125,7 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "c.jsonl --model=": "no model given: add --model",
         "c.jsonl --model a --judge x": "there is no judge 'x', and no file of that name; the judges are",
         "c.jsonl --model a --judge groundedness,x": "no file of that name: name each judge by itself",
-        "c.jsonl --model a --parameter temperature=0,top_p=1": "once for each, as in --parameter top_p=1\n",
+        "c.jsonl --model a -O parameters.temperature=0,top_p=1": "once for each: ",
         "c.jsonl --model a --judge broken.prompty": "broken.prompty: the front matter is not valid YAML",
         "c.jsonl --model a --judge .": "there is no judge '.'",
         "c.jsonl --model a --judge no_reply.prompty": "reply is missing: add it",
@@ -176,8 +176,8 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         f"{G} {G} --model a --panel": f"{USE_REPEATS}\n",
         "--model a --panel": "--panel with one --model: the judges vote, so name two or more --judge, or add",
         f"{G} --model a --model b --panel --repeats 3": "--panel and --repeats are two ways to vote: use one",
-        f"{G} --model a --rule min": f"{ADD_VOTES}\n",
-        f"{G} --model a --stop never": f"{ADD_VOTES}\n",
+        f"{G} --model a -O rule=min": f"-O rule{ADD_VOTES}\n",
+        f"{G} --model a -O stop=never": f"-O stop{ADD_VOTES}\n",
         f"{G} --model a --model b --model a --panel": "--model: two models have the name 'a': to ask one",
         f"{G} --judge confidence_grounding --model a --panel": "panel: its judges must answer on one scale",
         f"{S} --judge copy.prompty --model a --repeats 2": "--judge: two judges have the name 'strict'",
@@ -186,7 +186,7 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "--fields quary=inputs.q": "--fields: unknown field 'quary', did you mean 'query'? The fields",
         "--fields =inputs.q": "--fields: unknown field ''. The fields are: query, response",
         "--fields query": "--fields query: expected FIELD=PATH, such as --fields query=inputs.question",
-        "--fields query=q,context=found": "give --fields once for each, as in --fields context=found\n",
+        "--fields query=q,context=found": "give --fields once for each: ",
         "--fields query=": "--fields query=: expected FIELD=PATH",
         "--fields query=inputs.q --fields query=other": "query is already read from inputs.q: leave one out",
         "--fields query=inputs.q --fields question=other": "--fields: query is already read from inputs.q",
@@ -233,13 +233,12 @@ def test_wrong_use_is_one_line_before_anything_is_judged(
         "--concurrency=0",
         "--min-coverage=1.5",
         "--repeats=1",
-        "--structured=sometimes",
-        "--repeats=3 --rule=mode",
-        "--repeats=3 --stop=early",
+        "-O structured=sometimes",
+        "--repeats=3 -O rule=mode",
+        "--repeats=3 -O stop=early",
     ],
 )
 def test_option_out_of_range_is_named(invoke: Invoke, file_of: FileOf, options: str) -> None:
     result = invoke("run", file_of(ROW), *JUDGED, *options.split(), model=ScriptedModel(GOOD))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Error: " in result.stderr
     assert options.rpartition(" ")[2].partition("=")[0] in result.stderr

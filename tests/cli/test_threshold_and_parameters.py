@@ -1,4 +1,4 @@
-"""--threshold and --parameter: the options of `load` that a run gives to each of its judges."""
+"""--threshold and -O parameters: the options of `load` that a run gives to each of its judges."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]
         pytest.param(f"{G} --repeats 2 --threshold 0.8", {"groundedness": False}, id="repeats"),
         pytest.param(f"{G} --panel --model b --threshold 0.8", {"groundedness": False}, id="a panel"),
         pytest.param(
-            f"{G} --cascade b --until 0.1,0.9 --threshold 0.8", {"groundedness": False}, id="a cascade"
+            f"{G} --cascade b -O until=0.1,0.9 --threshold 0.8", {"groundedness": False}, id="a cascade"
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_parameters_are_sent_with_each_request(
     judges = (*G.split(), *S.split())
     assignments: list[str] = []
     for option in options.split():
-        assignments += ["--parameter", option]
+        assignments += ["-O", f"parameters.{option}"]
     result = command("run", file_of(ROW), "--model", "m", *judges, *assignments, "--out", "-")
     assert result.exit_code == 0, result.stderr
     assert len(bodies) == 2
@@ -95,21 +95,23 @@ def test_parameters_are_sent_with_each_request(
     ("options", "message"),
     [
         pytest.param(
-            "--parameter temperature", "--parameter temperature: expected NAME=VALUE", id="no value"
+            "-O parameters.temperature", "-O parameters.temperature: expected NAME=VALUE", id="no value"
         ),
-        pytest.param("--parameter =5", "--parameter =5: expected NAME=VALUE", id="no name"),
+        pytest.param("-O =5", "-O =5: unknown option ''", id="no name"),
         pytest.param(
-            "--parameter seed=1 --parameter seed=2", "--parameter seed=2: seed is given", id="twice"
-        ),
-        pytest.param(
-            "--parameter model=m", "--parameter model=m: the model is named with --model", id="model"
-        ),
-        pytest.param(
-            "--parameter messages=[]", "--parameter messages=[]: the messages are those", id="messages"
+            "-O parameters.seed=1 -O parameters.seed=2",
+            "-O parameters.seed=2: parameters.seed is given",
+            id="twice",
         ),
         pytest.param(
-            "--repeats 2 --parameter temperature=0",
-            "--parameter temperature=0 with --repeats: 0 would repeat one reply",
+            "-O parameters.model=m", "-O parameters.model=m: the model is named with --model", id="model"
+        ),
+        pytest.param(
+            "-O parameters.messages=[]", "-O parameters.messages=[]: the messages are those", id="messages"
+        ),
+        pytest.param(
+            "--repeats 2 -O parameters.temperature=0",
+            "-O parameters.temperature=0 with --repeats: 0 would repeat one reply",
             id="votes that are all alike",
         ),
         pytest.param(
@@ -135,23 +137,23 @@ def test_what_cannot_be_meant_is_refused(
 @pytest.mark.parametrize(
     ("option", "parameter"),
     [
-        pytest.param("--temperature", "temperature=0", id="temperature"),
-        pytest.param("--top-p", "top_p=0.9", id="top-p"),
-        pytest.param("--top_p", "top_p=0.9", id="top_p, as the API has it"),
-        pytest.param("--seed", "seed=1", id="seed"),
+        pytest.param("--temperature", "temperature=VALUE", id="temperature"),
+        pytest.param("--top-p", "top_p=VALUE", id="top-p"),
+        pytest.param("--top_p", "top_p=VALUE", id="top_p, as the API has it"),
+        pytest.param("--seed", "seed=VALUE", id="seed"),
     ],
 )
 def test_a_parameter_that_is_taken_for_an_option_is_told_how_it_is_written(
     command: Invoke, file_of: FileOf, name: str, option: str, parameter: str
 ) -> None:
     result = command(*name.split(), file_of(ROW), "--model", "m", *G.split(), option, "0")
-    expected = f"No such option: {option}. It is a parameter of the requests: write --parameter {parameter}\n"
+    expected = f"No such option: {option}. Write -O parameters.{parameter}\n"
     assert (result.exit_code, result.stderr.endswith(expected)) == (2, True), result.stderr
 
 
 def test_a_command_without_requests_says_nothing_of_their_parameters(command: Invoke) -> None:
     result = command("report", "v.jsonl", "--temperature", "0")
-    assert (result.exit_code, "--parameter" in result.stderr) == (2, False)
+    assert (result.exit_code, "-O" in result.stderr) == (2, False)
 
 
 def test_a_resumed_run_needs_the_same_settings_as_in_python(command: Invoke, file_of: FileOf) -> None:
@@ -162,7 +164,7 @@ def test_a_resumed_run_needs_the_same_settings_as_in_python(command: Invoke, fil
     for threshold, is_same in (0.8, True), (0.7, False):
         (in_python,) = run(load("groundedness", model="m", threshold=threshold), [ROW])
         assert (in_python.key == verdict.key) is is_same
-    for options in [], ["--threshold", "0.7"], ["--threshold", "0.8", "--parameter", "seed=1"]:
+    for options in [], ["--threshold", "0.7"], ["--threshold", "0.8", "-O", "parameters.seed=1"]:
         result = command(*resume, *options)
         assert (result.exit_code, "but this run uses other settings of the same model" in result.stderr) == (
             2,
@@ -173,14 +175,14 @@ def test_a_resumed_run_needs_the_same_settings_as_in_python(command: Invoke, fil
 def test_batches_keep_the_threshold_and_the_parameters(batches: Any) -> None:
     submitted: BatchCommands = batches(2)
     submitted.server.script = lambda _: FAIR
-    assert submitted.submit("--threshold", "0.8", "--parameter", "seed=7").exit_code == 0
+    assert submitted.submit("--threshold", "0.8", "-O", "parameters.seed=7").exit_code == 0
     assert submitted.collect().exit_code == 0
     verdicts = verdicts_in(Path(submitted.out).read_text())
     assert [(verdict.score, verdict.passed) for verdict in verdicts] == [(0.75, False)] * 2
 
 
 def test_a_written_batch_has_the_parameters(command: Invoke, file_of: FileOf) -> None:
-    options = (*G.split(), "--model", "m", "--parameter", "seed=7")
+    options = (*G.split(), "--model", "m", "-O", "parameters.seed=7")
     assert command("batch", "write", file_of(ROW), *options, "--out", "requests.jsonl").exit_code == 0
     (request,) = Path("requests.jsonl").read_text().splitlines()
     assert json.loads(request)["body"]["seed"] == 7

@@ -73,7 +73,7 @@ OF_A_DEADLINE = (
 )
 WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
-    "all asked": (f"{G} {M} --repeats 5 --stop never", ["groundedness"], ["m"] * 5, True),
+    "all asked": (f"{G} {M} --repeats 5 -O stop=never", ["groundedness"], ["m"] * 5, True),
     "prompts": (f"{G} {S} --panel {M}", ["groundedness+strict"], ["m", "m"], True),
     "models for each": (f"{G} {S} --panel {ALL}", ["groundedness", "strict"], ["good", "bad", "well"], True),
     "repeats of each": (f"{G} {S} --repeats 3 --model bad", ["groundedness", "strict"], ["bad"] * 2, False),
@@ -106,7 +106,7 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(run_at_endp
     assert stopped.exit_code == 1
     assert "stopped: calls made: 5, and --max-calls allows 5" in stopped.stdout + stopped.stderr
     assert len(verdicts_in(out.read_text())) == 2
-    for other_votes in ([*REPEATED, "5"], [*REPEATED, "3", "--stop", "never"], [*JUDGE, "--model", "m"]):
+    for other_votes in ([*REPEATED, "5"], [*REPEATED, "3", "-O", "stop=never"], [*JUDGE, "--model", "m"]):
         result, server = run_at_endpoint(*run, *other_votes, "--resume", rows=rows)
         assert (result.exit_code, len(server.requests)) == (2, 5)
     resumed, server = run_at_endpoint(*run, *REPEATED, "3", "--resume", rows=rows)
@@ -116,7 +116,7 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(run_at_endp
 
 
 def test_votes_from_the_cache_cost_nothing(run_at_endpoint: RunAtEndpoint) -> None:
-    options = (*PANEL, *"--price-in 1e5 --price-out 1e5 --cache cache.db".split())
+    options = (*PANEL, *"--price 1e5,1e5 --cache cache.db".split())
     first, _ = run_at_endpoint(*options)
     second, server = run_at_endpoint(*options)
     (new,) = verdicts_in(first.stdout)
@@ -146,7 +146,7 @@ AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
         ["tokens used: 45,"],
     ),
     "a vote that is refused ends the run": ("", {"script": refusing}, 2, ["no such model"]),
-    "the lowest score": ("--rule min", {}, 0, ["  score: 0, passed\n"]),
+    "the lowest score": ("-O rule=min", {}, 0, ["  score: 0, passed\n"]),
     "a narrow terminal": (
         "",
         {"columns": 30},
@@ -189,7 +189,7 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
         Token(b"</S2>", ((b"<", 1.0),)),
     )
     model = ScriptedModel(Reply(b"".join(token.text for token in tokens).decode(), tokens=tokens))
-    options = [*JUDGE, "--model", "m", "--weighted", "--full", "row 1"]
+    options = [*JUDGE, "--model", "m", "-O", "weighted=true", "--full", "row 1"]
     result = invoke("run", file_of(ROW), *options, model=model)
     (verdict,) = verdicts_in(result.stdout)
     assert (verdict.score, verdict.expected, verdict.distribution) == (0.9375, 4.75, {"5": 0.75, "4": 0.25})
@@ -210,15 +210,15 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
     ("options", "first_answer", "formats"),
     [
         pytest.param("", PROSE, [None, "json_schema"], id="after an unreadable reply"),
-        pytest.param("--structured never", PROSE, [None, None], id="never"),
+        pytest.param("-O structured=never", PROSE, [None, None], id="never"),
         pytest.param(
-            "--structured always --repeats 2",
+            "-O structured=always --repeats 2",
             PROSE,
             ["json_schema", "json_object", "json_schema"],
             id="always, and any JSON after an unreadable reply",
         ),
         pytest.param(
-            "--structured always --repeats 2",
+            "-O structured=always --repeats 2",
             Status(400, "'response_format' of type 'json_schema' is not supported"),
             ["json_schema", "json_object", "json_object"],
             id="always, until the endpoint has refused it",
@@ -238,7 +238,7 @@ def test_structured_says_when_the_schema_is_asked_for(
 
 def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEndpoint) -> None:
     rows = [{**ROW, "context": [{"title": "Tool Result: x", "content": "At nine."}]}]
-    for options, n_tools in ([], 1), (["--no-tool-titles"], 0):
+    for options, n_tools in ([], 1), (["-O", "tool_titles=false"], 0):
         _, server = run_at_endpoint(*G.split(), *M.split(), *options, rows=rows)
         assert server.bodies[-1]["messages"][1]["content"].count('kind="tool result"') == n_tools
 
@@ -249,7 +249,7 @@ def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEnd
         pytest.param(G, "2", "", id="one call a row"),
         pytest.param(f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls a row\n", id="repeats"),
         pytest.param(
-            f"{G} --repeats 5 --stop never",
+            f"{G} --repeats 5 -O stop=never",
             "10",
             "groundedness: 5 calls a row\n",
             id="repeats that are all asked for",
@@ -265,7 +265,7 @@ def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEnd
 def test_estimate_counts_votes_and_needs_no_key(
     run_at_endpoint: RunAtEndpoint, options: str, calls: str, note: str
 ) -> None:
-    priced = (*options.split(), "--price-in", "1", "--price-out", "1")
+    priced = (*options.split(), "--price", "1,1")
     result, _ = run_at_endpoint(*priced, name="estimate", rows=[ROW, ROW])
     assert result.exit_code == 0, result.output
     _, table, below = result.stdout.split("\n", 2)

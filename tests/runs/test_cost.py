@@ -104,7 +104,7 @@ def test_estimate_without_max_tokens_has_no_completion_tokens() -> None:
 
 
 def test_estimate_command_makes_no_call(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    options = ["--judge", "groundedness", "--price-in", "100", "--price-out", "1000"]
+    options = ["--judge", "groundedness", "--price", "100,1000"]
     result = invoke("estimate", file_of(ROW, ROW, "{"), *options)
     assert result.exit_code == 0, result.output
     judge, calls, free, errors, tokens, _, most = result.stdout.splitlines()[1].split()
@@ -117,10 +117,13 @@ def test_estimate_command_makes_no_call(invoke: Invoke, file_of: Callable[..., P
 
 
 @pytest.mark.parametrize("command", ["run", "estimate"])
-def test_single_price_is_refused(invoke: Invoke, file_of: Callable[..., Path], command: str) -> None:
-    result = invoke(command, file_of(ROW), "--price-in", "1")
-    message = "groundjudge: --price-in and --price-out belong together: add the other one\n"
-    assert (result.exit_code, result.stderr) == (2, message)
+@pytest.mark.parametrize("price", ["1", "1,2,3,4", "1,much", "1,-2", "nan,1"])
+def test_what_is_no_price_is_refused(
+    invoke: Invoke, file_of: Callable[..., Path], command: str, price: str
+) -> None:
+    result = invoke(command, file_of(ROW), "--price", price)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"groundjudge: --price {price}: expected IN,OUT or IN,OUT,CACHED")
 
 
 @pytest.mark.parametrize(
@@ -160,17 +163,11 @@ def test_a_price_is_a_number_from_0(prices: Any, message: str) -> None:
         Prices(*prices)
 
 
-def test_a_cached_price_alone_is_refused(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    result = invoke("run", file_of(ROW), "--price-cached", "1")
-    message = "--price-cached is the price of a part of the prompts: add --price-in and --price-out"
-    assert (result.exit_code, result.stderr) == (2, f"groundjudge: {message}\n")
-
-
 def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     usage = Usage(prompt_tokens=1000, completion_tokens=50)
     model = ScriptedModel(Reply("no verdict", usage=usage), Reply(GOOD, usage=usage))
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
-    prices = ["--price-in", "0.5", "--price-out", "2"]
+    prices = ["--price", "0.5,2"]
     result = invoke("run", file_of(ROW, ROW), *options, *prices, model=model)
     assert result.stderr.splitlines()[-1] == (
         "tokens: 3,000 prompt, 150 completion, 1,575 a verdict, cost: 0.0018"
@@ -216,7 +213,7 @@ def test_run_command_counts_cached_tokens_at_their_price(
     invoke: Invoke, file_of: Callable[..., Path]
 ) -> None:
     usage = Usage(prompt_tokens=2000, completion_tokens=900, cached_tokens=1000)
-    options = "--judge groundedness --model m --price-in 1000 --price-out 0 --price-cached 100".split()
+    options = "--judge groundedness --model m --price 1000,0,100".split()
     result = invoke("run", file_of(ROW), *options, model=ScriptedModel(Reply(GOOD, usage=usage)))
     assert result.stderr.splitlines()[-1].endswith("cost: 1.1000")
 

@@ -59,7 +59,7 @@ def statuses(out: Path) -> list[tuple[str | None, str]]:
 
 def test_resume_skips_verdicts_and_judges_errors_again(run: Run, out: Path) -> None:
     rows = (1, 2, {**ROW, "id": "3", "response": " "}, 4)
-    lenient = ("--empty-response", "not_applicable")
+    lenient = ("-O", "empty_response=not_applicable")
     first, _ = run(*rows, options=lenient, replies=[GOOD, ModelError("timeout", "late"), GOOD])
     assert first.exit_code == 1
     assert statuses(out) == [("1", "ok"), ("2", "error"), ("3", "not_applicable"), ("4", "ok")]

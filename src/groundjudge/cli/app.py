@@ -1,53 +1,99 @@
-"""The command line: one file per command, put together here."""
+"""The command line: every command by its name, imported when it is called."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from groundjudge.cli.agree import agree
-from groundjudge.cli.batch import batch
-from groundjudge.cli.calibrate import calibrate
-from groundjudge.cli.compare import compare
-from groundjudge.cli.estimate import estimate
-from groundjudge.cli.label import label, rate
-from groundjudge.cli.probe import probe
-from groundjudge.cli.report import report
-from groundjudge.cli.run import run
+from groundjudge.cli.options import expand_groups
 from groundjudge.cli.screen import note, say
-from groundjudge.cli.show import examples, judges, show
+from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.text.printable import printable
 from groundjudge.verdict import __version__
 
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Judge": ("examples", "run", "report", "judges", "show"),
-    "Measure": ("agree", "calibrate", "compare", "label", "rate", "probe"),
-    "At scale": ("estimate", "batch"),
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Judge": {
+        "examples": (
+            "groundjudge.cli.show:examples",
+            "Print 40 labelled cases for `groundjudge run`, as JSON Lines.",
+        ),
+        "run": ("groundjudge.cli.run:run", "Judge every case in a file and print a summary."),
+        "report": (
+            "groundjudge.report.command:report",
+            "Write an HTML report of the verdicts and their reasons.",
+        ),
+        "judges": ("groundjudge.cli.show:judges", "List judges with their scales and inputs."),
+        "show": (
+            "groundjudge.cli.show:show",
+            "Print what a judge sends to a model for a case, and the scale on which it answers.",
+        ),
+    },
+    "Measure": {
+        "agree": (
+            "groundjudge.lab.commands.agree:agree",
+            "Measure how far judges agree with people's labels.",
+        ),
+        "calibrate": (
+            "groundjudge.lab.commands.calibrate:calibrate",
+            "Fit thresholds to people's labels, and test them.",
+        ),
+        "compare": (
+            "groundjudge.lab.commands.compare:compare",
+            "Compare two judges, prompts or models, case by case.",
+        ),
+        "label": (
+            "groundjudge.lab.commands.label:label",
+            "Draw rows for people to label, and make the page on which they do.",
+        ),
+        "rate": (
+            "groundjudge.lab.commands.rate:rate",
+            "Estimate how many answers people would call grounded.",
+        ),
+        "probe": (
+            "groundjudge.lab.commands.probe:probe",
+            "Probe a judge: what it misses, what moves it, and what fools it.",
+        ),
+    },
+    "At scale": {
+        "estimate": (
+            "groundjudge.cli.estimate:estimate",
+            "Estimate the calls, tokens and cost of a run.",
+        ),
+        "batch": (
+            "groundjudge.batches.commands:batch",
+            "Judge in a provider's batches, at half price and within a day; or write and read batch files.",
+        ),
+    },
 }
-"""The commands as `groundjudge --help` lists them: those of a first day first."""
+"""The commands as `groundjudge --help` lists them, each with its place and the first sentence of its help."""
 
-MAX_HELP = 200
-"""Characters of a command's first sentence; longer ones would be cut."""
-
-PARAMETER_EXAMPLES: Mapping[str, str] = {
-    "--temperature": "temperature=0",
-    "--top-p": "top_p=0.9",
-    "--top-k": "top_k=20",
-    "--min-p": "min_p=0.1",
-    "--seed": "seed=1",
-    "--max-completion-tokens": "max_completion_tokens=2000",
-    "--reasoning-effort": "reasoning_effort=low",
-    "--frequency-penalty": "frequency_penalty=0",
-    "--presence-penalty": "presence_penalty=0",
+RENAMED: Mapping[str, str] = {
+    "--rule": "-O rule=median",
+    "--stop": "-O stop=never",
+    "--weighted": "-O weighted=true",
+    "--unweighted": "-O weighted=false",
+    "--structured": "-O structured=always",
+    "--empty-response": "-O empty_response=worst",
+    "--no-tool-titles": "-O tool_titles=false",
+    "--may-be-empty": "-O may_be_empty=context",
+    "--parameter": "-O parameters.temperature=0",
+    "--until": "-O until=0.1,0.9",
+    "--until-by": "-O by=probability",
+    "--not-applicable-stands": "-O not_applicable_stands=true",
+    "--price-in": "--price IN,OUT",
+    "--price-out": "--price IN,OUT",
+    "--price-cached": "--price IN,OUT,CACHED",
 }
-"""Parameters of requests that other command lines have as options, each as a value of --parameter."""
+"""Options that earlier versions had, each with what to write today."""
 
 WIDEST_HELP = 100
 """Columns that help uses of a wide terminal."""
@@ -56,14 +102,23 @@ WIDEST_HELP = 100
 class Commands(TyperGroup):
     """The commands. Typer quotes wrong arguments in its errors, which must not steer the terminal either."""
 
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002  as Typer has it
+        """Name the commands."""
+        return [name for group in COMMANDS.values() for name in group]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  as Typer has it
+        """Import a command."""
+        for group in COMMANDS.values():
+            if cmd_name in group:
+                place, _ = group[cmd_name]
+                return import_command(cmd_name, place)
+        return None
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  as Typer has it
-        """List the commands in groups, each with the whole first sentence of its help."""
-        for title, names in GROUPS.items():
-            rows: list[tuple[str, str]] = []
-            for name in names:
-                rows.append((name, self.commands[name].get_short_help_str(MAX_HELP)))
+        """List the commands in groups, without importing them."""
+        for title, group in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, text) for name, (_, text) in group.items()])
 
     def make_context(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401  as Typer has it
         """Read the arguments before the command."""
@@ -82,24 +137,39 @@ def _printable_errors() -> Generator[None]:
     try:
         yield
     except Exception as error:
-        _name_parameter(error)
+        _name_new_spelling(error)
         message = getattr(error, "message", None)
         if isinstance(message, str):
             vars(error)["message"] = printable(message)
         raise
 
 
-def _name_parameter(error: Exception) -> None:
-    """Let an error about an unknown option say how that is written, if it is a parameter of requests."""
+def _name_new_spelling(error: Exception) -> None:
+    """Let an error about an unknown option say how it is written today, or as a parameter of requests."""
     option = str(getattr(error, "option_name", "")).replace("_", "-")
     command: Any = getattr(getattr(error, "ctx", None), "command", None)
-    if option not in PARAMETER_EXAMPLES or command is None:
+    if command is None or not option:
         return
-    if any("--parameter" in parameter.opts for parameter in command.params):
-        example = f"write --parameter {PARAMETER_EXAMPLES[option]}"
-        message = str(getattr(error, "message", ""))
-        vars(error)["message"] = f"{message}. It is a parameter of the requests: {example}"
-        vars(error)["possibilities"] = None  # options whose names are spelt alike, such as --structured
+    spelling = RENAMED.get(option, "")
+    parameter = option.removeprefix("--").replace("-", "_")
+    if parameter in REQUEST_PARAMETERS:
+        spelling = f"-O parameters.{parameter}=VALUE"
+    flag, _, _ = spelling.partition(" ")
+    if any(flag in known.opts for known in command.params):
+        vars(error)["message"] = f"{getattr(error, 'message', '')}. Write {spelling}"
+        vars(error)["possibilities"] = None  # options whose names are spelt alike
+
+
+@cache
+def import_command(name: str, place: str) -> Any:  # noqa: ANN401  a command of Typer's, or a group
+    """Import a command from "module:function", and let Typer read its options."""
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name)(expand_groups(found))
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
@@ -111,19 +181,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a fault of ours shows the usual traceback, without the values of locals
     rich_markup_mode=None,  # plain help: quick, and whole on any terminal
 )
-app.command()(run)
-app.command()(judges)
-app.command()(show)
-app.command()(examples)
-app.command()(estimate)
-app.command()(agree)
-app.command()(calibrate)
-app.command()(compare)
-app.command()(label)
-app.command()(rate)
-app.command()(probe)
-app.command()(report)
-app.add_typer(batch)
 
 
 def _note_warning(message: Warning | str, *_: object, **__: object) -> None:

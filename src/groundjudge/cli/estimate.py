@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -31,30 +32,9 @@ InBatches = Annotated[
 def estimate(
     cases: options.Cases,
     *,
-    judge: options.JudgeNames = None,
-    model: options.ModelNames = None,
-    repeats: options.Repeats = None,
-    panel: options.Panel = False,
-    rule: options.VoteRule = None,
-    weighted: options.Weighted = None,
-    structured: options.StructuredReplies = None,
-    empty_response: options.EmptyResponses = "error",
-    no_tool_titles: options.NoToolTitles = False,
-    may_be_empty: options.MayBeEmpty = None,
-    threshold: options.JudgeThreshold = None,
-    parameters: options.RequestParameters = None,
-    cascade: options.CascadeModels = None,
-    until: options.UntilBounds = None,
-    until_by: options.UntilBy = None,
-    not_applicable_stands: options.NotApplicableStands = False,
-    stop: options.VoteStop = None,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
+    selection: JudgeSelection,
+    row_options: options.RowOptions,
+    price: options.Price = None,
     batch: InBatches = False,
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
@@ -66,32 +46,15 @@ def estimate(
     much again.
     """
     with report_errors():
-        prices = options.prices_of(price_in, price_out)
+        prices = options.prices_of(price)
         # Calls and tokens are the same for every model; a panel needs to know how many there are.
-        models = model or [UNNAMED_MODEL]
-        selection = JudgeSelection(
-            judge,
-            models,
-            repeats,
-            panel,
-            rule,
-            weighted,
-            structured,
-            empty_response,
-            no_tool_titles,
-            may_be_empty,
-            threshold,
-            parameters,
-            cascade,
-            until,
-            until_by,
-            not_applicable_stands,
-        )
+        if not selection.model:
+            selection = replace(selection, model=[UNNAMED_MODEL])
         # A model that is never called needs no key and no endpoint.
-        judges = selection.judges(stop, in_batches=batch, model_of=_uncalled_model)
+        judges = selection.judges(in_batches=batch, model_of=_uncalled_model)
         if batch and prices:
             prices = prices.times(BATCH_SHARE)
-        rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(cases, judges)
+        rows = row_options.case_file(cases, judges)
         estimates = estimate_judges(judges, rows)
     show_estimates(estimates, prices)
     if rows.n_unreadable:

@@ -12,9 +12,8 @@ from typing import TextIO
 
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import fail
-from groundjudge.files import is_nonempty_file, lock_file, replace_file
+from groundjudge.files import is_nonempty_file, lock_file
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.report.template import is_page
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.verdict_file import Output, ResumeError, open_output
 
@@ -88,20 +87,6 @@ def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[No
             remedy = "choose another file, or replace it with --overwrite"
             fail(f"{option} {path} already exists: {remedy}")
         yield
-
-
-def write_page(path: str, html: str) -> int:
-    """Write a page in the place of none or an older one; returns its size in bytes."""
-    with replace_file(Path(path)) as file:
-        return file.write(html.encode())
-
-
-def check_page(path: str) -> None:
-    """Exit if a page would be written over a file that is not a page of this library."""
-    # A page is made of other files and can be made again; what else has that name may be all there is.
-    if is_nonempty_file(path) and not is_page(path):
-        remedy = "it is not a page of groundjudge: choose another file"
-        fail(f"--out {path} already exists, and {remedy}")
 
 
 def is_table(out: str | None) -> bool:

@@ -59,47 +59,21 @@ FullCases = Annotated[
 def run(
     cases: options.Cases,
     *,
-    judge: options.JudgeNames = None,
-    model: options.ModelNames = None,
-    repeats: options.Repeats = None,
-    panel: options.Panel = False,
-    rule: options.VoteRule = None,
-    weighted: options.Weighted = None,
-    structured: options.StructuredReplies = None,
-    empty_response: options.EmptyResponses = "error",
-    no_tool_titles: options.NoToolTitles = False,
-    may_be_empty: options.MayBeEmpty = None,
-    threshold: options.JudgeThreshold = None,
-    parameters: options.RequestParameters = None,
-    cascade: options.CascadeModels = None,
-    until: options.UntilBounds = None,
-    until_by: options.UntilBy = None,
-    not_applicable_stands: options.NotApplicableStands = False,
-    stop: options.VoteStop = None,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
+    selection: JudgeSelection,
+    row_options: options.RowOptions,
     out: VerdictsOut = None,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    concurrency: options.Concurrency = options.CONCURRENCY,
-    deadline: options.Deadline = None,
-    max_calls: options.MaxCalls = None,
-    max_tokens: options.MaxTokens = None,
+    output: options.OutputOptions,
+    limits: options.RunLimits,
     min_coverage: MinCoverage = 1.0,
     full: FullCases = None,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
-    price_cached: options.PriceCached = None,
+    price: options.Price = None,
     cache: options.CacheFile = None,
 ) -> None:
     """Judge every case in a file and print a summary.
 
     A row can list its judges under `judges`; other judges skip it. A prompt file also judges rows that list
     the judge in its `offline:`. A row that lacks an input that a judge requires is an error; so is a missing
-    or blank response, unless --empty-response says otherwise.
+    or blank response, unless -O empty_response says otherwise.
 
     With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,
     and a row without a majority is an error.
@@ -113,47 +87,25 @@ def run(
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
     with report_errors(), ExitStack() as until_written:
-        prices = options.prices_of(price_in, price_out, price_cached)
+        prices = options.prices_of(price)
         # A pipe or a file takes the verdicts; on a terminal they would hide the table.
         if out is None and not sys.stdout.isatty():
             out = STDIO
-        lines = _lines_path(out, overwrite=overwrite)
-        selection = JudgeSelection(
-            judge,
-            model,
-            repeats,
-            panel,
-            rule,
-            weighted,
-            structured,
-            empty_response,
-            no_tool_titles,
-            may_be_empty,
-            threshold,
-            parameters,
-            cascade,
-            until,
-            until_by,
-            not_applicable_stands,
-        )
+        lines = _lines_path(out, overwrite=output.overwrite)
         check_files(
             [("--out", out), ("--out", lines), ("--cache", cache)],
             [("the file of cases", cases), *selection.prompt_files],
         )
-        judges = selection.judges(stop, cache=cache)
+        judges = selection.judges(cache=cache)
         # A wrong path is reported before anything is opened to write.
         check_cases(cases)
         if out != lines:
             # Whether the table may be replaced is decided by its lines.
             until_written.enter_context(hold_file("--out", out, overwrite=True))
-        rows = options.RowOptions(file_format, paths, encoding, limit, keep_words).case_file(
-            cases, judges, full
-        )
-        limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
+        rows = row_options.case_file(cases, judges, full)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:
             note("without --out, verdicts are counted, but not kept: -o PATH")
-        output = options.OutputOptions(resume, overwrite)
         totals = judge_rows(
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )

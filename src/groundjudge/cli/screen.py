@@ -8,19 +8,15 @@ import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from textwrap import indent
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
 
+from groundjudge.cli.judging import judging_options
 from groundjudge.errors import GroundjudgeError, ModelError
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.printable import printable
-
-if TYPE_CHECKING:  # `--help` waits for none of the statistics libraries
-    from groundjudge.lab.figures import Figure
-    from groundjudge.lab.proportions import Rate
 
 INCOMPLETE = 1
 """Exit status: there is a result, but rows or lines are missing from it."""
@@ -134,33 +130,14 @@ def as_notes(notes: Iterable[str]) -> list[str]:
     return [f"note: {note}" for note in notes]
 
 
-def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
-    """Write a figure with its interval in brackets."""
-    if figure.value is None:
-        return "undefined"
-    value = _below_one(figure.value)
-    text = f"{value:+.3f}" if signed else f"{value:.3f}"
-    if figure.low is None or figure.high is None:
-        return text
-    low = _round_bound(figure.low, ROUND_FLOOR)
-    high = _round_bound(figure.high, ROUND_CEILING)
-    return f"{text} [{low}, {high}]"
-
-
 def as_text(value: float | None) -> str:
     """Write a number with three decimals; "-" for None."""
     if value is None:
         return "-"
-    return f"{_below_one(value):.3f}"
+    return f"{below_one(value):.3f}"
 
 
-def _round_bound(bound: float, rounding: str) -> Decimal:
-    """Round an end of an interval to three decimals, outwards, so that it is never narrower than it is."""
-    exact = Decimal(f"{bound:.9f}")  # without the errors of binary fractions
-    return exact.quantize(Decimal("0.001"), rounding) + 0  # + 0: no minus before a zero
-
-
-def _below_one(value: float) -> float:
+def below_one(value: float) -> float:
     """Keep a number from becoming 1.000 if it is lower by more than rounding error."""
     if value < 1 - 1e-9:
         return min(value, 0.999)
@@ -201,18 +178,21 @@ def in_options(message: str, parameter: str = "empty_response") -> str:
     """Write a message about a parameter with the option in its place: --max-calls for `max_calls`.
 
     Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
-    Also these messages name inputs that can be blank: --may-be-empty context for may_be_empty=["context"];
+    Also these messages name inputs that can be blank: -O may_be_empty=context for may_be_empty=["context"];
     and the paths of fields, which every command that reads cases takes.
     """
     message = BLANK_INPUTS.sub(_blank_input_options, message)
     message = message.replace("`fields`", "--fields")
-    return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
+    flag = f"--{parameter.replace('_', '-')}"
+    if parameter in judging_options():
+        flag = f"-O {parameter}"
+    return message.replace(f"`{parameter}`", flag)
 
 
 def _blank_input_options(argument: re.Match[str]) -> str:
-    """Write the option for each input that an argument names."""
+    """Write the option for the inputs that an argument names."""
     names = re.findall(r'"([^"]+)"', argument[0])
-    return " ".join(f"--may-be-empty {name}" for name in names)
+    return f"-O may_be_empty={','.join(names)}"
 
 
 def fail(message: str, status: int = NO_RESULT) -> NoReturn:

@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, cast
+
+import typer
 
 from groundjudge.case.fields import FIELD_NAMED
-from groundjudge.cli.options import MODELS_HELP, fail_if_several
+from groundjudge.cli.judging import judging_options
+from groundjudge.cli.options import complete_judge, fail_if_several
 from groundjudge.cli.screen import fail
-from groundjudge.judging.cascade import Bounds, By
+from groundjudge.errors import did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import as_judge, load
-from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeat_judge
+from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, load
+from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
+from groundjudge.rubric.options import Option, RubricOptions, check_options
 from groundjudge.runs.run import find_duplicate
 
-MAKE_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+MODELS_HELP = (
+    '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
+    "OPENAI_BASE_URL unless it is OpenAI's), "
+    '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
+    'or "offline" for the judge that calls no language model and needs no key'
+)
+
+MAKE_VOTES = "-O {} is about votes: add --repeats N, or --panel"
 MAKE_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
-MAKE_CASCADE = "{} is about a cascade: add --cascade MODEL, the cheaper model that is asked first"
-ADD_BOUNDS = "--cascade: add --until LOW,HIGH, as `groundjudge calibrate --cascade` finds them"
+MAKE_CASCADE = "-O {} is about a cascade: add --cascade MODEL, the cheaper model that is asked first"
+ADD_BOUNDS = "--cascade: add -O until=LOW,HIGH, as `groundjudge calibrate --cascade` finds them"
 NO_VOTES = "--cascade and {} exclude each other: in a cascade one verdict stands, and nobody votes"
 ONE_MODEL = "--cascade: name one --model, which is asked last; cheaper ones are named with --cascade too"
 ONE_JUDGE = "--cascade: name one --judge, because bounds are found for one judge"
+ALL_VOTES = "-O stop is not for batches, which ask for all votes at once: leave it out"
+
+VOTE_OPTIONS = frozenset({"rule", "stop"})
+BLANK_OPTIONS = frozenset({"may_be_empty", "optional"})
+"""The options that name inputs: each judge takes those that it has."""
 
 NOT_PARAMETERS = {
     "model": "the model is named with --model",
@@ -39,50 +54,76 @@ NOT_PARAMETERS = {
 }
 """What requests hold beside their parameters, and where it comes from."""
 
-NO_BOUND = "none"
-"""What stands for an end at which no verdict of a cascade's cheaper model stands."""
+
+def complete_option(incomplete: str) -> list[str]:
+    """Complete the name of an option of judging."""
+    return [f"{name}=" for name in judging_options() if name.startswith(incomplete)]
 
 
+# A switch names its flag: of a bool without one, Typer would make a second flag, --no-...
 @dataclass(frozen=True)
 class JudgeSelection:
-    """The judges that the options ask for; the state of a submitted run keeps them by these names.
+    """The judges that the options ask for; the state of a submitted run keeps them by these names."""
 
-    Attributes:
-        judge: names or prompt files; none: all built-in judges.
-        model: the models' names.
-        repeats: how many times each judge votes; None: it is asked once.
-        panel: whether the models vote; if there is only one, the judges do.
-        rule: how the scores of the votes become one; None: the default.
-        weighted: whether the score is the mean over the probabilities of the values, or that of the value
-            alone; None: what the prompt file says.
-        structured: when the schema of a JSON format is sent; None: the default.
-        empty_response: what becomes of a row whose response is missing or blank.
-        no_tool_titles: whether titles do not make a document a tool result.
-        may_be_empty: the inputs that may be blank, of each judge that has them.
-        threshold: the lowest score that passes; None: what the prompt file says.
-        parameters: assignments NAME=VALUE, for parameters of the requests.
-        cascade: the models that are asked before `model`, the cheapest first.
-        until: the bounds of these, as LOW,HIGH: one pair, or one for each.
-        until_by: what bounds are compared with; None: the default.
-        not_applicable_stands: whether "not applicable" of these may stand.
-    """
-
-    judge: list[str] | None = None
-    model: list[str] | None = None
-    repeats: int | None = None
-    panel: bool = False
-    rule: Rule | None = None
-    weighted: bool | None = None
-    structured: Structured | None = None
-    empty_response: EmptyResponse = "error"
-    no_tool_titles: bool = False
-    may_be_empty: list[str] | None = None
-    threshold: float | None = None
-    parameters: list[str] | None = None
-    cascade: list[str] | None = None
-    until: list[str] | None = None
-    until_by: By | None = None
-    not_applicable_stands: bool = False
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            "-j",
+            metavar="NAME",
+            autocompletion=complete_judge,
+            help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+        ),
+    ] = None
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS_HELP}."
+        ),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="SCORE",
+            min=0,
+            max=1,
+            help="The lowest score, 0..1, that passes, of each judge. Default: what the judge's file says.",
+        ),
+    ] = None
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats", metavar="N", min=2, help="Ask each judge for up to N votes; the majority decides."
+        ),
+    ] = None
+    panel: Annotated[
+        bool,
+        typer.Option(
+            "--panel",
+            help="Let several --model vote, for each judge; with one --model, let several --judge vote.",
+        ),
+    ] = False
+    cascade: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cascade",
+            metavar="MODEL",
+            help="Ask this cheaper model first, and --model only where it is not sure; repeatable, the "
+            "cheapest first. Needs -O until=LOW,HIGH.",
+        ),
+    ] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            autocompletion=complete_option,
+            help="An option of judging, such as empty_response=worst or parameters.temperature=0; "
+            "repeatable. `groundjudge judges --options` lists them.",
+        ),
+    ] = None
 
     @property
     def names(self) -> list[str]:
@@ -99,7 +140,6 @@ class JudgeSelection:
 
     def judges(
         self,
-        stop: Stop | None = None,
         *,
         in_batches: bool = False,
         cache: str | None = None,
@@ -110,7 +150,6 @@ class JudgeSelection:
         Exit if the options contradict each other, or if it is not clear who is to vote or is asked first.
 
         Args:
-            stop: when to stop asking for votes; None: the default.
             in_batches: whether they are asked in batches, which ask for all votes at once.
             cache: a file that keeps the models' replies; None for no such file.
             model_of: makes a model of its name; None: as `load` does.
@@ -118,19 +157,27 @@ class JudgeSelection:
         Raises:
             PromptError, ModelError: as for `load` and `panel`.
         """
-        self._check_cascade()
-        self._check_votes(stop)
+        options = read_options(self.option or ())
+        self._check_cascade(options)
+        self._check_votes(options)
+        if self.repeats and options.get("parameters", {}).get("temperature") == 0:
+            fail("-O parameters.temperature=0 with --repeats: 0 would repeat one reply: leave it out for 0.7")
+        if in_batches:
+            if "stop" in options:
+                fail(ALL_VOTES)
+            if self.panel or self.repeats:
+                options["stop"] = "never"
         models = self._models(model_of)
         if cache:
             models = [CachedModel(model, cache) for model in models]
-        judges = self._voters(models, "never" if in_batches else stop)
+        judges = self._voters(models, options)
         # Two prompt files may have one name inside, and summaries are by name.
         duplicate = find_duplicate(judge.name for judge in judges)
         if duplicate:
             fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
         return judges
 
-    def _check_votes(self, stop: Stop | None) -> None:
+    def _check_votes(self, options: Mapping[str, Any]) -> None:
         """Exit if there is no model, or if the options do not say clearly who votes."""
         models = self.model or []
         # `--model=` gives the empty name, which is what an unset variable in a script leaves.
@@ -138,8 +185,9 @@ class JudgeSelection:
             fail(f"no model given: add --model, which can be {MODELS_HELP}")
         if self.panel and self.repeats:
             fail("--panel and --repeats are two ways to vote: use one of them")
-        if (self.rule or stop) and not (self.panel or self.repeats):
-            fail(MAKE_VOTES)
+        for name in VOTE_OPTIONS & options.keys():
+            if not (self.panel or self.repeats):
+                fail(MAKE_VOTES.format(name))
         if len(models) > 1 and not self.panel and not self.cascade:
             fail(MAKE_PANEL)
         # All built-in judges would be one panel, and they answer on different scales.
@@ -148,23 +196,18 @@ class JudgeSelection:
         if self._judges_vote and len(self.names) == 1:
             fail(USE_REPEATS)
 
-    def _check_cascade(self) -> None:
+    def _check_cascade(self, options: Mapping[str, Any]) -> None:
         """Exit if the options do not say clearly which model is asked after which."""
-        uses = {
-            "--until": self.until is not None,
-            "--until-by": self.until_by is not None,
-            "--not-applicable-stands": self.not_applicable_stands,
-        }
         if not self.cascade:
-            for option, is_used in uses.items():
-                if is_used:
-                    fail(MAKE_CASCADE.format(option))
+            for name in CascadeOptions.__annotations__:
+                if name in options:
+                    fail(MAKE_CASCADE.format(name))
             return
         if "" in self.cascade:
             fail(f"--cascade: no model given: it can be {MODELS_HELP}")
         if self.panel or self.repeats:
             fail(NO_VOTES.format("--panel" if self.panel else "--repeats"))
-        if not self.until:
+        if "until" not in options:
             fail(ADD_BOUNDS)
         if len(self.model or ()) > 1:
             fail(ONE_MODEL)
@@ -191,31 +234,28 @@ class JudgeSelection:
             fail(f"--model: two models have the name {duplicate!r}: {remedy}")
         return models
 
-    def _voters(self, models: Sequence[Model], stop: Stop | None) -> list[AnyJudge]:
+    def _voters(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
+        votes: dict[str, Any] = {}
+        bounds: dict[str, Any] = {}
+        of_judges: dict[str, Any] = {"threshold": self.threshold}
+        for name, value in options.items():
+            if name in VOTE_OPTIONS:
+                votes[name] = value
+            elif name in CascadeOptions.__annotations__:
+                bounds[name] = value
+            elif name not in BLANK_OPTIONS:
+                of_judges[name] = value
         groups: list[list[Judge]] = []
         for name in self.names:
-            judges = [load(name, model=model, **self._rubric_options()) for model in models]
-            groups.append([self._with_blank_inputs(judge) for judge in judges])
-        self._check_blank_inputs(groups)
+            groups.append([_load(name, model, of_judges, options) for model in models])
+        _check_inputs([group[0] for group in groups], options)
         if self._judges_vote:
             groups = [[judge for (judge,) in groups]]
         if self.cascade:
-            until = [_read_bounds(text) for text in self.until or ()]
             (group,) = groups
-            single_cascade = make_cascade(
-                group,
-                until=until[0] if len(until) == 1 else until,
-                by="score" if self.until_by is None else self.until_by,
-                not_applicable_stands=self.not_applicable_stands,
-            )
-            return [single_cascade]
-        # What was not given is left to the panel's own defaults.
-        votes: dict[str, Any] = {}
-        if self.rule is not None:
-            votes["rule"] = self.rule
-        if stop is not None:
-            votes["stop"] = stop
+            bounds["until"] = _as_pairs(bounds["until"])
+            return [make_cascade(group, **bounds)]
         if self.panel:
             return [panel(group, **votes) for group in groups]
         # Without --panel there is one model, so that each group is one judge.
@@ -224,54 +264,25 @@ class JudgeSelection:
             return list(judges)
         return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
 
-    def _with_blank_inputs(self, judge: Judge) -> Judge:
-        """Let those inputs of a judge be blank that --may-be-empty names; it need not have all of them."""
-        names_of_judge = [name for name in self.may_be_empty or () if _has_input(judge, name)]
-        return as_judge(judge, may_be_empty=names_of_judge)
 
-    def _check_blank_inputs(self, groups: Sequence[Sequence[Judge]]) -> None:
-        """Exit if --may-be-empty names what no judge has."""
-        judges = [group[0] for group in groups]
-        inputs: dict[str, None] = {}
-        for judge in judges:
-            inputs.update(dict.fromkeys(prompt_input.name for prompt_input in judge.inputs))
-        for name in self.may_be_empty or ():
-            if not name:  # what an unset variable in a script leaves
-                fail(f"--may-be-empty: no input named; there are: {', '.join(inputs)}")
+def _load(name: str, model: Model, of_judge: dict[str, Any], options: Mapping[str, Any]) -> Judge:
+    """Load a judge, with those inputs blank or left out that it has; it need not have all that are named."""
+    judge = load(name, model=model, **cast("JudgeOptions", of_judge))
+    changes: dict[str, list[str]] = {}
+    for option in BLANK_OPTIONS & options.keys():
+        changes[option] = [name for name in options[option] if _has_input(judge, name)]
+    return replace(judge, rubric=judge.rubric.with_options(**cast("RubricOptions", changes)))
+
+
+def _check_inputs(judges: Sequence[Judge], options: Mapping[str, Any]) -> None:
+    """Exit if an option names an input that no judge has."""
+    inputs: dict[str, None] = {}
+    for judge in judges:
+        inputs.update(dict.fromkeys(prompt_input.name for prompt_input in judge.inputs))
+    for option in BLANK_OPTIONS & options.keys():
+        for name in options[option]:
             if not any(_has_input(judge, name) for judge in judges):
-                fail(f"--may-be-empty {name}: no judge has that input; there are: {', '.join(inputs)}")
-
-    def _rubric_options(self) -> RubricOptions:
-        """The options of the rubrics; what was not given is left to the prompt file."""
-        return {
-            "weighted": self.weighted,
-            "structured": self.structured,
-            "empty_response": self.empty_response,
-            "tool_titles": not self.no_tool_titles,
-            "threshold": self.threshold,
-            "parameters": self._request_parameters(),
-        }
-
-    def _request_parameters(self) -> dict[str, Any]:
-        """Read the parameters of the requests. Exit if one is malformed, or would have all votes alike."""
-        parameters: dict[str, Any] = {}
-        for assignment in self.parameters or ():
-            name, equals, text = assignment.partition("=")
-            name = name.strip()
-            if not name or not equals:
-                fail(f"--parameter {assignment}: expected NAME=VALUE, such as --parameter temperature=0")
-            fail_if_several("--parameter", assignment, REQUEST_PARAMETERS.__contains__)
-            if name in parameters:
-                fail(f"--parameter {assignment}: {name} is given twice: leave one out")
-            if name in NOT_PARAMETERS:
-                fail(f"--parameter {assignment}: {NOT_PARAMETERS[name]}")
-            try:
-                parameters[name] = json.loads(text, parse_constant=str)  # NaN, which is not JSON, is a text
-            except ValueError:
-                parameters[name] = text
-        if self.repeats and parameters.get("temperature") == 0:
-            fail("--parameter temperature=0 with --repeats: 0 would repeat one reply: leave it out for 0.7")
-        return parameters
+                fail(f"-O {option}={name}: no judge has that input; there are: {', '.join(inputs)}")
 
 
 def _has_input(judge: Judge, name: str) -> bool:
@@ -280,19 +291,68 @@ def _has_input(judge: Judge, name: str) -> bool:
     return any(prompt_input.field == field for prompt_input in judge.inputs)
 
 
-def _read_bounds(text: str) -> Bounds:
-    """Read LOW,HIGH. Exit if it is something else."""
-    low, comma, high = text.partition(",")
-    if not comma or "," in high:
-        fail(f"--until {text}: expected LOW,HIGH, such as --until 0.1,0.9, or --until none,0.9")
-    return _read_bound(low, text), _read_bound(high, text)
+def _as_pairs(bounds: object) -> object:
+    """Make tuples of lists, which count for the identity of a cascade."""
+    if isinstance(bounds, list):
+        return tuple(_as_pairs(bound) for bound in cast("list[object]", bounds))
+    return bounds
 
 
-def _read_bound(text: str, bounds: str) -> float | None:
-    text = text.strip()
-    if text == NO_BOUND:
+def read_options(assignments: Sequence[str]) -> dict[str, Any]:
+    """Read the options of judging from NAME=VALUE. Exit if there is no such option, or its value is wrong."""
+    declared = judging_options()
+    options: dict[str, Any] = {}
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        path = path.strip()
+        name, dot, key = path.partition(".")
+        if not equals or not (text or dot):
+            fail(f"-O {assignment}: expected NAME=VALUE, such as -O empty_response=worst")
+        fail_if_several("-O", assignment, lambda word: word in declared or word in REQUEST_PARAMETERS)
+        if name not in declared:
+            fail(f"-O {assignment}: {_why_unknown(name, text, declared)}")
+        if name == "parameters" and key in NOT_PARAMETERS:
+            fail(f"-O {assignment}: {NOT_PARAMETERS[key]}")
+        place: dict[Any, Any] = options.setdefault(name, {}) if dot else options
+        entry: object = _read_word(key) if dot else name
+        if not isinstance(place, dict) or entry in place:  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(f"-O {assignment}: {path} is given twice: leave one out")
+        place[entry] = _read_word(text) if dot else _read_value(text)
+    for name in BLANK_OPTIONS & options.keys():
+        if isinstance(options[name], str):
+            options[name] = [options[name]]
+    for options_type in (PanelOptions, CascadeOptions):
+        of_type = {name: value for name, value in options.items() if name in options_type.__annotations__}
+        try:
+            check_options(of_type, options_type)
+        except TypeError as error:
+            fail(f"-O {error}")
+    return options
+
+
+def _why_unknown(name: str, text: str, declared: Mapping[str, Option]) -> str:
+    """Say what to write in place of an option that -O does not have."""
+    if name in REQUEST_PARAMETERS:
+        return f"it is a parameter of the requests: -O parameters.{name}={text}"
+    if name in JudgeSelection.__dataclass_fields__:
+        return f"it has a flag of its own: --{name}"
+    hint = did_you_mean(name, list(declared)) or ";"
+    return f"unknown option {name!r}{hint} the options are: {name_list(list(declared), name)}"
+
+
+def _read_value(text: str) -> object:
+    """Read a value: JSON, a word, or several with commas between them."""
+    value = _read_word(text)
+    if value == text and "," in text:
+        return [_read_word(part.strip()) for part in text.split(",")]
+    return value
+
+
+def _read_word(text: str) -> object:
+    """Read a word: JSON if it is that, None for "none", and otherwise the text itself."""
+    if text == "none":
         return None
     try:
-        return float(text)
+        return json.loads(text, parse_constant=str)  # NaN, which is not JSON, is a text
     except ValueError:
-        fail(f"--until {bounds}: {text!r} is neither a number nor {NO_BOUND!r}")
+        return text

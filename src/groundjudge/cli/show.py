@@ -12,6 +12,7 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
+from groundjudge.cli.judging import judging_options
 from groundjudge.cli.screen import Screen, fail, report_errors, say
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import Judge
@@ -51,9 +52,17 @@ ShownQuestions = Annotated[
     typer.Option("--questions", help="Print what a decision model is sent: a state and questions."),
 ]
 
+ListOptions = Annotated[
+    bool,
+    typer.Option("--options", help="List the options of judging, which -O takes, instead."),
+]
 
-def judges(name: RubricNames = None) -> None:
+
+def judges(name: RubricNames = None, *, list_options: ListOptions = False) -> None:
     """List judges with their scales and inputs."""
+    if list_options:
+        _show_options()
+        return
     with report_errors():
         rubrics = [load_rubric(rubric_name) for rubric_name in name or names()]
     screen = Screen()
@@ -67,6 +76,13 @@ def judges(name: RubricNames = None) -> None:
         )
 
 
+def _show_options() -> None:
+    """Print what -O takes: each option with its default."""
+    screen = Screen()
+    for name, option in judging_options().items():
+        screen.text(f"  {option.help}", f"  default: {option.default}", heading=name)
+
+
 def examples() -> None:
     """Print 40 labelled cases for `groundjudge run`, as JSON Lines."""
     typer.echo(CASES.read_bytes(), nl=False)
@@ -77,11 +93,7 @@ def show(
     *,
     cases: ShownCases = None,
     case: CaseId = None,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
+    row_options: options.RowOptions,
     questions: ShownQuestions = False,
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
@@ -91,8 +103,7 @@ def show(
     with report_errors():
         if case and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
-        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
-        options.refuse_without(cases, "--cases", row_options.flags)
+        options.refuse_without(cases, "--cases", row_options)
         rubric = load_rubric(name)
         if cases is None:
             example = _example_case(rubric)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack, overload
+from typing import Annotated, Any, TypeAlias, TypedDict, Unpack, overload
 
 from groundjudge.errors import ModelError, PromptError
-from groundjudge.judging.cascade import Cascade, bad_cascade
+from groundjudge.judging.cascade import By, Cascade, Until, bad_cascade
 from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
 from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.rubric.load import load_rubric, names
-from groundjudge.rubric.options import RubricOptions, check_options
+from groundjudge.rubric.options import COUNT, TRUE_OR_FALSE, Option, RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric
 
 JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
@@ -21,30 +21,59 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 
 
 class JudgeOptions(RubricOptions, total=False):
-    """The options of a judge: those of `RubricOptions`, and how often it asks again.
+    """The options of a judge: those of `RubricOptions`, and how often it asks again."""
 
-    Attributes:
-        max_reasks: how often the model is asked again after a reply that cannot be read, 0 or more; 1 by
-            default.
-    """
-
-    max_reasks: int
+    max_reasks: Annotated[
+        int, Option("1", "How often a model is asked again after a reply that cannot be read.", COUNT)
+    ]
 
 
 class PanelOptions(JudgeOptions, total=False):
-    """The options of a judge that may vote several times: those of `JudgeOptions`, and how it votes.
+    """The options of a judge that may vote several times: those of `JudgeOptions`, and how it votes."""
 
-    Attributes:
-        rule: how the scores of the votes become one: "mean" by default, "median" or "min"; see `Panel`.
-        stop: when to stop asking for votes: once the verdict is "decided", by default, or "never" before all
-            have voted.
-        repeats: how many times the judge votes on each case, 2 or more: at temperature 0.7, unless
-            `parameters` has another one above 0. Without it there is one judge, which does not vote.
-    """
+    rule: Annotated[
+        Rule, Option("mean", "How the scores of the votes become one: mean, median or min; see `Panel`.")
+    ]
+    stop: Annotated[
+        Stop,
+        Option(
+            "decided",
+            "When to stop asking for votes: once the verdict is decided; or never, before all have voted, "
+            "which makes the mean score more precise.",
+        ),
+    ]
+    repeats: Annotated[
+        int,
+        Option(
+            "one judge, which does not vote",
+            "How many times the judge votes on each case, 2 or more: at temperature 0.7, unless `parameters` "
+            "has another one above 0.",
+            command_line="flag",
+        ),
+    ]
 
-    rule: Rule
-    stop: Stop
-    repeats: int
+
+class CascadeOptions(TypedDict, total=False):
+    """The options of a cascade."""
+
+    until: Annotated[
+        Until,
+        Option(
+            "it must be given",
+            "Where the verdict of a cheaper judge stands: with a number of at most LOW, or of at least HIGH; "
+            "none for an end where it never does. One pair, or a pair for each judge but the last, as "
+            "`groundjudge calibrate --cascade` finds them.",
+        ),
+    ]
+    by: Annotated[
+        By,
+        Option(
+            "score", "What bounds are compared with: the score, or the probability that a verdict passes."
+        ),
+    ]
+    not_applicable_stands: Annotated[
+        bool, Option("false", 'Whether "not applicable" of a cheaper judge may stand.', TRUE_OR_FALSE)
+    ]
 
 
 @overload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
@@ -10,8 +11,8 @@ from groundjudge.case.case import Case, Document
 from groundjudge.errors import explain_code
 from groundjudge.lab.labels import Labels, labels_for
 from groundjudge.lab.probe.figures import Card
+from groundjudge.lab.template import case_data, fill_page, without_empty
 from groundjudge.report.collected import MAX_OF_A_KIND, CollectedVerdicts, JudgeCounts, collect
-from groundjudge.report.template import case_data, fill_page, without_empty
 from groundjudge.runs.summary import Summary
 from groundjudge.verdict import Failure, Part, Usage, Verdict, Vote, __version__, deciding_score
 
@@ -127,7 +128,7 @@ def fill_report(  # noqa: PLR0913  independent options
         "changes": [_change_data(change) for change in changes],
         "verdicts": _verdicts_data(collected, shown_cases, signatures, labels),
     }
-    return fill_page("page", title, data)
+    return fill_page("page", title, data, Path(__file__).parent)
 
 
 def _positions(keys: Iterable[KeyT]) -> dict[KeyT, int]:

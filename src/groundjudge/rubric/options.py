@@ -1,11 +1,13 @@
-"""The options of a rubric, typed and described, and the check of all options by name."""
+"""The options of a rubric, each declared once, and the check of all options by name."""
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
 from groundjudge.case.data import is_list, is_mapping, is_number
 from groundjudge.errors import PromptError, did_you_mean, name_list
@@ -21,51 +23,26 @@ Structured: TypeAlias = Literal["reask", "always", "never"]
 """When the endpoint is asked for a reply by a JSON schema, if the format has one."""
 
 
-# A base of its own, because DeepEval's metrics have `threshold` as a parameter: a TypedDict cannot drop one.
-class PromptOptions(TypedDict, total=False):
-    """The options of a rubric but its threshold; they are described in `RubricOptions`."""
-
-    parameters: Mapping[str, Any] | None
-    reply: Format | None
-    scale: Scale | None
-    levels: Mapping[float, str] | None
-    not_applicable: Sequence[float] | None
-    passes: Passes | None
-    empty_response: EmptyResponse | None
-    may_be_empty: Sequence[str] | None
-    optional: Sequence[str] | None
-    weighted: Weighted | None
-    structured: Structured | None
-    tool_titles: bool | None
+Shape: TypeAlias = tuple[Callable[[object], bool], str]
+"""Whether a value has a shape, and the shape in words."""
 
 
-class RubricOptions(PromptOptions, total=False):
-    """The options of a rubric; None leaves what the prompt file says.
+@dataclass(frozen=True)
+class Option:
+    """What an option does, declared with its type: Python and the command line take it from here.
 
     Attributes:
-        parameters: sampling parameters by their names in the chat completions API, added to the file's.
-        reply: the reply format.
-        scale: the numbers or the labels that a reply may give.
-        levels: labels by the highest value that bears them.
-        not_applicable: values that mean "nothing to judge".
-        passes: which score the threshold applies to: the headline ("score"), or the lowest score of the parts
-            ("weakest").
-        empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
-            a crashed application deserves, by default; "not_applicable"; or the "worst" score, 0.
-        may_be_empty: names of inputs that must be given but may be blank, added to the file's.
-        optional: names of inputs that need not be given, added to the file's.
-        weighted: whether the score is a mean over all values, each by how probable it is to the model:
-            "stated", by the shares that the reply states beside the value; True, by the probabilities of the
-            tokens, which the endpoint must return; False: the value alone counts.
-        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
-            could not be read, by default; "always"; or "never".
-        tool_titles: whether the title "Tool Result: ..." of a mapping without a kind makes it a tool result,
-            True by default; False where others than the application write titles. See
-            `Case.without_tool_titles`.
-        threshold: on the score, 0..1: a verdict passes if its deciding score reaches it.
+        default: what holds without it, in words; "" if its help says so.
+        help: what it does.
+        shape: a check of its values beside those that the classes make themselves; None: there is none.
+        command_line: how the command line takes it: by -O, by a flag of its own, or not at all, such as a
+            reply format, which is an object.
     """
 
-    threshold: float | None
+    default: str
+    help: str
+    shape: Shape | None = None
+    command_line: Literal["-O", "flag", "none"] = "-O"
 
 
 def _is_levels(value: object) -> bool:
@@ -74,12 +51,20 @@ def _is_levels(value: object) -> bool:
     return all(is_number(number) and isinstance(label, str) for number, label in value.items())
 
 
+def _is_number_list(value: object) -> bool:
+    return is_list(value) and all(map(is_number, value))
+
+
 def _is_name_list(value: object) -> bool:
     return isinstance(value, str) or is_list(value)
 
 
 def _is_weighted(value: object) -> bool:
     return isinstance(value, bool) or value == "stated"
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def is_count(value: object) -> bool:
@@ -92,41 +77,150 @@ def is_deadline(value: object) -> bool:
     return value is None or (is_number(value) and value > 0)
 
 
-Shape: TypeAlias = tuple[Callable[[object], bool], str]
-"""Whether a value has a shape, and the shape in words."""
-
-SHAPES: Mapping[str, Shape] = {
-    "parameters": (is_mapping, "a mapping, as in {'temperature': 0}"),
-    "levels": (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
-    "not_applicable": (lambda value: is_list(value) and all(map(is_number, value)), "a list of numbers"),
-    "may_be_empty": (_is_name_list, "a list of inputs' names"),
-    "optional": (_is_name_list, "a list of inputs' names"),
-    "weighted": (_is_weighted, "'stated', True or False"),
-    "tool_titles": (lambda value: isinstance(value, bool), "True or False"),
-    "max_reasks": (is_count, "a whole number, 0 or more"),
-    "ordered": (lambda value: isinstance(value, bool), "True or False"),
-    "previous": (callable, "a function from a judge and a case to the verdict, or None"),
-    "on_outage": (callable, "a function of the message"),
-}
-"""The shapes of options; `Rubric`, `Panel` and `run` check the other ones."""
+COUNT: Shape = (is_count, "a whole number, 0 or more")
+TRUE_OR_FALSE: Shape = (_is_bool, "True or False")
+INPUT_NAMES: Shape = (_is_name_list, "a list of inputs' names")
+NUMBERS: Shape = (_is_number_list, "a list of numbers")
 
 
-def check_options(options: Mapping[str, object], options_type: type[Any]) -> None:
+# A base of its own, because DeepEval's metrics have `threshold` as a parameter: a TypedDict cannot drop one.
+class PromptOptions(TypedDict, total=False):
+    """The options of a rubric but its threshold."""
+
+    parameters: Annotated[
+        Mapping[str, Any] | None,
+        Option(
+            "what the prompt file says",
+            "Sampling parameters by their names in the chat completions API, added to the file's.",
+            (is_mapping, "a mapping, as in {'temperature': 0}"),
+        ),
+    ]
+    reply: Annotated[
+        Format | None, Option("what the prompt file says", "The reply format.", command_line="none")
+    ]
+    scale: Annotated[
+        Scale | None,
+        Option(
+            "what the prompt file says",
+            "The numbers or the labels that a reply may give.",
+            command_line="none",
+        ),
+    ]
+    levels: Annotated[
+        Mapping[float, str] | None,
+        Option(
+            "what the prompt file says",
+            "Labels by the highest value that bears them.",
+            (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
+        ),
+    ]
+    not_applicable: Annotated[
+        Sequence[float] | None,
+        Option("what the prompt file says", 'Values that mean "nothing to judge".', NUMBERS),
+    ]
+    passes: Annotated[
+        Passes | None,
+        Option(
+            "what the prompt file says",
+            "Which score the threshold applies to: score, the headline, or weakest, the lowest of the parts.",
+        ),
+    ]
+    empty_response: Annotated[
+        EmptyResponse | None,
+        Option(
+            "error",
+            "What becomes of a case whose response is missing or blank: an error, which is what a crashed "
+            "application deserves; not_applicable; or the worst score, 0.",
+        ),
+    ]
+    may_be_empty: Annotated[
+        Sequence[str] | None,
+        Option(
+            "what the prompt file says",
+            "Names of inputs that must be given but may be blank, such as the context where a search finds "
+            "nothing; added to the file's.",
+            INPUT_NAMES,
+        ),
+    ]
+    optional: Annotated[
+        Sequence[str] | None,
+        Option(
+            "what the prompt file says",
+            "Names of inputs that need not be given, added to the file's.",
+            INPUT_NAMES,
+        ),
+    ]
+    weighted: Annotated[
+        Weighted | None,
+        Option(
+            "what the prompt file says",
+            "Whether the score is the mean over all values, each by its probability: stated, by the shares "
+            "that the reply states; true, by the probabilities of the tokens, which the endpoint must "
+            "return; false, the value alone.",
+            (_is_weighted, "'stated', True or False"),
+        ),
+    ]
+    structured: Annotated[
+        Structured | None,
+        Option(
+            "reask",
+            "When a JSON format asks the endpoint for its schema: reask, after an unreadable reply; always; "
+            "or never.",
+        ),
+    ]
+    tool_titles: Annotated[
+        bool | None,
+        Option(
+            "true",
+            'Whether the title "Tool Result: ..." makes a mapping without a kind a tool result; false where '
+            "others than the application write titles.",
+            TRUE_OR_FALSE,
+        ),
+    ]
+
+
+class RubricOptions(PromptOptions, total=False):
+    """The options of a rubric; None leaves what the prompt file says."""
+
+    threshold: Annotated[
+        float | None,
+        Option(
+            "what the prompt file says",
+            "The lowest score, 0..1, with which a verdict passes: its deciding score must reach it.",
+            command_line="flag",
+        ),
+    ]
+
+
+@cache
+def declared_options(options_type: Any) -> Mapping[str, Option]:  # noqa: ANN401  a TypedDict
+    """The options of a TypedDict that are declared with an `Option`, by name."""
+    declared: dict[str, Option] = {}
+    for name, option_type in get_type_hints(options_type, include_extras=True).items():
+        for note in getattr(option_type, "__metadata__", ()):
+            if isinstance(note, Option):
+                declared[name] = note
+    return declared
+
+
+def check_options(options: Mapping[str, object], options_type: Any) -> None:  # noqa: ANN401  a TypedDict
     """Refuse options that a TypedDict does not have, and values of a wrong shape; None is always right.
 
     Raises:
         TypeError: an option is unknown, and the message names the nearest right one; or its value is wrong.
     """
     names = list(options_type.__annotations__)
-    for option, value in options.items():
-        if option not in names:
-            raise TypeError(_describe_unknown_option(option, value, names))
-        if value is None or option not in SHAPES:
+    declared = declared_options(options_type)
+    for name, value in options.items():
+        if name not in names:
+            raise TypeError(_describe_unknown_option(name, value, names))
+        option = declared.get(name)
+        if value is None or option is None or option.shape is None:
             continue
-        has_shape, shape = SHAPES[option]
+        has_shape, shape = option.shape
         if not has_shape(value):
             # A value can be long, such as all verdicts of an earlier run.
-            message = f"{option} must be {shape}, not {reprlib.repr(value)}"
+            message = f"{name} must be {shape}, not {reprlib.repr(value)}"
             raise TypeError(message)
 
 

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import Annotated, Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
 from groundjudge.case.data import as_plain, find_key, is_absent, is_list
@@ -21,7 +21,7 @@ from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import check_options, is_count, is_deadline
+from groundjudge.rubric.options import TRUE_OR_FALSE, Option, check_options, is_count, is_deadline
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict, well_formed
 
@@ -48,29 +48,47 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         concurrency: how many verdicts are in progress at a time, 1 or more; 16 by default.
-        ordered: yield the verdicts in the order of the rows (and of the judges within a row) instead of
-            as they finish. At most 4 x concurrency verdicts are then requested and not yet taken; without
-            `ordered` at most as many as the concurrency, so that a caller that saves each verdict loses
-            no more than those in flight.
         deadline: the time limit of one verdict in seconds, above 0, with all attempts and waits. A row
             that takes longer gets an error with the code `timeout`. A function that blocks cannot be
             stopped: its thread keeps running. None for no limit, as by default.
         max_calls: the maximum number of calls to models, with re-asks and without replies from a cache. With
             a budget, fewer panels are in progress at a time, so that their votes become verdicts.
         max_tokens: no more calls are made once this many tokens (prompts and replies) have been used.
-        previous: a function from the judge and the case to a previous verdict, or None. A previous verdict
-            is yielded unchanged, without a call. Its `key` is `judge.key(case)`.
-        on_outage: called in the event loop with a message each time a request waits for an endpoint that does
-            not answer, and with "" when the waiting ends.
     """
 
     concurrency: int
-    ordered: bool
+    ordered: Annotated[
+        bool,
+        Option(
+            "False",
+            "Yield the verdicts in the order of the rows (and of the judges within a row) instead of as "
+            "they finish. At most 4 x concurrency verdicts are then requested and not yet taken; otherwise "
+            "at most as many as the concurrency, so that a caller that saves each verdict loses no more than "
+            "those in flight.",
+            TRUE_OR_FALSE,
+        ),
+    ]
     deadline: float | None
     max_calls: int | None
     max_tokens: int | None
-    previous: Previous | None
-    on_outage: OnOutage | None
+    previous: Annotated[
+        Previous | None,
+        Option(
+            "None",
+            "A function from the judge and the case to a previous verdict, or None. A previous verdict is "
+            "yielded unchanged, without a call. Its `key` is `judge.key(case)`.",
+            (callable, "a function from a judge and a case to the verdict, or None"),
+        ),
+    ]
+    on_outage: Annotated[
+        OnOutage | None,
+        Option(
+            "None",
+            "Called in the event loop with a message each time a request waits for an endpoint that does not "
+            'answer, and with "" when the waiting ends.',
+            (callable, "a function of the message"),
+        ),
+    ]
 
 
 CONCURRENCY = 16

@@ -21,7 +21,7 @@ from verdict_files import (
 )
 
 from groundjudge import Verdict
-from groundjudge.cli.screen import with_interval
+from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.figures import Figure
 
 

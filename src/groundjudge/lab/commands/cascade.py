@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
-from groundjudge.cli.inputs import (
+import typer
+
+from groundjudge.cli.options import read_prices
+from groundjudge.cli.screen import Screen, fail, report_errors
+from groundjudge.judging.cascade import By
+from groundjudge.lab.commands.figures import with_interval
+from groundjudge.lab.commands.inputs import (
     VerdictFile,
     exit_after,
     label_notes,
@@ -14,9 +20,7 @@ from groundjudge.cli.inputs import (
     load_verdicts,
     mixed_signatures,
 )
-from groundjudge.cli.options import LabelOptions
-from groundjudge.cli.screen import Screen, fail, report_errors, with_interval
-from groundjudge.judging.cascade import By
+from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import rubric_vocabulary
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
@@ -32,39 +36,43 @@ PER_ROWS = 1000
 
 @dataclass(frozen=True)
 class CascadeOptions:
-    """The options of `calibrate` that are about a cascade only.
+    """The options of `calibrate` that are about a cascade only."""
 
-    Attributes:
-        accuracy: the share of right verdicts that is wanted.
-        until_by: what bounds are compared with; None: the score.
-        price_in: the prices of prompt tokens, of the cheap and of the strong judge.
-        price_out: those of completion tokens.
-    """
-
-    accuracy: float | None = None
-    until_by: By | None = None
-    price_in: list[float] | None = None
-    price_out: list[float] | None = None
-
-    @property
-    def flags(self) -> Mapping[str, object]:
-        """The options by their names, with their values."""
-        return {
-            "--accuracy": self.accuracy,
-            "--until-by": self.until_by,
-            "--price-in": self.price_in,
-            "--price-out": self.price_out,
-        }
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            "--accuracy",
+            metavar="SHARE",
+            help="With --cascade: the share of right verdicts that is wanted among those of the cheap judge "
+            "that stand.",
+        ),
+    ] = None
+    until_by: Annotated[
+        By | None,
+        typer.Option(
+            "--until-by",
+            help="With --cascade: what bounds are compared with: the score, which is the default, or the "
+            "probability that the verdict passes.",
+        ),
+    ] = None
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--price",
+            metavar="IN,OUT",
+            help="With --cascade: the prices of a million prompt and completion tokens; twice, first of the "
+            "cheap judge.",
+        ),
+    ] = None
 
     @property
     def prices(self) -> tuple[Prices, Prices] | None:
         """The prices of the cheap and of the strong judge; None without any. Exit if one is missing."""
-        if not self.price_in and not self.price_out:
+        if not self.price:
             return None
-        n_judges = 2
-        if len(self.price_in or ()) != n_judges or len(self.price_out or ()) != n_judges:
-            fail("--price-in and --price-out: give both twice, of the cheap judge first")
-        cheap, strong = map(Prices, self.price_in or (), self.price_out or ())
+        if len(self.price) != 2:  # noqa: PLR2004  one for each judge
+            fail("--price: give it twice, of the cheap judge first")
+        cheap, strong = (read_prices(price) for price in self.price)
         return cheap, strong
 
 
@@ -76,13 +84,13 @@ class CascadeFiles:
         cheap: the path of the cheap judge's verdicts.
         strong: that of the strong judge's.
         labels: that of the labels.
-        encoding: of the file of labels.
+        options: how the file of labels is read.
     """
 
     cheap: str
     strong: str
     labels: str
-    encoding: str
+    options: LabelsFileOptions
 
 
 def refuse_options(values: Mapping[str, object], why: str) -> None:
@@ -128,7 +136,7 @@ def calibrate_cascade_files(
             # The file is named for its probabilities: of numbers there are no labels in words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
-        labels = load_labels(files.labels, label_options, files.encoding)
+        labels = load_labels(files.labels, label_options, files.options)
         calibration = calibrate_cascade(
             cheap.verdicts,
             strong.verdicts,
@@ -188,13 +196,13 @@ def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices,
     screen.text(*_cost_lines(calibration, prices))
     low, high = (_bound_text(bound) for bound in calibration.until)
     settings = f"until=({_as_code(low)}, {_as_code(high)})"
-    flags = f"--until {low},{high}"
+    flags = f"-O until={low},{high}"
     if calibration.by == "probability":
         settings += ', by="probability"'
-        flags += " --until-by probability"
+        flags += " -O by=probability"
     if calibration.not_applicable_stands:
         settings += ", not_applicable_stands=True"
-        flags += " --not-applicable-stands"
+        flags += " -O not_applicable_stands=true"
     screen.text(
         f"cascade([cheap, strong], {settings})",
         f"groundjudge run ... --judge {calibration.judge} --cascade {cheap} --model {strong} {flags}\n",
@@ -214,7 +222,7 @@ def _bounds_in_words(calibration: CascadeCalibration) -> str:
 
 
 def _bound_text(bound: float | None) -> str:
-    """Write a bound as --until takes it, with all of its decimals."""
+    """Write a bound as -O until takes it, with all of its decimals."""
     return "none" if bound is None else f"{bound:.9g}"
 
 
@@ -233,7 +241,7 @@ def _cost_lines(calibration: CascadeCalibration, prices: tuple[Prices, Prices] |
         alone = strong.total_tokens * times
         small, large = cheap.total_tokens * times, handed_on.total_tokens * times
         tokens = f"{alone:,.0f} with the strong judge alone; {small:,.0f} cheap and {large:,.0f} strong ones"
-        remedy = "--price-in and --price-out give the cost"
+        remedy = "--price gives the cost"
         return [f"tokens per {PER_ROWS:,} rows: {tokens} in the cascade; {remedy}"]
     cheap_price, strong_price = prices
     alone = strong_price.of(strong) * times

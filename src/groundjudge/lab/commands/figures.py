@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from groundjudge.cli.screen import as_text
+from groundjudge.cli.screen import as_text, below_one
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.lab.agreement import Bounds
+    from groundjudge.lab.figures import Figure
+    from groundjudge.lab.proportions import Rate
 
 MAX_REASON = 300
 """Characters of a reason that are shown: it may be as long as a reply, and each case listed has one."""
@@ -107,3 +110,22 @@ def interval_note(group: str | None) -> str:
     if group:
         units = f"groups with the same {group}."
     return f"In brackets: 95 % intervals, for independent {units}"
+
+
+def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
+    """Write a figure with its interval in brackets."""
+    if figure.value is None:
+        return "undefined"
+    value = below_one(figure.value)
+    text = f"{value:+.3f}" if signed else f"{value:.3f}"
+    if figure.low is None or figure.high is None:
+        return text
+    low = _round_bound(figure.low, ROUND_FLOOR)
+    high = _round_bound(figure.high, ROUND_CEILING)
+    return f"{text} [{low}, {high}]"
+
+
+def _round_bound(bound: float, rounding: str) -> Decimal:
+    """Round an end of an interval to three decimals, outwards, so that it is never narrower than it is."""
+    exact = Decimal(f"{bound:.9f}")  # without the errors of binary fractions
+    return exact.quantize(Decimal("0.001"), rounding) + 0  # + 0: no minus before a zero

@@ -18,9 +18,10 @@ from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.outputs import check_files, hold_file, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
-from groundjudge.cli.selection import JudgeSelection
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors
+from groundjudge.cli.selection import MODELS_HELP, JudgeSelection
 from groundjudge.files import replace_file
+from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.probe import figures
 from groundjudge.lab.probe.figures import Card, EditFigures, JudgedTrial, Probe, result_of
 from groundjudge.lab.probe.plan import FAMILIES, Family, ask_twice, plan_of
@@ -59,7 +60,7 @@ ProbedJudge = Annotated[
 ]
 ProbedModel = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="MODEL", help=f"The model: {options.MODELS_HELP}."),
+    typer.Option("--model", "-m", metavar="MODEL", help=f"The model: {MODELS_HELP}."),
 ]
 OwnCases = Annotated[
     str | None,
@@ -122,11 +123,7 @@ def probe(
     judge: ProbedJudge = None,
     model: ProbedModel = None,
     cases: OwnCases = None,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
+    row_options: options.RowOptions,
     without: WithoutEdits = None,
     out: ProbeOut = None,
     card: CardOut = None,
@@ -135,15 +132,9 @@ def probe(
     worst: WorstFailures = 1,
     estimate: OnlyEstimate = False,
     compare: ComparedCards = None,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    concurrency: options.Concurrency = options.CONCURRENCY,
-    deadline: options.Deadline = None,
-    max_calls: options.MaxCalls = None,
-    max_tokens: options.MaxTokens = None,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
-    price_cached: options.PriceCached = None,
+    output: options.OutputOptions,
+    limits: options.RunLimits,
+    price: options.Price = None,
     cache: options.CacheFile = None,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
@@ -160,9 +151,8 @@ def probe(
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
-        options.refuse_without(cases, "--cases", row_options.flags)
-        prices = options.prices_of(price_in, price_out, price_cached)
+        options.refuse_without(cases, "--cases", row_options)
+        prices = options.prices_of(price)
         rubric = load_rubric(judge)
         rows = row_options.read(cases, [rubric]) if cases else None
         plan = plan_of(rubric, rows, without or ())
@@ -171,20 +161,18 @@ def probe(
         if estimate:
             show_estimates(estimate_judges(rubric, to_judge), prices)
             return
-        selection = JudgeSelection([judge], [model] if model else None)
+        selection = JudgeSelection(judge=[judge], model=[model] if model else None)
         check_files(
             [("--out", out), ("--card", card), ("--cache", cache)],
             [("the file of cases", cases), *selection.prompt_files],
         )
         refuse_table(out)
         # A card that must not be replaced is refused before anything is asked.
-        until_written.enter_context(hold_file("--card", card, overwrite=overwrite))
+        until_written.enter_context(hold_file("--card", card, overwrite=output.overwrite))
         (loaded_judge,) = selection.judges(cache=cache)
-        limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
         judged_by = partial(run_judge, ask_twice(loaded_judge), to_judge, **asdict(limits))
         # The figures are made of all verdicts, those that are reused included.
         case_ids = frozenset(case.id or "" for case in to_judge)
-        output = options.OutputOptions(resume, overwrite)
         totals = judge_rows(
             judged_by, [loaded_judge], out, output, prices, count=to_judge.__len__, kept_ids=case_ids
         )

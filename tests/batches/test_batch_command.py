@@ -100,7 +100,7 @@ def test_the_rest_is_asked_for_online(batches: Any, model: str) -> None:
     assert run.results() == {"0": 1.0, **CODES, "6": "unanswered", "7": 1.0}
     assert not run.server.chats
     run.server.script = by_number(LATER)
-    finished = run.collect("--finish", "online", "--price-in", "1000", "--price-out", "2000")
+    finished = run.collect("--finish", "online", "--price", "1000,2000")
     assert finished.exit_code == 1
     assert run.results() == {**dict.fromkeys("01234567", 1.0), "3": "bad_request"}
     # Unreadable and truncated replies are not paid for again: the conversation goes on after them.
@@ -182,6 +182,18 @@ def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     for command in (run.submit, run.collect):
         assert "at another endpoint: see OPENAI_BASE_URL" in command().output
+
+
+def test_a_state_of_another_version_is_refused(batches: Any) -> None:
+    run: BatchCommands = batches()
+    assert run.submit().exit_code == 0
+    state = Path(f"{run.out}.batch", "state.json")
+    content = json.loads(state.read_text())
+    content["settings"]["selection"] = {"judge": ["groundedness"], "weighted": True}
+    state.write_text(json.dumps(content))
+    collected = run.collect()
+    assert collected.exit_code == 2
+    assert "was submitted by another version of groundjudge: collect it with that version" in collected.output
 
 
 # --- write and read -------------------------------------------------------------------------------

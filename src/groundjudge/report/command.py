@@ -13,7 +13,11 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
-from groundjudge.cli.inputs import (
+from groundjudge.cli.outputs import check_files
+from groundjudge.cli.screen import Screen, report_errors
+from groundjudge.errors import CaseError
+from groundjudge.lab.commands import options as measuring
+from groundjudge.lab.commands.inputs import (
     VerdictFile,
     check_contents,
     exit_after,
@@ -23,9 +27,7 @@ from groundjudge.cli.inputs import (
     thresholds_for,
     without_id,
 )
-from groundjudge.cli.outputs import check_files, check_page, write_page
-from groundjudge.cli.screen import Screen, report_errors
-from groundjudge.errors import CaseError
+from groundjudge.lab.commands.pages import check_page, write_page
 from groundjudge.lab.labels import JudgedRows, LabelError, Labels, join
 from groundjudge.lab.probe.figures import read_card
 from groundjudge.lab.sample import read_sample
@@ -81,18 +83,10 @@ def report(
     *,
     out: ReportPage = "report.html",
     cases: ReportCases = None,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
-    labels: options.OptionalLabelsFile = None,
-    label: options.LabelKey = options.LABEL,
-    group: options.GroupKey = None,
-    label_threshold: options.LabelThreshold = None,
-    judge_file: options.JudgeFile = None,
-    sample: options.SampleFile = None,
-    threshold: options.Threshold = None,
+    row_options: options.RowOptions,
+    labels: measuring.OptionalLabelsFile = None,
+    label_options: measuring.LabelOptions,
+    threshold: measuring.Threshold = None,
     probe: ProbeCard = None,
     against: EarlierVerdicts = None,
     most_rows: MostRows = 1000,
@@ -118,22 +112,26 @@ def report(
         ]
         check_files([("--out", out)], inputs)
         check_page(out)
-        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
-        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample)
         _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)
         read_rows = _stored_rows(cases, row_options)
-        people, joined, notes = _join_labels(file, cases, labels, read_rows, label_options, encoding)
+        people, joined, notes = _join_labels(
+            file, cases, labels, read_rows, label_options, row_options.encoding
+        )
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         notes += warnings
-        agreements, warnings = _measure_agreements(joined, thresholds, label_threshold)
+        agreements, warnings = _measure_agreements(joined, thresholds, label_options.label_threshold)
         notes += warnings
         thresholds_by_judge = _thresholds_by_judge(thresholds, file.verdicts.judges)
         collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds_by_judge)
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
         _check_judged(shown_cases, collected.shown)
         card = read_card(probe) if probe else None
-        changes = _measure_changes(file, against, people, thresholds, label_threshold) if against else []
+        changes = (
+            _measure_changes(file, against, people, thresholds, label_options.label_threshold)
+            if against
+            else []
+        )
         html = fill_report(
             collected,
             title=Path(verdicts).name,
@@ -161,13 +159,13 @@ def report(
 
 
 def _refuse_without_files(
-    cases: str | None, labels: str | None, rows: options.RowOptions, label_options: options.LabelOptions
+    cases: str | None, labels: str | None, rows: options.RowOptions, label_options: measuring.LabelOptions
 ) -> None:
     """Exit if options were given that are about cases or labels, but no file of them."""
     if labels:
         rows = replace(rows, encoding=options.UTF_8)  # --encoding is about the file of labels, too
-    options.refuse_without(cases, "--cases", rows.flags)
-    options.refuse_without(labels or cases, "--labels", label_options.flags)
+    options.refuse_without(cases, "--cases", rows)
+    options.refuse_without(labels or cases, "--labels", label_options)
 
 
 def _stored_rows(path: str | None, row_options: options.RowOptions) -> Callable[[], Iterable[FileRow]]:
@@ -185,12 +183,12 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
     cases: str | None,
     labels: str | None,
     read_rows: Callable[[], Iterable[FileRow]],
-    label_options: options.LabelOptions,
+    label_options: measuring.LabelOptions,
     encoding: str,
 ) -> tuple[Labels | None, list[JudgedRows], list[str]]:
     """Read people's labels from their file, or else from the file of cases, and join them; with notes."""
     if labels:
-        people = load_labels(labels, label_options, encoding)
+        people = load_labels(labels, label_options, measuring.LabelsFileOptions(encoding))
         return people, join(file.verdicts, people), without_id(people)
     if not cases:
         return None, [], []
@@ -262,7 +260,7 @@ def _measure_changes(
 
 
 def _estimate_rate(
-    file: VerdictFile, labels: Labels | None, label_options: options.LabelOptions
+    file: VerdictFile, labels: Labels | None, label_options: measuring.LabelOptions
 ) -> TrueRate | None:
     """Estimate the true rate of grounded answers; None if the labels are not of a drawn sample."""
     if not labels or not label_options.sample:

@@ -163,7 +163,7 @@ def test_cache_answers_a_second_probe_but_not_the_second_judging(probe: Callable
 
 @pytest.mark.soak
 def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    estimated = command("probe", "--judge", JUDGE, "--estimate", "--price-in", "1", "--price-out", "2")
+    estimated = command("probe", "--judge", JUDGE, "--estimate", "--price", "1,2")
     n_calls = len(plan_of(load_rubric(JUDGE)).trials)
     row = next(line.split() for line in estimated.stdout.splitlines() if line.startswith(JUDGE))
     assert row[1] == str(n_calls)

@@ -123,7 +123,12 @@ def load_submission(state: State) -> Submission:
     if not settings:
         message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
         raise StateError("no_state", message, str(state.folder))
-    selection = JudgeSelection(**settings["selection"])
+    try:
+        selection = JudgeSelection(**settings["selection"])
+    except TypeError as error:  # the options had other names
+        remedy = "collect it with that version, or submit the cases again with another --out"
+        message = f"{state.folder} was submitted by another version of groundjudge: {remedy}"
+        raise StateError("other_run", message, str(state.folder)) from error
     rows = CaseFile(
         settings["cases"],
         file_format=settings["format"],

@@ -20,6 +20,13 @@ from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
 from groundjudge.batches.provider import Batch
 from groundjudge.batches.replay import AnsweredModel, verdicts_in
 from groundjudge.batches.state import PartOfRun, open_state
+from groundjudge.batches.submission import (
+    Submission,
+    load_submission,
+    make_submission,
+    part_line,
+    state_folder,
+)
 from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, fetch_batch, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
@@ -27,13 +34,6 @@ from groundjudge.cli.outputs import check_cases, check_files, hold_file, open_ou
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, note, report_errors, say
 from groundjudge.cli.selection import JudgeSelection
-from groundjudge.cli.submission import (
-    Submission,
-    load_submission,
-    make_submission,
-    part_line,
-    state_folder,
-)
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import is_nonempty_file, replace_file
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
@@ -122,27 +122,8 @@ def submit(
     cases: options.Cases,
     *,
     out: SubmitOut,
-    judge: options.JudgeNames = None,
-    model: options.ModelNames = None,
-    repeats: options.Repeats = None,
-    panel: options.Panel = False,
-    rule: options.VoteRule = None,
-    weighted: options.Weighted = None,
-    structured: options.StructuredReplies = None,
-    empty_response: options.EmptyResponses = "error",
-    no_tool_titles: options.NoToolTitles = False,
-    may_be_empty: options.MayBeEmpty = None,
-    threshold: options.JudgeThreshold = None,
-    parameters: options.RequestParameters = None,
-    cascade: options.CascadeModels = None,
-    until: options.UntilBounds = None,
-    until_by: options.UntilBy = None,
-    not_applicable_stands: options.NotApplicableStands = False,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
+    selection: JudgeSelection,
+    row_options: options.RowOptions,
     max_requests: MaxRequests = None,
     max_tokens_per_batch: MaxTokensPerBatch = None,
     refused: Refused = None,
@@ -168,25 +149,6 @@ def submit(
             fail(f"{cases}: a submitted run reads its cases several times: pass a file")
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
-        selection = JudgeSelection(
-            judge,
-            model,
-            repeats,
-            panel,
-            rule,
-            weighted,
-            structured,
-            empty_response,
-            no_tool_titles,
-            may_be_empty,
-            threshold,
-            parameters,
-            cascade,
-            until,
-            until_by,
-            not_applicable_stands,
-        )
-        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         judges, rows = _load_inputs(out, cases, selection, row_options)
         _read_first_row(rows)
         refused_names = _read_names(refused, judges)
@@ -291,12 +253,8 @@ def collect(
     wait: Wait = False,
     every: Every = 30.0,
     finish: FinishBy = None,
-    concurrency: options.Concurrency = options.CONCURRENCY,
-    deadline: options.Deadline = None,
-    max_calls: options.MaxCalls = None,
-    max_tokens: options.MaxTokens = None,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
+    limits: options.RunLimits,
+    price: options.Price = None,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
     """Append the verdicts of a run's batches to OUT, and summarise.
@@ -305,12 +263,12 @@ def collect(
     replaced when there is an answer. While batches are running, the verdicts that no answer can change any
     more are written. --concurrency, --deadline, --max-calls and --max-tokens are for --finish online.
 
-    Costs are half of --price-in and --price-out for what was answered in a batch.
+    Costs are half of --price for what was answered in a batch.
 
     Exit status: 0; 1 if batches are running, or a row has an error; 2 if nothing was submitted.
     """
     with report_errors(), open_state(state_folder(out)) as state:
-        prices = options.prices_of(price_in, price_out)
+        prices = options.prices_of(price)
         run = load_submission(state)
         wait_between = every if wait else None
         has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
@@ -322,11 +280,9 @@ def collect(
             has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
             if all(part.batch.is_refused for part in state.parts if part.number in planned):
                 break  # they would be refused again
-        limits = None
-        if has_all and finish == "online":
-            limits = options.RunLimits(concurrency, deadline, max_calls, max_tokens)
         # While batches are running, this writes what no answer can change any more.
-        totals = _write_answers(run, out, prices, limits=limits, has_all=has_all)
+        online_limits = limits if has_all and finish == "online" else None
+        totals = _write_answers(run, out, prices, limits=online_limits, has_all=has_all)
         if not has_all:
             n_running = sum(not part.is_settled for part in state.parts)
             message = (
@@ -458,27 +414,8 @@ def write(
     cases: options.Cases,
     *,
     out: RequestsOut,
-    judge: options.JudgeNames = None,
-    model: options.ModelNames = None,
-    repeats: options.Repeats = None,
-    panel: options.Panel = False,
-    rule: options.VoteRule = None,
-    weighted: options.Weighted = None,
-    structured: options.StructuredReplies = None,
-    empty_response: options.EmptyResponses = "error",
-    no_tool_titles: options.NoToolTitles = False,
-    may_be_empty: options.MayBeEmpty = None,
-    threshold: options.JudgeThreshold = None,
-    parameters: options.RequestParameters = None,
-    cascade: options.CascadeModels = None,
-    until: options.UntilBounds = None,
-    until_by: options.UntilBy = None,
-    not_applicable_stands: options.NotApplicableStands = False,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
+    selection: JudgeSelection,
+    row_options: options.RowOptions,
     answered: AnsweredRequests = None,
     url: LineUrl = URL,
     refused: Refused = None,
@@ -493,25 +430,6 @@ def write(
     second file with --answered results.jsonl.
     """
     with report_errors(), ExitStack() as until_written:
-        selection = JudgeSelection(
-            judge,
-            model,
-            repeats,
-            panel,
-            rule,
-            weighted,
-            structured,
-            empty_response,
-            no_tool_titles,
-            may_be_empty,
-            threshold,
-            parameters,
-            cascade,
-            until,
-            until_by,
-            not_applicable_stands,
-        )
-        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
         result_files = answered or []
         judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
         refused_names = _read_names(refused, judges)
@@ -565,32 +483,11 @@ def read(
     results: ResultFiles,
     *,
     cases: WrittenCases,
-    judge: options.JudgeNames = None,
-    model: options.ModelNames = None,
-    repeats: options.Repeats = None,
-    panel: options.Panel = False,
-    rule: options.VoteRule = None,
-    weighted: options.Weighted = None,
-    structured: options.StructuredReplies = None,
-    empty_response: options.EmptyResponses = "error",
-    no_tool_titles: options.NoToolTitles = False,
-    may_be_empty: options.MayBeEmpty = None,
-    threshold: options.JudgeThreshold = None,
-    parameters: options.RequestParameters = None,
-    cascade: options.CascadeModels = None,
-    until: options.UntilBounds = None,
-    until_by: options.UntilBy = None,
-    not_applicable_stands: options.NotApplicableStands = False,
-    file_format: options.RowFormat = None,
-    paths: options.RowFields = None,
-    encoding: options.RowEncoding = options.UTF_8,
-    limit: options.RowLimit = None,
-    keep_words: options.KeepWords = False,
+    selection: JudgeSelection,
+    row_options: options.RowOptions,
     out: ReadOut = STDIO,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
+    output: options.OutputOptions,
+    price: options.Price = None,
 ) -> None:
     """Make verdicts of the results of a batch file, and summarise.
 
@@ -601,28 +498,8 @@ def read(
     Exit status: as for `groundjudge run`.
     """
     with report_errors():
-        prices = options.prices_of(price_in, price_out)
-        selection = JudgeSelection(
-            judge,
-            model,
-            repeats,
-            panel,
-            rule,
-            weighted,
-            structured,
-            empty_response,
-            no_tool_titles,
-            may_be_empty,
-            threshold,
-            parameters,
-            cascade,
-            until,
-            until_by,
-            not_applicable_stands,
-        )
-        row_options = options.RowOptions(file_format, paths, encoding, limit, keep_words)
+        prices = options.prices_of(price)
         judges, rows = _load_inputs(out, cases, selection, row_options, results)
-        output = options.OutputOptions(resume, overwrite)
         with closing(CollectedAnswers()) as answers:
             answers.add(_result_lines(results))
             judged_by = _count_unfit(answers, partial(_replay, answers, judges, rows))
@@ -727,9 +604,5 @@ batch = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order of `groundjudge batch --help`.
-batch.command()(submit)
-batch.command()(status)
-batch.command()(collect)
-batch.command()(cancel)
-batch.command()(write)
-batch.command()(read)
+for command in (submit, status, collect, cancel, write, read):
+    batch.command(command.__name__)(options.expand_groups(command))

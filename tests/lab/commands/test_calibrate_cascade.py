@@ -52,7 +52,7 @@ def files(command: Invoke) -> Invoke:
 
 
 def test_bounds_are_printed_with_what_they_save_and_the_line_to_use(files: Invoke) -> None:
-    result = files(*WANTED, "--price-in", "1", "--price-out", "1", "--price-in", "10", "--price-out", "10")
+    result = files(*WANTED, "--price", "1,1", "--price", "10,10")
     assert result.exit_code == 0, result.output
     assert "one: small decides where its score is at most 0.05 or at least 0.95; large judges the others" in (
         result.output
@@ -64,7 +64,7 @@ def test_bounds_are_printed_with_what_they_save_and_the_line_to_use(files: Invok
     cost = "cost per 1,000 rows: 15.0000 with the strong judge alone, 8.5100 in the cascade, 43.3% less"
     assert cost in result.output
     assert "cascade([cheap, strong], until=(0.05, 0.95))\n" in result.output
-    line = "groundjudge run ... --judge one --cascade small --model large --until 0.05,0.95"
+    line = "groundjudge run ... --judge one --cascade small --model large -O until=0.05,0.95"
     assert line in result.output
 
 
@@ -101,7 +101,7 @@ def test_probability_and_not_applicable_are_in_the_line_to_use(command: Invoke) 
     result = command(*WANTED, "--until-by", "probability")
     assert result.exit_code == 0, result.output
     assert 'until=(0.03, 0.96), by="probability", not_applicable_stands=True' in result.output
-    assert "--until 0.03,0.96 --until-by probability --not-applicable-stands" in result.output
+    assert "-O until=0.03,0.96 -O by=probability -O not_applicable_stands=true" in result.output
     assert "cost: the verdicts do not say how many tokens they took" in result.output
 
 
@@ -126,14 +126,14 @@ REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
     "a precision": ((*WANTED, "--at-least", "0.9"), "--at-least is not for --cascade"),
     "folds": ((*WANTED, "--folds", "5"), "--folds is not for --cascade"),
     "a file of thresholds": ((*WANTED, "--out", "t.json"), "--out is not for --cascade"),
-    "one price": ((*WANTED, "--price-in", "1"), "--price-in and --price-out: give both twice"),
+    "one price": ((*WANTED, "--price", "1,2"), "--price: give it twice"),
     "an accuracy without a cascade": (
         ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--accuracy", "0.9"),
         "--accuracy is about a cascade: add --cascade CHEAP",
     ),
     "prices without a cascade": (
-        ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--price-in", "1"),
-        "--price-in is about a cascade: add --cascade CHEAP",
+        ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--price", "1,2"),
+        "--price is about a cascade: add --cascade CHEAP",
     ),
     "an unknown judge's probabilities": (
         (*WANTED, "--until-by", "probability"),

@@ -18,7 +18,7 @@ from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.data import is_list
 from groundjudge.verdict import well_formed
 
-# The folder of the templates, style sheets and scripts.
+# The folder of what all pages share, and of the labelling page.
 FOLDER = Path(__file__).parent
 
 # What every page has in its head, within so many bytes from the beginning.
@@ -34,18 +34,19 @@ ESCAPES = str.maketrans(
 )
 
 
-def fill_page(name: str, title: str, data: Mapping[str, Any]) -> str:
+def fill_page(name: str, title: str, data: Mapping[str, Any], folder: Path = FOLDER) -> str:
     """Make a page from its parts, with a policy that allows its own style sheet and script alone.
 
     Args:
         name: of the page's body and script; it has the style sheet page.css, and one of its name.
         title: the page's heading.
         data: what the script shows.
+        folder: of the page's own parts.
     """
-    style = _read_part("page.css")
+    style = _read_part(FOLDER / "page.css")
     if name != "page":
-        style += _read_part(f"{name}.css")
-    script = _read_part(f"{name}.js")
+        style += _read_part(folder / f"{name}.css")
+    script = _read_part(folder / f"{name}.js")
     policy = (
         f"default-src 'none'; img-src data:; script-src {_csp_hash(script)}; style-src {_csp_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
@@ -55,12 +56,12 @@ def fill_page(name: str, title: str, data: Mapping[str, Any]) -> str:
         "policy": policy,
         "title": escape(title),
         "style": style,
-        "body": _read_part(f"{name}.html"),
+        "body": _read_part(folder / f"{name}.html"),
         "data": json_text.translate(ESCAPES),
         "script": script,
     }
     # Split once and joined once: a placeholder inside the data is left as it is.
-    pieces = _read_part("shell.html").split("@@")
+    pieces = _read_part(FOLDER / "shell.html").split("@@")
     for place in range(1, len(pieces), 2):
         pieces[place] = values[pieces[place]]
     return well_formed("".join(pieces))
@@ -72,8 +73,8 @@ def is_page(path: str | Path) -> bool:
         return MARK in page.read(HEAD)
 
 
-def _read_part(file_name: str) -> str:
-    return (FOLDER / file_name).read_text(encoding="utf-8")
+def _read_part(part: Path) -> str:
+    return part.read_text(encoding="utf-8")
 
 
 def _csp_hash(code: str) -> str:

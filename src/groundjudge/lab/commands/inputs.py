@@ -16,10 +16,10 @@ from weakref import finalize
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
+from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.load import load_rubric
@@ -110,21 +110,26 @@ def _copy_pipe(path: str) -> _StoredVerdicts:
 
 
 def load_labels(
-    path: str, options: LabelOptions, encoding: str | None = None, *, rows: Iterable[FileRow] | None = None
+    path: str,
+    options: LabelOptions,
+    file_options: LabelsFileOptions | None = None,
+    *,
+    rows: Iterable[FileRow] | None = None,
 ) -> Labels:
     """Read people's labels, in the words of the prompt file that the options name.
 
     Args:
         path: the file.
         options: where in a row they are.
-        encoding: of the file.
+        file_options: how the file is read; None if its rows were read already.
         rows: the rows of the file, if they were read already.
 
     Raises:
         LabelError, OSError: as for `read_labels`, `read_sample` and `weight_labels`.
     """
     if rows is None:
-        rows = read_rows(path, encoding=encoding, keep_words=options.keep_words)
+        file_options = file_options or LabelsFileOptions()
+        rows = read_rows(path, encoding=file_options.encoding, keep_words=file_options.keep_words)
     labels = read_labels(path, options.label, options.group, rows)
     if options.sample:
         labels = weight_labels(labels, read_sample(options.sample))
@@ -143,7 +148,7 @@ def load_labelled(
     judges: Sequence[str] | None,
     labels: str,
     label_options: LabelOptions,
-    encoding: str,
+    file_options: LabelsFileOptions,
     *,
     counts_unscored: bool = False,
 ) -> tuple[VerdictFile, list[JudgedRows]]:
@@ -154,11 +159,11 @@ def load_labelled(
         judges: whose verdicts are joined; None: those of all judges.
         labels: the path of the file of labels.
         label_options: where in a row the labels are.
-        encoding: of the file of labels.
+        file_options: how the file of labels is read.
         counts_unscored: whether cases without a score count.
     """
     file = load_verdicts(verdicts, judges)
-    people = load_labels(labels, label_options, encoding)
+    people = load_labels(labels, label_options, file_options)
     return file, join_labels(file, labels, people, counts_unscored=counts_unscored)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from groundjudge.case.case import Case
 from groundjudge.lab.labels import LabelError
 from groundjudge.lab.sample import LabelSample
-from groundjudge.report.template import case_data, fill_page
+from groundjudge.lab.template import case_data, fill_page
 from groundjudge.rubric.rubric import Rubric
 
 CANNOT_TELL = "cannot tell"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.figures import (
+from groundjudge.cli.screen import Screen, as_notes, as_text, report_errors
+from groundjudge.lab.commands import options as measuring
+from groundjudge.lab.commands.figures import (
     CORRELATIONS,
     bounds_text,
     full_name,
@@ -16,8 +18,9 @@ from groundjudge.cli.figures import (
     judge_notices,
     rows_in_sections,
     shorten_reason,
+    with_interval,
 )
-from groundjudge.cli.inputs import (
+from groundjudge.lab.commands.inputs import (
     exit_after,
     label_notes,
     load_labelled,
@@ -25,7 +28,6 @@ from groundjudge.cli.inputs import (
     people_lines,
     thresholds_for,
 )
-from groundjudge.cli.screen import Screen, as_notes, as_text, report_errors, with_interval
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.agreement import Agreement, Disagreement, LabelAgreement
@@ -62,7 +64,7 @@ BOUNDS = "a..b: with the rows without a score all wrong, all right; --count-unsc
 
 SELECTED = (
     "* asked only where earlier votes left the verdict open, which are the harder rows: "
-    "for a comparison run with --stop never"
+    "for a comparison run with -O stop=never"
 )
 
 WorstDisagreements = Annotated[
@@ -74,18 +76,13 @@ WorstDisagreements = Annotated[
 def agree(
     verdicts: options.Verdicts,
     *,
-    labels: options.LabelsFile,
-    encoding: options.LabelsEncoding = options.UTF_8,
-    keep_words: options.KeepWords = False,
-    judge: options.OnlyJudges = None,
-    seed: options.Seed = 0,
-    label: options.LabelKey = options.LABEL,
-    group: options.GroupKey = None,
-    label_threshold: options.LabelThreshold = None,
-    judge_file: options.JudgeFile = None,
-    sample: options.SampleFile = None,
-    threshold: options.Threshold = None,
-    count_unscored: options.CountUnscored = None,
+    labels: measuring.LabelsFile,
+    file_options: measuring.LabelsFileOptions,
+    judge: measuring.OnlyJudges = None,
+    seed: measuring.Seed = 0,
+    label_options: measuring.LabelOptions,
+    threshold: measuring.Threshold = None,
+    count_unscored: measuring.CountUnscored = None,
     worst: WorstDisagreements = 3,
 ) -> None:
     """Measure how far judges agree with people's labels.
@@ -97,18 +94,17 @@ def agree(
     with report_errors():
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
 
-        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
         file, judged = load_labelled(
-            verdicts, judge, labels, label_options, encoding, counts_unscored=count_unscored is not None
+            verdicts, judge, labels, label_options, file_options, counts_unscored=count_unscored is not None
         )
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
-        warnings += label_notes(group, judged[0].labels)
+        warnings += label_notes(label_options.group, judged[0].labels)
         agreements: list[Agreement] = []
         for rows in judged:
             agreement = measure_agreement(
                 rows,
                 threshold=thresholds,
-                label_threshold=label_threshold,
+                label_threshold=label_options.label_threshold,
                 count_unscored=count_unscored,
                 worst=worst,
                 seed=seed,
@@ -119,7 +115,7 @@ def agree(
     screen.text(*MEANINGS)
     if any(agreement.bounds for agreement in agreements):
         screen.text(BOUNDS)
-    screen.text(interval_note(group))
+    screen.text(interval_note(label_options.group))
     notes: list[str] = []
     for agreement in agreements:
         notes += _undefined_figures(agreement)

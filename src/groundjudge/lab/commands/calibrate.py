@@ -10,11 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.cascade import CascadeFiles, CascadeOptions, calibrate_cascade_files, refuse_options
-from groundjudge.cli.figures import CORRELATIONS, judge_notices, rows_in_sections, short_name
-from groundjudge.cli.inputs import exit_after, label_notes, load_labelled, mixed_signatures
 from groundjudge.cli.outputs import check_files, hold_file
-from groundjudge.cli.screen import Screen, as_text, report_errors, with_interval
+from groundjudge.cli.screen import Screen, as_text, fail, report_errors
+from groundjudge.lab.commands import options as measuring
+from groundjudge.lab.commands.cascade import (
+    CascadeFiles,
+    CascadeOptions,
+    calibrate_cascade_files,
+    refuse_options,
+)
+from groundjudge.lab.commands.figures import (
+    CORRELATIONS,
+    judge_notices,
+    rows_in_sections,
+    short_name,
+    with_interval,
+)
+from groundjudge.lab.commands.inputs import exit_after, label_notes, load_labelled, mixed_signatures
 from groundjudge.lab.labels import JudgedRows, LabelError
 from groundjudge.verdict import deciding_score
 
@@ -63,33 +75,6 @@ CheapVerdicts = Annotated[
         "the strong one on the same cases. Needs --accuracy.",
     ),
 ]
-WantedAccuracy = Annotated[
-    float | None,
-    typer.Option(
-        "--accuracy",
-        metavar="SHARE",
-        help="With --cascade: the share of right verdicts that is wanted among those of the cheap judge that "
-        "stand.",
-    ),
-]
-CascadePricesIn = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--price-in",
-        metavar="PRICE",
-        min=0,
-        help="With --cascade: the price of a million prompt tokens; twice, first of the cheap judge.",
-    ),
-]
-CascadePricesOut = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--price-out",
-        metavar="PRICE",
-        min=0,
-        help="With --cascade: the price of a million completion tokens; twice, first of the cheap judge.",
-    ),
-]
 ThresholdsOut = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="PATH", help="Write the thresholds to this file."),
@@ -99,24 +84,16 @@ ThresholdsOut = Annotated[
 def calibrate(
     verdicts: options.Verdicts,
     *,
-    labels: options.LabelsFile,
-    encoding: options.LabelsEncoding = options.UTF_8,
-    keep_words: options.KeepWords = False,
-    judge: options.OnlyJudges = None,
-    seed: options.Seed = 0,
-    label: options.LabelKey = options.LABEL,
-    group: options.GroupKey = None,
-    label_threshold: options.LabelThreshold = None,
-    judge_file: options.JudgeFile = None,
-    sample: options.SampleFile = None,
+    labels: measuring.LabelsFile,
+    file_options: measuring.LabelsFileOptions,
+    judge: measuring.OnlyJudges = None,
+    seed: measuring.Seed = 0,
+    label_options: measuring.LabelOptions,
     by: By = None,
     at_least: AtLeast = None,
     folds: Folds = None,
     cascade: CheapVerdicts = None,
-    accuracy: WantedAccuracy = None,
-    until_by: options.UntilBy = None,
-    price_in: CascadePricesIn = None,
-    price_out: CascadePricesOut = None,
+    cascade_options: CascadeOptions,
     out: ThresholdsOut = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -129,21 +106,20 @@ def calibrate(
 
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
-    label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
-    cascade_options = CascadeOptions(accuracy, until_by, price_in, price_out)
     if cascade is not None:
         not_for_cascade = {"--by": by, "--at-least": at_least, "--folds": folds, "--out": out}
         refuse_options(not_for_cascade, "is not for --cascade")
-        files = CascadeFiles(cascade, verdicts, labels, encoding)
+        files = CascadeFiles(cascade, verdicts, labels, file_options)
         calibrate_cascade_files(files, label_options, cascade_options, judges=judge)
-    refuse_options(cascade_options.flags, "is about a cascade: add --cascade CHEAP")
+    for flag in options.flags_of(cascade_options):
+        fail(f"{flag} is about a cascade: add --cascade CHEAP")
     with report_errors(), ExitStack() as until_written:
         from groundjudge.lab import calibration  # noqa: PLC0415
 
         check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
-        file, judged = load_labelled(verdicts, judge, labels, label_options, encoding)
-        ungrouped = label_notes(group, judged[0].labels)
+        file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
+        ungrouped = label_notes(label_options.group, judged[0].labels)
         # A judge without labels is left out, unless it is named: then it is an error.
         to_fit = [rows for rows in judged if rows.labelled_rows or judge]
         fit = partial(
@@ -151,7 +127,7 @@ def calibrate(
             by=CRITERIA["balanced-accuracy" if by is None else by],
             at_least=at_least,
             folds=folds,
-            label_threshold=label_threshold,
+            label_threshold=label_options.label_threshold,
             seed=seed,
         )
         calibrations, notes = _fit_all(fit, to_fit)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.figures import (
+from groundjudge.cli.screen import Screen, as_text, fail, report_errors
+from groundjudge.lab.commands import options as measuring
+from groundjudge.lab.commands.figures import (
     bounds_text,
     interval_note,
     judge_notices,
     rows_in_sections,
     shorten_reason,
+    with_interval,
 )
-from groundjudge.cli.inputs import (
+from groundjudge.lab.commands.inputs import (
     exit_after,
     judge_pairs,
     label_notes,
@@ -23,7 +26,6 @@ from groundjudge.cli.inputs import (
     load_verdicts,
     thresholds_for,
 )
-from groundjudge.cli.screen import Screen, as_text, fail, report_errors, with_interval
 from groundjudge.lab.labels import Unscored
 from groundjudge.runs.latest_verdicts import LatestVerdicts
 
@@ -82,18 +84,13 @@ def compare(
     second: SecondVerdicts,
     *,
     judge: ComparedJudges = None,
-    labels: options.OptionalLabelsFile = None,
-    label: options.LabelKey = options.LABEL,
-    group: options.GroupKey = None,
-    label_threshold: options.LabelThreshold = None,
-    judge_file: options.JudgeFile = None,
-    sample: options.SampleFile = None,
-    encoding: options.LabelsEncoding = options.UTF_8,
-    keep_words: options.KeepWords = False,
-    threshold: options.Threshold = None,
-    count_unscored: options.CountUnscored = None,
+    labels: measuring.OptionalLabelsFile = None,
+    label_options: measuring.LabelOptions,
+    file_options: measuring.LabelsFileOptions,
+    threshold: measuring.Threshold = None,
+    count_unscored: measuring.CountUnscored = None,
     flips: ListedFlips = 3,
-    seed: options.Seed = 0,
+    seed: measuring.Seed = 0,
 ) -> None:
     """Compare two judges, prompts or models, case by case.
 
@@ -105,9 +102,8 @@ def compare(
         from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
         from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
-        label_options = options.LabelOptions(label, group, label_threshold, judge_file, sample, keep_words)
-        options.refuse_without(labels, "--labels", label_options.flags)
-        people = load_labels(labels, label_options, encoding) if labels else None
+        options.refuse_without(labels, "--labels", label_options)
+        people = load_labels(labels, label_options, file_options) if labels else None
         first_file = load_verdicts(first)
         second_file = load_verdicts(second)
         pairs: list[VerdictPair] = []
@@ -116,7 +112,7 @@ def compare(
             pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
-        warnings += label_notes(group, people)
+        warnings += label_notes(label_options.group, people)
         changes: list[ModelChange] = []
         for first_verdicts, second_verdicts in pairs:
             first_threshold = threshold_of(thresholds, *first_verdicts.judges)
@@ -126,7 +122,7 @@ def compare(
                 second_verdicts,
                 people,
                 thresholds=(first_threshold, second_threshold),
-                label_threshold=label_threshold,
+                label_threshold=label_options.label_threshold,
                 count_unscored=count_unscored,
                 most_flips=flips,
                 seed=seed,
@@ -141,7 +137,7 @@ def compare(
         _show_comparison(screen, compared, pair)
         _show_change(screen, change, files=(first, second), has_labels=people is not None)
         notes += judge_notices(f"{compared.first} and {compared.second}", compared.notices)
-    screen.text(interval_note(group), CLEAR)
+    screen.text(interval_note(label_options.group), CLEAR)
     exit_after(screen, [*notes, *warnings], first_file, second_file)
 
 

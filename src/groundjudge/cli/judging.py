@@ -1,0 +1,16 @@
+"""The options of judging that the command line takes with -O."""
+
+from __future__ import annotations
+
+from groundjudge.judging.load import CascadeOptions, PanelOptions
+from groundjudge.rubric.options import Option, declared_options
+
+
+def judging_options() -> dict[str, Option]:
+    """The options that -O takes, by their names: all but those that have a flag or are objects."""
+    taken: dict[str, Option] = {}
+    for options_type in (PanelOptions, CascadeOptions):
+        for name, option in declared_options(options_type).items():
+            if option.command_line == "-O":
+                taken[name] = option
+    return taken

@@ -1,0 +1,103 @@
+"""The options that the commands of the laboratory and the report share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from groundjudge.cli.options import UTF_8, KeepWords, complete_judge
+from groundjudge.lab.labels import Unscored
+
+LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
+
+LabelsFile = Annotated[str, typer.Option("--labels", metavar="FILE", help=LABELS_HELP)]
+OptionalLabelsFile = Annotated[str | None, typer.Option("--labels", metavar="FILE", help=LABELS_HELP)]
+LABEL = "label"
+"""The usual key of a label."""
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """How people's labels are read, and what they mean."""
+
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label",
+            metavar="KEY",
+            help="The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
+        ),
+    ] = LABEL
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="KEY",
+            help="The key shared by rows that are not independent, such as passages of one claim.",
+        ),
+    ] = None
+    label_threshold: Annotated[
+        float | None,
+        typer.Option("--label-threshold", metavar="GRADE", help="The lowest grade that means grounded."),
+    ] = None
+    judge_file: Annotated[
+        str | None,
+        typer.Option(
+            "--judge-file",
+            metavar="FILE",
+            help="The prompt file that says what labels in words mean, for a judge of your own.",
+        ),
+    ] = None
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            "--sample",
+            metavar="FILE",
+            help="What `groundjudge label` drew: each label then counts for all rows that it stands for.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class LabelsFileOptions:
+    """How the file of labels is read."""
+
+    encoding: Annotated[
+        str,
+        typer.Option("--encoding", metavar="NAME", help="The encoding of the labels, such as cp1252."),
+    ] = UTF_8
+    keep_words: KeepWords = False
+
+
+OnlyJudges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        metavar="NAME",
+        autocompletion=complete_judge,
+        help="Only this judge; repeatable. Default: all.",
+    ),
+]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold",
+        metavar="SCORE|FILE",
+        help="The lowest score that passes, or a file of `calibrate`. Default: as in the run.",
+    ),
+]
+CountUnscored = Annotated[
+    Unscored | None,
+    typer.Option(
+        "--count-unscored",
+        help='How labelled rows without a score count: wrong, right, or as-run, where "not applicable" '
+        "passes and an error does not. Default: they do not, and bounds show what they could change.",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", help="Seed for splits and bootstrap resamples."),
+]

@@ -1,0 +1,166 @@
+"""`groundjudge rate`: how many answers people would call grounded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from groundjudge.cli import options
+from groundjudge.cli.screen import Screen, as_text, fail, report_errors
+from groundjudge.lab.commands import options as measuring
+from groundjudge.lab.commands.figures import with_interval
+from groundjudge.lab.commands.inputs import (
+    exit_after,
+    load_labels,
+    load_verdicts,
+    mixed_signatures,
+    people_lines,
+    without_id,
+)
+from groundjudge.lab.labels import Labels
+from groundjudge.lab.sample import read_sample
+from groundjudge.runs.rows import read_rows
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
+    from groundjudge.lab.rate import TrueRate
+
+LabelFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels", metavar="FILE", help="People's labels; repeatable, for those of several people."
+    ),
+]
+FeedbackKey = Annotated[
+    str | None,
+    typer.Option(
+        "--feedback",
+        metavar="KEY",
+        help="With --sample: the labels are the feedback of this key on the runs in LangSmith.",
+    ),
+]
+RandomSample = Annotated[
+    bool,
+    typer.Option("--random", help="The labels are a simple random sample of the rows."),
+]
+RatedJudge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        metavar="NAME",
+        autocompletion=options.complete_judge,
+        help="With --random: the judge. Default: the only one.",
+    ),
+]
+
+
+def rate(
+    verdicts: options.Verdicts,
+    *,
+    labels: LabelFiles = None,
+    feedback: FeedbackKey = None,
+    random: RandomSample = False,
+    label_options: measuring.LabelOptions,
+    file_options: measuring.LabelsFileOptions,
+    judge: RatedJudge = None,
+) -> None:
+    """Estimate how many answers people would call grounded.
+
+    A judge's own pass rate is not that number. Labels of a drawn sample correct it.
+
+    Exit status: 0; 1 if a line could not be read; 2 if there is no estimate.
+    """
+    with report_errors():
+        from groundjudge.lab.rate import rate as estimate_rate  # noqa: PLC0415
+
+        sample = label_options.sample
+        _check_sources(labels, feedback, sample, judge, random=random)
+        file = load_verdicts(verdicts)
+        label_sample = read_sample(sample) if sample else None
+        if feedback and label_sample:
+            from groundjudge.adapters.langsmith_queue import queue_labels  # noqa: PLC0415  an extra
+
+            people = queue_labels(label_sample, key=feedback)
+        else:
+            people = _read_labels(labels or [], label_options, file_options)
+        true_rate = estimate_rate(
+            file.verdicts, people, label_sample, judge=judge, label_threshold=label_options.label_threshold
+        )
+    screen = Screen()
+    _show_rate(screen, true_rate)
+    exit_after(screen, [*_rate_notes(true_rate), *without_id(people), *mixed_signatures(file.verdicts)], file)
+
+
+def _check_sources(
+    labels: list[str] | None, feedback: str | None, sample: str | None, judge: str | None, *, random: bool
+) -> None:
+    """Exit if it is not clear where labels come from, or how the labelled rows were chosen."""
+    if not sample and not random:
+        fail(
+            "how were the labelled rows chosen? add --sample FILE, which `groundjudge label` wrote, or "
+            "--random if the rows were drawn at random"
+        )
+    if not labels and not (feedback and sample):
+        fail("add --labels FILE, or --sample FILE and --feedback KEY")
+    if labels and feedback:
+        fail("--labels and --feedback are two sources of labels: leave one out")
+    if sample and random:
+        fail("--sample and --random contradict each other: leave one out")
+    if sample and judge:
+        fail("--judge: the sample says whose verdicts it was drawn by: leave it out")
+
+
+def _read_labels(
+    paths: list[str], label_options: measuring.LabelOptions, file_options: measuring.LabelsFileOptions
+) -> Labels:
+    """Read the labels of several people, as if they were in one file."""
+    rows = chain.from_iterable(read_rows(path, **asdict(file_options)) for path in paths)
+    return load_labels(", ".join(paths), label_options, rows=rows)
+
+
+def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
+    """Print the rate, and beside it what the judge and the labels say by themselves."""
+    screen.text(heading=f"{true_rate.judge}: grounded answers among {true_rate.rows:,}")
+    n_labels = true_rate.rate.n
+    rows = [
+        ["true rate", with_interval(true_rate.rate)],
+        [f"{n_labels:,} labels alone", with_interval(true_rate.alone)],
+    ]
+    for pass_rate in true_rate.own:
+        rows.append([f"{_short_signature(pass_rate.signature)} passes", with_interval(pass_rate.passed)])
+    screen.table(["", "share [95 %]"], rows)
+    # How many labels would be needed to know as much without the judge.
+    gain = "the judge added nothing to the labels"
+    if true_rate.worth > n_labels:
+        gain = f"the judge makes {n_labels:,} labels as good as {true_rate.worth:,}"
+    screen.text(gain, f"an interval of ±0.03 takes about {true_rate.needed:,} labels")
+    if true_rate.cannot_tell:
+        low, high = true_rate.bounds
+        screen.text(
+            f"people could not tell: {true_rate.cannot_tell:.3f} of the rows; "
+            f"the rate if none or all of these are grounded: {as_text(low)} to {as_text(high)}"
+        )
+    screen.text(*people_lines(true_rate.people))
+
+
+def _short_signature(signature: str) -> str:
+    """Cut a signature down to the judge, the version of its prompt and the model."""
+    prompt, _, model, *_ = signature.split("|")
+    return f"{prompt}|{model}"
+
+
+def _rate_notes(true_rate: TrueRate) -> list[str]:
+    notes: list[str] = []
+    if true_rate.n_unlabelled:
+        notes.append(
+            f"{true_rate.n_unlabelled} drawn rows have no label yet: the rate takes them to be as the others"
+        )
+    if true_rate.n_verdicts != true_rate.rows:
+        notes.append(
+            f"the sample was drawn from {true_rate.rows:,} rows, and there are verdicts on "
+            f"{true_rate.n_verdicts:,}: the rate is of those at the time of the draw"
+        )
+    return notes
