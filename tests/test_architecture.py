@@ -41,7 +41,7 @@ CORE = (
 WINGS = ("decisions", "offline", "report", "lab", "batches")
 """Each imports itself and the core. Report and lab may have one arrow between them."""
 
-COMMANDS = ("cli", "lab.commands", "batches.commands", "report.command")
+COMMANDS = ("cli", "lab.commands", "batches.commands", "batches.submission", "report.command")
 """What draws on the terminal and takes options; the rest of a wing does not know the command line."""
 
 APART = (("replies", "prompt"),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import run_program
@@ -68,17 +69,18 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[object, str]]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """The result of each command, in the order of the table."""
     folder: Path = tmp_path_factory.mktemp("without_extras")
     (folder / "cases.parquet").write_bytes(b"PAR1")
     commands = {name: words for name, words, _, _ in COMMANDS}
     status, output, errors = run_program(PROGRAM, str(folder), json.dumps(OPTIONAL), json.dumps(commands))
     assert status == 0, errors
-    return json.loads(output)
+    found: dict[str, list[Any]] = json.loads(output)
+    return found
 
 
-def test_core_judges_and_runs_without_any_extra(results: dict[str, tuple[object, str]]) -> None:
+def test_core_judges_and_runs_without_any_extra(results: dict[str, list[Any]]) -> None:
     assert results["Python"] == ["error", "no_verdict"]
 
 
@@ -86,7 +88,7 @@ def test_core_judges_and_runs_without_any_extra(results: dict[str, tuple[object,
     ("name", "exit_code", "needed"), [(name, code, needed) for name, _, code, needed in COMMANDS]
 )
 def test_command_without_extras_works_or_names_the_extra(
-    results: dict[str, tuple[object, str]], name: str, exit_code: int, needed: str
+    results: dict[str, list[Any]], name: str, exit_code: int, needed: str
 ) -> None:
     exited, last_line = results[name]
     assert exited == exit_code, last_line
