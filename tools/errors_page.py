@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from groundjudge.batches.state import StateError
+from groundjudge.decisions.answers import AnswerError
 from groundjudge.errors import ENDS_RUN, explain_code, tables_of_codes
 from groundjudge.lab.labels import LabelError
 from groundjudge.lab.probe.cases import ProbeError
 from groundjudge.runs.verdict_file import ResumeError
 
-IMPORTED = (LabelError, ProbeError, ResumeError, StateError)
+IMPORTED = (AnswerError, LabelError, ProbeError, ResumeError, StateError)
 """Classes that `import groundjudge` does not bring: a table of codes counts once its class is imported."""
 
 PAGE = Path(__file__).parents[1] / "docs/errors.md"
