@@ -157,6 +157,7 @@ def _harmless(value: Any, depth: int) -> Any:  # noqa: ANN401  whatever JSON can
     if isinstance(value, str):
         return without_control_tokens(value)
     is_nested = is_mapping(value) or is_list(value)
+    # As text it is shown all the same, where an endpoint would refuse the whole state.
     if is_nested and depth > DEEPEST:
         return without_control_tokens(as_json(value))
     if is_mapping(value):

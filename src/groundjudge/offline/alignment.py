@@ -64,6 +64,7 @@ class Wording:
         pronouns = vocabulary("pronouns", language)
         beginnings = vocabulary("beginnings", language)
         for word in sentence_words:
+            # Places count content words: all that stands between two of them has one place.
             if word.begins_clause or word.kind != "content" or word.key in beginnings:
                 self.openings.add(len(self.keys))
             if word.kind == "content":
@@ -110,6 +111,7 @@ class Sources:
             wording = self.wordings[number]
             if len(set(claim.keys).difference(wording.keys)) > MAX_SUBJECT:
                 continue  # more is missing than a pronoun can stand for
+            # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
             is_asked_for = False
             if asked_keys is not None and 0 in claim.pronouns:
                 is_asked_for = asked_keys.issubset({*wording.keys, *wording.subject})
@@ -118,6 +120,7 @@ class Sources:
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
                 is_limited = not limits_ahead.isdisjoint(ahead) or not limits_anywhere.isdisjoint(behind)
+                # "In 2019 it opened" is not "It opened": a number ahead is no subject.
                 has_number = any(key.lstrip("-")[0].isdigit() for key in ahead if key != "-")
                 is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not has_number
                 if not is_limited and (is_subject or known_keys.issuperset(ahead)):
@@ -130,6 +133,7 @@ class Sources:
         n_nearest = 0
         for number in self._candidates(claim):
             n_common = LCSseq.similarity(claim.keys, self.wordings[number].keys)
+            # Of two that are as near, the one with the rarer words, which comes first.
             if n_common > n_nearest:
                 nearest, n_nearest = number, n_common
         if nearest is None:
@@ -161,6 +165,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
             if _QUESTION.search(sentence.text) or not any(map(str.isalnum, sentence.text)):
                 continue  # which states nothing
             for piece in _PIECE.finditer(content, sentence.start, sentence.end):
+                # Both readings have the same passage: an aside is quoted with its sentence.
                 for text in _readings_of(piece[0], language):
                     wording = Wording(words(as_compared(text), language), language, subject)
                     for key in set(wording.keys):
@@ -175,7 +180,10 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
 
 
 def _readings_of(text: str, language: Language) -> list[str]:
-    """A sentence as it stands, and without what stands in brackets, unless that limits the rest."""
+    """A sentence as it stands, and without what stands in brackets, unless that limits the rest.
+
+    "It opened (in May) at 9." -> itself and "It opened   at 9."; "It opens (not in May) at 9." -> itself.
+    """
     asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text else ()
     if not asides or not asides.isdisjoint(limits(language)):
         return [text]
@@ -202,6 +210,7 @@ def _matches(
             begins_phrase = wording.begins_phrase(start) and wording.links[start] <= claim.links[0]
             if end is not None and (begins_phrase or takes_subject or 0 in claim.pronouns):
                 yield start, end
+    # "In May it opened at 9" and "It opened at 9 in May" say the same.
     for place in claim.openings - {0}:
         keys = claim.keys[place:] + claim.keys[:place]
         links = claim.links[place:-1] + claim.links[:place]
@@ -229,6 +238,7 @@ def _end_of_match(
             lacks_link = lacks_link or not source_links <= claim_links
             number, place = number + 1, place + 1
             continue
+        # The words differ. One such difference is fine, and each kind of it once.
         n_named = _length_of_subject(keys[number:], wording, place)
         may_lack_word = number > 0 and not links[number] and _may_be_left_out(wording, place, limits_ahead)
         if lacks_word or names_subject or not (n_named or may_lack_word):
@@ -251,7 +261,8 @@ def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int
         for start in range(len(wording.subject)):
             for end in range(start + 1, len(wording.subject) + 1):
                 subject_keys = wording.subject[start:end]
-                expected_keys = [*subject_keys, *next_keys]  # the sentence goes on as the claim does
+                # The sentence goes on as the claim does, or two subjects that begin alike would do.
+                expected_keys = [*subject_keys, *next_keys]
                 if expected_keys == keys[: len(expected_keys)]:
                     return len(subject_keys)
     return 0
@@ -262,4 +273,5 @@ def _may_be_left_out(wording: Wording, place: int, limits_ahead: frozenset[str])
     if place == len(wording.keys) or wording.links[place]:
         return False
     key = wording.keys[place]
+    # A letter alone is a grade, a unit or a variable: "vitamin C".
     return key.isalpha() and len(key) > 1 and key not in limits_ahead

@@ -27,6 +27,7 @@ MIN_WORDS = 2
 MAX_CONJUNCTION = 3
 """Letters of a word that joins a clause to the one before it, in any language: y, und, and, ale."""
 
+# Above every usual threshold: what is backed passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
 """The score of a sentence whose words all stand in the source, each in another form; 1.0 if none does."""
 
@@ -106,10 +107,12 @@ class _Reader:
             return Claim(sentence, "claims nothing")
         openers, statement = self.split_openers(sentence_words)
         claim = Wording(statement, self._language)
+        # As a whole first: "bread and butter" are no two clauses.
         numbers = self._find(claim, self._known, self._asked) or self._find_clauses(statement)
         if numbers and self._agrees(keys_of(openers), claim, numbers):
             passages = dict.fromkeys(self._sources.passages[number] for number in numbers)
             return Claim(sentence, "backed", self._literalness(claim, numbers), tuple(passages))
+        # After the search: "The shop is not open" is found in a source that says so.
         if self._is_refusal(claim):
             return self._read_refusal(sentence, claim)
         nearest, rank = self._sources.nearest(claim)
@@ -147,6 +150,7 @@ class _Reader:
             clause_numbers = self._find(Wording(clause, self._language), keys_of(clauses[0]), None)
             first = clause[0]
             is_short = len(first.text) <= MAX_CONJUNCTION and first.text.islower()
+            # Only "and" and "und" are known as such: a word that may join clauses is tried without.
             if not clause_numbers and numbers and is_short and first.key not in self._negations:
                 clause_numbers = self._find(Wording(clause[1:], self._language), keys_of(clauses[0]), None)
             if not clause_numbers:
@@ -164,6 +168,7 @@ class _Reader:
         denies = not openers.isdisjoint(self._vocabulary("no"))
         if not self._is_question or not (agrees or denies):
             return True
+        # "Yes" to a question of which the sentence says nothing would confirm what nobody knows.
         keys = set[str]().union(*(self._sources.wordings[number].keys for number in numbers))
         is_negated = not self._negations.isdisjoint(claim.keys)
         return agrees is not denies and is_negated is denies and self._question_keys <= keys
@@ -202,7 +207,7 @@ class _Reader:
         """
         if self._negations.isdisjoint(claim.keys):
             return False
-        last = ""
+        last = ""  # the kind of the word before, words of conversation left out
         for key in claim.keys:
             kind = "other"
             if key in self._negations:
