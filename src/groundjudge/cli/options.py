@@ -57,6 +57,7 @@ def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         command(**values)
 
+    # What Typer reads of a function: its help, and its parameters, in place of **values.
     call.__doc__ = command.__doc__
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(call)["__signature__"] = Signature(parameters)
@@ -140,6 +141,7 @@ class RowOptions:
             if name in paths:  # a dictionary would keep the last one, and nobody would notice
                 fail(f"--fields {assignment}: {name} is already read from {paths[name]}: leave one out")
             paths[name] = path
+        # Without judges a name that resembles no field is let through; with them it is an error.
         inputs: list[str] | None = None
         if judges is not None:
             inputs = []

@@ -45,9 +45,9 @@ class PanelOptions(JudgeOptions, total=False):
     repeats: Annotated[
         int,
         Option(
-            "one judge, which does not vote",
-            "How many times the judge votes on each case, 2 or more: at temperature 0.7, unless `parameters` "
-            "has another one above 0.",
+            "one verdict, without a vote",
+            "How many votes a judge has on each case, 2 or more; the majority decides. They are asked for at "
+            "temperature 0.7, unless `parameters` has another one above 0.",
             command_line="flag",
         ),
     ]

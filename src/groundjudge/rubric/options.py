@@ -186,7 +186,7 @@ class RubricOptions(PromptOptions, total=False):
         float | None,
         Option(
             "what the prompt file says",
-            "The lowest score, 0..1, with which a verdict passes: its deciding score must reach it.",
+            "The lowest score, 0..1, with which a verdict passes.",
             command_line="flag",
         ),
     ]
