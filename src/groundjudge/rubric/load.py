@@ -106,6 +106,7 @@ def _find_problems(rubric: Rubric) -> list[str]:
 
 
 def _is_mentioned(label: str, text: str) -> bool:
+    """Whether a label stands in a folded text as a word: "score" in "score: 4", but not in "underscored"."""
     return re.search(rf"(?<!\w){re.escape(fold_label(label.strip('[]')))}(?!\w)", text) is not None
 
 
@@ -120,7 +121,7 @@ def _find_prompt_file(name: str | Path) -> Path:
         message = f"{first_line!r} begins a prompt's text: save the text as a file, and pass the file's path"
         raise PromptError("unknown_judge", message, first_line)
     path = Path(name)
-    if str(name) in names():
+    if str(name) in names():  # before any file of that name in the working folder
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
         hint = did_you_mean(str(name), names()) or ";"

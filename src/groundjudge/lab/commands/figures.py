@@ -125,6 +125,13 @@ def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
     return f"{text} [{low}, {high}]"
 
 
+def interval_ends(figure: Figure) -> str:
+    """Write the ends of a threshold's interval, such as "0.4 to 0.6"; "" if it has none."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:g} to {figure.high:g}"
+
+
 def _round_bound(bound: float, rounding: str) -> Decimal:
     """Round an end of an interval to three decimals, outwards, so that it is never narrower than it is."""
     exact = Decimal(f"{bound:.9f}")  # without the errors of binary fractions

@@ -215,6 +215,7 @@ def _missed_limits(card: Card, min_detection: float | None, max_attack_success: 
 
 
 def _share_text(value: float | None) -> str:
+    """Write a share: "0.875", or "not measured"."""
     if value is None:
         return "not measured"
     return f"{value:.3f}"
@@ -277,6 +278,7 @@ def _unchanged_lines(card: Card) -> list[str]:
 
 
 def _count_of(rate: Rate) -> str:
+    """Write a rate as a count: "7 of 8"."""
     share = rate.value or 0
     return f"{round(share * rate.n)} of {rate.n}"
 
