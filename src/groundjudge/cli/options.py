@@ -244,7 +244,7 @@ def prices_of(price: str | None) -> Prices | None:
 
 
 def read_prices(price: str) -> Prices:
-    """Read the prices of tokens, in any currency. Exit if they are none."""
+    """Read the prices of tokens, in any currency: "0.4,1.6" -> Prices(0.4, 1.6). Exit if they are none."""
     try:
         return Prices(*(float(part) for part in price.split(",")))
     except (TypeError, ValueError):  # one price, or four; a word, or a price below 0
@@ -252,7 +252,7 @@ def read_prices(price: str) -> Prices:
 
 
 def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses of options
-    """Name the flags of a group whose values differ from their defaults."""
+    """Name the flags of a group whose values differ from their defaults, such as ["--limit"]."""
     types = get_type_hints(group.__class__, include_extras=True)
     flags: list[str] = []
     for field in fields(group):

@@ -131,14 +131,14 @@ def as_notes(notes: Iterable[str]) -> list[str]:
 
 
 def as_text(value: float | None) -> str:
-    """Write a number with three decimals; "-" for None."""
+    """Write a number with three decimals, such as "0.875"; "-" for None."""
     if value is None:
         return "-"
     return f"{below_one(value):.3f}"
 
 
 def below_one(value: float) -> float:
-    """Keep a number from becoming 1.000 if it is lower by more than rounding error."""
+    """Keep a number from becoming 1.000 if it is lower by more than rounding error: 0.9998 -> 0.999."""
     if value < 1 - 1e-9:
         return min(value, 0.999)  # a coverage of 1.000 would deny the row that failed
     return value

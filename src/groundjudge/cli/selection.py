@@ -298,14 +298,17 @@ def _has_input(judge: Judge, name: str) -> bool:
 
 
 def _as_pairs(bounds: object) -> object:
-    """Make tuples of lists, which count for the identity of a cascade."""
+    """Make tuples of lists, in which an identity can be counted: [[0.1, 0.9]] -> ((0.1, 0.9),)."""
     if isinstance(bounds, list):
         return tuple(_as_pairs(bound) for bound in cast("list[object]", bounds))
     return bounds
 
 
 def read_options(assignments: Sequence[str]) -> dict[str, Any]:
-    """Read the options of judging from NAME=VALUE. Exit if there is no such option, or its value is wrong."""
+    """Read the options of judging from NAME=VALUE. Exit if there is no such option, or its value is wrong.
+
+    ["parameters.temperature=0", "rule=min"] -> {"parameters": {"temperature": 0}, "rule": "min"}.
+    """
     declared = judging_options()
     options: dict[str, Any] = {}
     for assignment in assignments:
@@ -362,7 +365,7 @@ def _why_unknown(name: str, text: str, declared: Mapping[str, Option]) -> str:
 
 
 def _read_value(text: str) -> object:
-    """Read a value: JSON, a word, or several with commas between them."""
+    """Read a value: JSON, a word, or several with commas between them: "0.1,0.9" -> [0.1, 0.9]."""
     value = _read_word(text)
     if value == text and "," in text:
         return [_read_word(part.strip()) for part in text.split(",")]
@@ -370,7 +373,7 @@ def _read_value(text: str) -> object:
 
 
 def _read_word(text: str) -> object:
-    """Read a word: JSON if it is that, None for "none", and otherwise the text itself."""
+    """Read a word: "0.5" -> 0.5, "none" -> None, "worst" -> "worst"; JSON if it is that."""
     if text == "none":
         return None
     try:

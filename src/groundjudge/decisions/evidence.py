@@ -60,7 +60,10 @@ class SourceIndex:
         return tuple(sorted(index + 1 for index in self._with_neighbours(best)))
 
     def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
-        """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones."""
+        """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones.
+
+        Of {7} it is {7, 6, 8, 5, 9, ...}, with `MAX_OFFERED` entries.
+        """
         offered = dict.fromkeys(indices)
         centres = indices or [0]  # a response in another language shares no word with the source
         distance = 0

@@ -154,7 +154,7 @@ def _state_for(inquiry: Inquiry) -> dict[str, Any]:
 
 
 def _decision_reply(answer: object, cost: float | None = None) -> Reply:
-    """Return what a library or a function answered as JSON. It is not checked here: a rubric reads it.
+    """Return what a library or a function answered as JSON, `{"answers": {...}}`, which a rubric checks.
 
     Args:
         answer: a Reply, the JSON as a text, the answers by the ids of their questions, or all that an

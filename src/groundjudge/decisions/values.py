@@ -92,7 +92,7 @@ def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -
 
 
 def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> str:
-    """Say how probable the labels are, or the numbers that have none, the likeliest first."""
+    """Say how probable the labels are, or the numbers without one: "incorrect 71 %, grounded 29 %"."""
     shares: dict[str, float] = {}
     for name, share in zip(question.shown_names, probabilities, strict=True):
         if share:

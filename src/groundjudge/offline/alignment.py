@@ -227,44 +227,51 @@ def _end_of_match(
     One difference is fine: a word of the sentence that the claim leaves out, or a pronoun of it for which the
     claim names what the sentence before begins with.
     """
-    place, number = start, 0
+    claim_place, place = 0, start
     lacks_link = lacks_word = names_subject = False
-    while number < len(keys):
-        if wording.keys[place : place + 1] == [keys[number]]:
-            claim_links, source_links = links[number], wording.links[place]
+    while claim_place < len(keys):
+        # A slice, because the sentence may end first.
+        if wording.keys[place : place + 1] == [keys[claim_place]]:
+            claim_links, source_links = links[claim_place], wording.links[place]
             # Linking words are only left out or added, and none takes another's place.
             if not (claim_links <= source_links or source_links <= claim_links):
                 return None
             lacks_link = lacks_link or not source_links <= claim_links
-            number, place = number + 1, place + 1
+            claim_place += 1
+            place += 1
             continue
-        # The words differ. One such difference is fine, and each kind of it once.
-        n_named = _length_of_subject(keys[number:], wording, place)
-        may_lack_word = number > 0 and not links[number] and _may_be_left_out(wording, place, limits_ahead)
-        if lacks_word or names_subject or not (n_named or may_lack_word):
+        # The words differ, which is fine once: with two differences it may be another statement.
+        if lacks_word or names_subject:
             return None
+        n_named = _length_of_subject(keys[claim_place:], wording, place)
         if n_named:
             names_subject = True
-            number += n_named
-        else:
+            claim_place += n_named
+        elif claim_place > 0 and not links[claim_place] and _may_be_left_out(wording, place, limits_ahead):
             lacks_word = True
             place += 1
+        else:
+            return None
     if lacks_word and lacks_link:  # "was bought by" is not "bought"
         return None
     return place if wording.begins_phrase(place) else None
 
 
 def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int:
-    """How many keys, from the first on, name what a pronoun at a place stands for; 0 if they do not."""
-    if place in wording.pronouns:
-        next_keys = wording.keys[place : place + 1]
-        for start in range(len(wording.subject)):
-            for end in range(start + 1, len(wording.subject) + 1):
-                subject_keys = wording.subject[start:end]
-                # The sentence goes on as the claim does, or two subjects that begin alike would do.
-                expected_keys = [*subject_keys, *next_keys]
-                if expected_keys == keys[: len(expected_keys)]:
-                    return len(subject_keys)
+    """How many keys, from the first on, name what a pronoun at a place stands for; 0 if they do not.
+
+    Of "city museum opens" 2 behind a sentence that begins with "The city museum", if this one is "It opens".
+    """
+    if place not in wording.pronouns:
+        return 0
+    next_keys = wording.keys[place : place + 1]
+    for start in range(len(wording.subject)):
+        for end in range(start + 1, len(wording.subject) + 1):
+            subject_keys = wording.subject[start:end]
+            # The sentence goes on as the claim does, or two subjects that begin alike would do.
+            expected_keys = [*subject_keys, *next_keys]
+            if expected_keys == keys[: len(expected_keys)]:
+                return len(subject_keys)
     return 0
 
 

@@ -122,7 +122,7 @@ class _Reader:
         return Claim(sentence, "undecided", rank, passages_of_nearest, tuple(dict.fromkeys(missing)))
 
     def split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
-        """The words that only open a statement ("Yes", "Of course", "Leider"), and the rest."""
+        """The words that only open a statement, and the rest: "Yes, we are open" -> "Yes", "we are open"."""
         for number, word in enumerate(sentence_words):
             if word.key not in self._vocabulary("openers"):
                 return sentence_words[:number], sentence_words[number:]
@@ -239,11 +239,14 @@ class _Reader:
 
 
 def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:
-    """The clauses of a sentence, which commas, semicolons and "and" separate; [] if there is only one."""
+    """The clauses of a sentence, which commas, semicolons and "and" separate; [] if there is only one.
+
+    As words: "We open at 9 and sell tea" -> "We open at 9", "and sell tea".
+    """
     clauses: list[list[Word]] = [[]]
     for word in claim_words:
         begins = word.begins_clause or word.text.casefold() in {"and", "und"}
-        if begins and keys_of(clauses[-1]):
+        if begins and keys_of(clauses[-1]):  # what has no content word yet goes on
             clauses.append([])
         clauses[-1].append(word)
     if not keys_of(clauses[-1]):

@@ -320,7 +320,10 @@ def _input_settings(declaration: object) -> object:
 
 
 def _input_type(declared_type: str, name: object) -> str:
-    """Return an input's type by the name that the file has for it."""
+    """Return the type of an input by that in the file, and by its name.
+
+    ("string", "reference") -> "text", and ("string", "query") -> "messages".
+    """
     field = FIELD_NAMED.get(name) if isinstance(name, str) else None
     type_ = TYPES.get(declared_type)
     # As text only the last message would be shown, and Prompty shows all.
@@ -362,7 +365,10 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
 
 
 def _mappings_at(path: str, settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the mappings under a dotted path; those in a list count, too."""
+    """Return the mappings under a dotted path; those in a list count, too.
+
+    "inputs" in {"inputs": [{"name": "query"}, "context"]} -> [{"name": "query"}].
+    """
     mappings = [settings]
     for name in path.split("."):
         inner_mappings: list[Mapping[str, Any]] = []

@@ -290,7 +290,10 @@ def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
 
 
 def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
-    """Split a text into its role sections, and these at their placeholders."""
+    r"""Split a text into its role sections, and these at their placeholders.
+
+    "system:\nJudge.\nuser:\nQ: {{query}}" -> (("system", ("Judge.",)), ("user", ("Q: ", "query", ""))).
+    """
     if "{%" in body:
         message = "{% … %} is not supported: a prompt is plain text with placeholders"
         raise PromptError("template_language", message)
