@@ -524,6 +524,7 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
         return {}
 
     async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
+        """Judge each of the assistant's turns, and give the verdict of the lowest one."""
         shared_fields = self._case_of(test_case)
         cases: dict[str, Mapping[str, Any] | str] = {}
         for number, turn in enumerate(test_case.turns):

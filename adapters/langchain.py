@@ -222,6 +222,7 @@ def _message_of(reply: Reply) -> AIMessage:
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
+    """The messages of a request as LangChain's prompts hold them."""
     messages = [dict(message) for message in request.messages]
     return ChatPromptValue(messages=convert_to_messages(messages))
 

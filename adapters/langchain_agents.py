@@ -347,6 +347,7 @@ class _GuardedChain:
         return partial(self._make_case, chain_input, output)
 
     def _make_case(self, chain_input: Any, output: Any) -> Case:  # noqa: ANN401
+        """The case of an input and an output, whose response is the answer in its place."""
         answer = _message_of(self.place.answer_in(output))
         response: Any = [answer]
         if isinstance(answer.content, str):

@@ -65,8 +65,8 @@ async def guarded_run(
     async def ask(items: list[agents.TResponseInputItem]) -> agents.RunResult:
         return await agents.Runner.run(agent, items, **run_arguments)
 
-    # What the user said and what tools returned, in all tries, without any draft or note.
     def thread_of(result: agents.RunResult) -> list[agents.TResponseInputItem]:
+        """What the user said and what tools returned, in all tries, without any draft or note."""
         added = result.to_input_list()[len(first_input) :]
         return first_input + _without_messages(added)
 
@@ -214,6 +214,7 @@ class GroundingHooks(agents.RunHooks[Any]):
     async def _guardrail(
         self, context: agents.RunContextWrapper[Any], _: agents.Agent[Any], output: object
     ) -> agents.GuardrailFunctionOutput:
+        """Judge an output with what the hooks have kept of the run; trip if it may not go out."""
         items = self._model_inputs.get(context)
         if items is None:  # the hooks were not passed to the run: there is no source to compare with
             outcome = await self.guard.arun(Case(response=_answer_text(output)))

@@ -151,6 +151,7 @@ def _find_case(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
 
 
 def _describe_input(prompt_input: Input) -> str:
+    """Write an input's name, and whether it must be given: "context (may be empty)"."""
     if not prompt_input.required:
         return f"{prompt_input.name} (optional)"
     if prompt_input.may_be_empty:

@@ -131,6 +131,7 @@ def _answers_by_id(reply: str) -> dict[str, Any]:
 
 
 def _refuse(reply: str, fault: str) -> NoReturn:
+    """Raise the error for a reply that cannot be believed."""
     wording = f"the answers of the server cannot be read: {fault}"
     raise AnswerError(BAD_DISTRIBUTION, reply, wording)
 

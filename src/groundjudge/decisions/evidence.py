@@ -77,6 +77,7 @@ class SourceIndex:
 
     @cached_property
     def _indices_of_words(self) -> dict[str, list[int]]:
+        """The sentences that have a word: `{"museum": [0, 7]}`."""
         indices: defaultdict[str, list[int]] = defaultdict(list)
         for index, sentence in enumerate(self._source):
             for key in {word.key for word in words(sentence.text)}:

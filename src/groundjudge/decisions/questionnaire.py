@@ -226,6 +226,7 @@ def _find_alternative(
 
 
 def _number_of(text: str) -> float | None:
+    """Return the number that a text is: "4.5" -> 4.5; None if it is none."""
     try:
         number = float(text)
     except ValueError:

@@ -69,6 +69,7 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
 
 
 def _warnings_on(request: Request) -> tuple[str, ...]:
+    """Return the warning that the case has images or the like, which no model was shown."""
     if request.rubric.is_shown_whole(request.case):
         return ()
     return ("content_not_shown",)

@@ -144,6 +144,7 @@ def _plain_value(value: Any, prompt_input: Input) -> Any:  # noqa: ANN401  any f
 
 
 def _message(message: Message) -> dict[str, Any]:
+    """Return a message as JSON data: `{"role": "user", "content": "..."}`."""
     data: dict[str, Any] = {"role": _harmless(message.role, 1), "content": _harmless(message.content, 1)}
     if message.name:
         data["name"] = _harmless(message.name, 1)

@@ -82,6 +82,7 @@ class DecisionWay:
         replies: list[str] = []
 
         def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
+            """Add the answers of a reply; those of the last request make the verdict of all."""
             nonlocal answers
             answers = answers.joined_with(read_answers(reply.text, questions))
             if is_last:

@@ -174,6 +174,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
 
 
 def _read_front_matter(head: str) -> FrontMatter:
+    """Read and check the YAML between the two lines of ---."""
     settings = _read_yaml(head)
     if "inputs" in settings:  # Prompty's and other tools' spellings become ours before they are checked
         settings["inputs"] = _input_list(settings["inputs"])

@@ -111,6 +111,11 @@ def _is_mentioned(label: str, text: str) -> bool:
 
 
 def _find_prompt_file(name: str | Path) -> Path:
+    """Find the prompt file of a judge by its name, or by the file's path.
+
+    Raises:
+        PromptError: `unknown_judge`.
+    """
     if not isinstance(name, str) and not hasattr(name, "__fspath__"):
         kind = type(name).__name__
         message = f"a rubric is loaded by its judge's name or the path of a prompt file, not from {kind}"

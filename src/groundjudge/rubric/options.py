@@ -229,7 +229,7 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
 def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
     """Say what to write in place of an unknown option: a parameter of requests, or the nearest option."""
     nearest = get_close_matches(option, [*REQUEST_PARAMETERS, *names], 1)
-    # `temperature=0` is passed here most often: it belongs in `parameters`.
+    # `temperature=0` is often passed like an option: it belongs in `parameters`.
     if nearest and nearest[0] in REQUEST_PARAMETERS:
         shown_value = repr(value) if is_number(value) else "..."  # a text may be long, or a secret
         remedy = f"parameters={{{nearest[0]!r}: {shown_value}}}"

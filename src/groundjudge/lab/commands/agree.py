@@ -213,6 +213,7 @@ def _show_details(screen: Screen, agreement: Agreement) -> None:
 
 
 def _disagreement_lines(disagreement: Disagreement) -> list[str]:
+    """Write a disagreement: "row 3: score 0.2, not passed; label 1", and the judge's reason below it."""
     passed = "passed" if disagreement.passed else "not passed"
     label = disagreement.word or f"{disagreement.label:.3g}"
     lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]

@@ -149,6 +149,7 @@ def _judge_pairs(first: Sequence[str], second: Sequence[str], chosen: Sequence[s
 
 
 def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) -> None:
+    """Print two judges' figures side by side, with their differences."""
     first_verdicts, second_verdicts = pair
     screen.text(
         f"  first: {', '.join(first_verdicts.signatures_of(comparison.first))}",
@@ -252,6 +253,7 @@ def _refit_lines(refit: Calibration) -> list[str]:
 
 
 def _flip_cells(flip: Flip) -> list[str]:
+    """The cells of a flip: `["row 3", "0.800 passed", "0.300 failed", "not grounded"]`."""
     first, second = "failed", "passed"
     if flip.first_passed:
         first, second = "passed", "failed"

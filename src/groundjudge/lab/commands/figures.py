@@ -65,6 +65,7 @@ def full_name(figure: str) -> str:
 
 
 def _section_of(figure: str) -> str:
+    """The heading under which a figure stands: "roc_auc" -> "scores"."""
     for section, figure_names in SECTIONS.items():
         if figure in figure_names:
             return section

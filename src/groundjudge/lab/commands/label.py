@@ -232,6 +232,7 @@ def _make_pages(
 
 
 def _strata_rows(sample: LabelSample) -> list[list[str]]:
+    """The rows of the table of strata: name, rows, drawn rows."""
     rows: list[list[str]] = []
     for stratum in sample.strata:
         n_drawn = sum(len(group) for group in stratum.drawn)

@@ -342,6 +342,7 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
 
 
 def _edit_cells(edit_figures: EditFigures) -> list[str]:
+    """The cells of an edit's row, or of the row of a whole family, whose edit is ""."""
     p = "-"
     if edit_figures.p is not None:
         # The blank keeps the digits of a column in line.
@@ -364,6 +365,7 @@ def _edit_name(edit_figures: EditFigures) -> str:
 
 
 def _title(family: Family) -> str:
+    """The heading of a family: "Neutral edits: What changes no fact must ..."."""
     name = family.replace("_", " ").capitalize()
     return f"\n{name}: {WORDS[family].meaning}"
 
@@ -405,6 +407,7 @@ def _changes(before: Case, after: Case) -> Iterator[str]:
 
 
 def _field_text(case: Case, field_name: str) -> str:
+    """The text of a field; documents are joined with " | "."""
     if field_name != "context":
         return text_of(getattr(case, field_name), "")
     texts: list[str] = []
