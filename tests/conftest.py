@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from groundjudge.models import pacing
+
 PREFIXES = (
     "OPENAI_",
     "AZURE_OPENAI_",
@@ -39,6 +41,10 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # Otherwise every process that a test starts compiles the whole package, and every run all of the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# No test waits half a second for a retry.
+USUAL_FIRST_WAIT = pacing.FIRST_WAIT
+pacing.FIRST_WAIT = 0.01
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them all processes they
 # start. Tests that interrupt a run would wait until they time out.
@@ -68,6 +74,12 @@ def current_event_loop() -> Iterator[None]:
     yield
     asyncio.set_event_loop(None)
     loop.close()
+
+
+@pytest.fixture
+def usual_first_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let retries wait as they do outside the tests."""
+    monkeypatch.setattr(pacing, "FIRST_WAIT", USUAL_FIRST_WAIT)
 
 
 gc.disable()  # until everything is imported

@@ -17,7 +17,6 @@ SOON = 0.02
 
 def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run wait for hundredths of a second between attempts."""
-    monkeypatch.setattr(pacing, "FIRST_WAIT", SOON)
     monkeypatch.setattr(pacing, "FIRST_PAUSE", SOON)
     monkeypatch.setattr(pacing, "MAX_PAUSE", 5 * SOON)
 

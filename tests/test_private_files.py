@@ -190,13 +190,13 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
     attempt_made = threading.Event()
 
     def take() -> None:
-        while len(counts) < 100:
+        while len(counts) < 30:
             try:
                 with lock_file(path, IN_USE):
                     inside[0] += 1
                     attempt_made.clear()
                     counts.append(inside[0])
-                    if inside[0] == 1 and len(counts) < 100:  # after the last, nobody tries again
+                    if inside[0] == 1 and len(counts) < 30:  # after the last, nobody tries again
                         attempt_made.wait()  # of another thread, which must not get in meanwhile
                     inside[0] -= 1
             except BlockingIOError:

@@ -120,11 +120,12 @@ KINDS = ("groundedness", "passage_quality", "repeats", "cascade", "groundedness 
 """Judges of one score, of several, of votes, of several steps, and with a decision model."""
 
 QUICK: Mapping[str, Sequence[str]] = {
+    "langsmith": JUDGES,
     "deepeval evaluate": ["groundedness", "repeats", "cascade"],
     "deepeval evaluate async": ["groundedness", "repeats", "cascade"],
     "langfuse run_experiment": ["passage_quality", "cascade"],
     "langfuse dataset": ["passage_quality", "cascade"],
-} | dict.fromkeys(ENTRIES, JUDGES)
+}
 """The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 
 

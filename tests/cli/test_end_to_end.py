@@ -99,7 +99,6 @@ def check(verdict: Verdict, plan: str) -> None:
 def test_run_gives_every_row_its_due(
     command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     rows = [row(plan) for plan in PLANS]
     cases = file_of(*rows[:3], "{not json", *rows[3:], {"id": "bare", "response": "r"})
     with StandIn(Endpoint()) as server:

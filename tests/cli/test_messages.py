@@ -89,7 +89,6 @@ def test_a_message_about_a_response_under_another_name_names_the_option_for_it(
 def test_messages_about_an_endpoint_name_no_argument(
     invoke: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.01)
     with StandIn([Status(status)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         result = invoke("run", file_of(ROW), *JUDGED, "--deadline", "20")

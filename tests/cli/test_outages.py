@@ -20,7 +20,6 @@ RUN = ("--judge", "groundedness", "--model", "m", "--concurrency", "4", "--out",
 def test_a_closed_port_stops_the_command_and_keeps_what_is_there(
     command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pacing, "FIRST_WAIT", 0.01)
     cases = file_of(*({**ROW, "id": str(number)} for number in range(96)))
     out = Path("out.jsonl")
     with socket.socket() as unused:
@@ -82,7 +81,7 @@ def test_a_terminal_says_that_the_run_waits(thirty: Path) -> None:
 def test_without_a_terminal_waiting_is_a_line_of_stderr(
     command: Invoke, thirty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("FIRST_WAIT", "FIRST_PAUSE", "MAX_PAUSE"):
+    for name in ("FIRST_PAUSE", "MAX_PAUSE"):
         monkeypatch.setattr(pacing, name, 0.01)
     with StandIn([*[GOOD] * 5, *[Cut()] * 30, GOOD]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)

@@ -38,24 +38,26 @@ def text_of(rows: list[dict[str, str]], suffix: str) -> str:
 SUFFIXES = ["jsonl", "json", "csv", "tsv"]
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("suffix", "encoding"),
+    [("jsonl", "cp1252"), ("json", "utf-16"), ("csv", "utf-16"), ("tsv", "utf-8-sig")],
+)
 def test_rows_are_read_from_files_and_stdin_in_the_encoding_that_is_named(
-    command: Invoke, suffix: str
+    command: Invoke, suffix: str, encoding: str
 ) -> None:
     rows = [{**ROW, "context": RESPONSE, "response": RESPONSE, "note": LONG}] * 3
-    for encoding in ("cp1252", "utf-16", "utf-8-sig"):
-        data = text_of(rows, suffix).encode(encoding)
-        for name in (f"c.{suffix}", "c.txt"):
-            Path(name).write_bytes(data)
-        for name, options, n in ((f"c.{suffix}", (), 3), ("c.txt", ("--limit", "2"), 2), ("-", (), 3)):
-            reading = [*options, "--encoding", encoding]
-            if suffix not in name:
-                reading += ["--format", suffix]
-            result = command("run", name, *RUN, *reading, stdin=data)
-            scores = [(verdict.case_id, verdict.score) for verdict in verdicts_in(result.stdout)]
-            assert scores == [(f"row {place + 1}", 1.0) for place in range(n)], (encoding, result.stderr)
-            estimate = command("estimate", name, *RUN[:2], *reading, stdin=data).stdout
-            assert estimate.splitlines()[1].split()[:2] == ["groundedness", str(n)]
+    data = text_of(rows, suffix).encode(encoding)
+    for name in (f"c.{suffix}", "c.txt"):
+        Path(name).write_bytes(data)
+    for name, options, n in ((f"c.{suffix}", (), 3), ("c.txt", ("--limit", "2"), 2), ("-", (), 3)):
+        reading = [*options, "--encoding", encoding]
+        if suffix not in name:
+            reading += ["--format", suffix]
+        result = command("run", name, *RUN, *reading, stdin=data)
+        scores = [(verdict.case_id, verdict.score) for verdict in verdicts_in(result.stdout)]
+        assert scores == [(f"row {place + 1}", 1.0) for place in range(n)], result.stderr
+        estimate = command("estimate", name, *RUN[:2], *reading, stdin=data).stdout
+        assert estimate.splitlines()[1].split()[:2] == ["groundedness", str(n)]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

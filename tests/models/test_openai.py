@@ -186,11 +186,8 @@ PAGES = {
 
 
 @pytest.mark.parametrize(("answer", "words"), PAGES.values(), ids=PAGES)
-def test_status_200_without_a_completion_is_a_server_error(
-    answer: Answer, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_200_without_a_completion_is_a_server_error(answer: Answer, words: str) -> None:
     """As every server error, it is sent again, also where a given client takes it for a success."""
-    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     with StandIn([answer]) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
         for model in (model_at(server), OpenAIModel("m", client=client)):
             server.requests.clear()
@@ -217,10 +214,7 @@ TRANSIENT = [
 
 
 @pytest.mark.parametrize(("answer", "code"), TRANSIENT)
-def test_transient_error_is_retried_max_retries_times(
-    answer: Answer, code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
+def test_transient_error_is_retried_max_retries_times(answer: Answer, code: str) -> None:
     timeout = 0.1 if answer == Hang() else 60
     with StandIn([answer, "fine"]) as server:
         # So many retries only because a slow machine may time out twice.

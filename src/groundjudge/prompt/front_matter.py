@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -173,6 +173,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     return _read_front_matter(match["head"]), match["body"]
 
 
+@lru_cache(maxsize=32)  # YAML takes most of the time of loading a judge, and many load the same
 def _read_front_matter(head: str) -> FrontMatter:
     """Read and check the YAML between the two lines of ---."""
     settings = _read_yaml(head)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -152,17 +153,24 @@ def _read_format(prompt: Prompt) -> Format:
     if format_name not in FORMATS:
         fault = f"reply.format: unknown format {format_name!r}, the formats are {', '.join(FORMATS)}"
         raise prompt_error("unknown_reply_format", prompt, fault)
-    # A class, or a function that makes a format: both have parameters, and pydantic calls either.
-    make_format: Any = FORMATS[format_name]
-    types = {name: option.annotation for name, option in signature(make_format).parameters.items()}
+    types, adapter = _format_options(format_name)
     if options.keys() <= types.keys():
         try:
-            return cast("Format", TypeAdapter(make_format).validate_python(options))
+            return adapter.validate_python(options)
         except ValidationError:
             pass  # a value of a wrong type, which is refused as an unknown option is
     known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
     fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
     raise prompt_error("bad_reply_option", prompt, fault)
+
+
+@cache  # making the adapter takes longer than reading a prompt file
+def _format_options(format_name: str) -> tuple[Mapping[str, object], TypeAdapter[Format]]:
+    """Return a format's options with their types, and what checks them and makes the format."""
+    # A class, or a function that makes a format: both have parameters, and pydantic calls either.
+    make_format: Any = FORMATS[format_name]
+    types = {name: option.annotation for name, option in signature(make_format).parameters.items()}
+    return types, cast("TypeAdapter[Format]", TypeAdapter(make_format))
 
 
 def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, scale: Scale) -> None:
