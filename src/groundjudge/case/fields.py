@@ -88,7 +88,10 @@ def field_of(name: object) -> str | None:
 
 
 def keys_of(row: Iterable[str], *meanings: str) -> list[str]:
-    """The keys of a mapping that name one of some fields, or `messages`, in upper or lower case."""
+    """The keys of a mapping that name one of some fields, or `messages`, in upper or lower case.
+
+    With "response" they are ["Answer"] for the row {"question": "Hi", "Answer": "Hello"}.
+    """
     return [key for key in row if MEANINGS.get(str(key).casefold()) in meanings]
 
 
