@@ -122,7 +122,10 @@ class FoldedText:
 
 
 def fold(raw: str) -> FoldedText:
-    """Fold a text: what differs only in appearance becomes equal, and emphasis is removed."""
+    """Fold a text: what differs only in appearance becomes equal, and emphasis is removed.
+
+    "**Score：** 8" becomes "Score: 8". Each character that is left keeps its place in the raw text.
+    """
     removed = [match.span() for match in INVISIBLE.finditer(raw)]
     for emphasis in EMPHASIS.finditer(raw):
         removed.append(emphasis.span("begin"))
@@ -196,6 +199,7 @@ def _finish_code(finish_reason: str | None) -> str:
 def _cut_end_of_turn(text: str) -> str:
     """Return a text without the tokens of a chat template at its very end."""
     cut = end = len(text)
+    # From the end, over blanks, which stay if no token stands before them.
     while end > 0:
         if text[end - 1].isspace():
             end -= 1
