@@ -249,6 +249,7 @@ class Endpoint:
             self.waiting -= 1
 
     def _check_whether_dead(self) -> None:
+        """Note the error that ends the run if no request was ever answered and all in flight have failed."""
         if not self.answers and self.waiting and self.waiting == self.in_flight:
             self.dead = self._last_error
             self._news.set()

@@ -69,6 +69,7 @@ class SharedModel:
         return await self._wait_for(call, key)
 
     async def _wait_for(self, call: Call, key: str) -> Reply:
+        """Wait for a call, which ends early only if the last one who waits for it is cancelled."""
         call.n_waiting += 1
         try:
             return await asyncio.shield(call.task)
