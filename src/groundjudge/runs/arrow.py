@@ -247,6 +247,7 @@ def check_key_columns(names: Sequence[str]) -> None:
 
 
 def _key_of_row(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
+    """Return the key that the verdict on a row will have; None for a row without an id or a readable case."""
     if isinstance(row, CaseError):
         return None
     try:

@@ -233,6 +233,7 @@ class CaseFile:
 
     @property
     def _format(self) -> FileFormat:
+        """The format that was given, or else that of the file's name."""
         return self.file_format or format_of(self.path)
 
     @property
@@ -261,6 +262,7 @@ class CaseFile:
                 yield from _table_rows(text, self._format, field_by_column, keep_words=self.keep_words)
 
     def _parquet_rows(self, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
+        """The rows of a Parquet file; the mapping says which columns are which fields."""
         is_stdin = str(self.path) == STDIO
         if not can_read_again(self.path) and (is_stdin or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
@@ -329,6 +331,7 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
 
 
 def _has_utf8_mark(path: str | Path) -> bool:
+    """Whether a file begins with the byte order mark of UTF-8."""
     with Path(path).open("rb") as file:
         return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
@@ -592,4 +595,5 @@ def _object_or_error(row: Any, row_name: str) -> FileRow:  # noqa: ANN401  whate
 
 
 def _unreadable(row_name: str, reason: str) -> CaseError:
+    """Make the error of a row that cannot be read; its name says where it is: "line 3"."""
     return CaseError("unreadable_row", f"{row_name}: {reason}", row_name)
