@@ -95,7 +95,7 @@ def key_for_note(app_input: Mapping[str, Any]) -> str:
 
 
 def _strings_in(data: Any) -> Iterator[str]:  # noqa: ANN401  any JSON
-    """Yield all strings in JSON data."""
+    """Yield all strings among the values of JSON data, at any depth; keys are not among them."""
     if isinstance(data, str):
         yield data
     elif is_mapping(data):

@@ -210,6 +210,7 @@ def _check_judge(candidate: object) -> None:
 
 
 def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type checker passes anything
+    """Whether something that was passed as a judge could be passed as a model."""
     try:
         as_model(candidate)
     except ModelError:
@@ -225,6 +226,7 @@ def model_to_come(_: object) -> str:
 def _single_judge(
     judge: str | Path | Rubric | Judge, model: ModelLike | None, options: dict[str, Any]
 ) -> Judge:
+    """Make a single judge; what a judge that was passed already has stays, unless an option replaces it."""
     rubric_options = dict(options)
     changes: dict[str, Any] = {}
     if "max_reasks" in rubric_options:

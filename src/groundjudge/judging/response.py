@@ -98,7 +98,7 @@ def _answer_texts(messages: Sequence[Message]) -> list[str]:
 
 
 def _join(messages: Sequence[Message]) -> Message | None:
-    """One message that says what some messages say; None if they say nothing."""
+    """One assistant message with all that the application says in some messages; None if it says nothing."""
     texts = _answer_texts(messages)
     if not texts:
         return None
