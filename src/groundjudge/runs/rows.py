@@ -523,7 +523,10 @@ class RecordLines:
 
 
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
-    """Yield the records of a table that are not empty lines, each with the line on which it begins."""
+    """Yield the records of a table, or the error of one, each with the line on which it begins: "line 3".
+
+    Empty lines are no records.
+    """
     lines = RecordLines(text)
     unquoted_header = QUOTED.sub("", lines.first)
     delimiter = max(DELIMITERS[kind], key=unquoted_header.count)
@@ -571,9 +574,15 @@ def _row_of(
     field_by_column: Mapping[str, str],
     absent_words: Collection[str],
 ) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands; a word in `absent_words` is not a value.
+    """Read the cells that have a value, each as its column demands.
 
-    An empty cell of a column in `field_by_column` is None.
+    The names ["id", "context"] and the record ["7", '["A", "B"]'] give {"id": "7", "context": ["A", "B"]}.
+
+    Args:
+        names: the names of the columns; cells of columns without a name are dropped.
+        record: the cells.
+        field_by_column: columns that are fields under other names; an empty cell of one is None.
+        absent_words: words that are not values, such as "NaN".
     """
     row: dict[str, object] = {}
     for name, cell in zip(names, record, strict=False):  # a record may end early
