@@ -104,7 +104,7 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
 
 
 def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
-    """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
+    """The documents retrieved for a case or a turn, then its tools' outputs; None without any retrieval."""
     tool_results: list[Any] = []
     for tool_call in turn.tools_called or ():  # None where the application calls no tools
         tool_results.extend(tool_documents(tool_call.name, tool_call.output))
@@ -115,14 +115,17 @@ def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or 
 
 
 def _messages(turns: Iterable[Any]) -> list[Any]:
-    """Turns as messages: the tools that a turn called, and what they returned, come before what it says."""
+    """Turns as messages: a turn that called a tool becomes its call, the tool's result and what it says."""
     messages: list[Any] = []
     for turn in turns:
-        tool_calls = turn.tools_called or ()
+        tool_calls = turn.tools_called or ()  # None where the application calls no tools
         if tool_calls:
-            calls = [{"name": call.name, "args": call.input_parameters} for call in tool_calls]
+            calls: list[dict[str, Any]] = []
+            for tool_call in tool_calls:
+                calls.append({"name": tool_call.name, "args": tool_call.input_parameters})
             messages.append({"role": turn.role, "content": "", "tool_calls": calls})
         for tool_call in tool_calls:
+            # DeepEval's tool metrics need names only, so that many test cases have no outputs.
             if tool_call.output is not None:
                 messages.append({"role": "tool", "name": tool_call.name, "content": tool_call.output})
         messages.append(turn)
@@ -130,7 +133,7 @@ def _messages(turns: Iterable[Any]) -> list[Any]:
 
 
 def _mode_of_environment() -> str:
-    """What DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, says."""
+    """The mode that DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, names: "llm", "hybrid", "system_one"."""
     try:
         from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions do not have it
     except ImportError:
@@ -299,7 +302,7 @@ class _Metric:
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
         name = score_names(self.name or self.judge.name, self.judge.part_names)[self.part]
-        if self.name:
+        if self.name:  # the user's own spelling stays
             return name
         return self.title + name.replace("_", " ").title()
 
@@ -369,12 +372,13 @@ class _Metric:
         self.verdict = new_verdict
         verdict = new_verdict or self.judge.empty_verdict()
         scores = {score.part: score for score in self.judge.scores(verdict)}
-        score = scores[self.part]
+        score = scores[self.part]  # "" is the headline
         self.score = score.score
         breakdown = {part.name: part.score for part in verdict.parts}
         if verdict.weakest is not None:
             breakdown["weakest"] = verdict.weakest
         self.score_breakdown: Any = breakdown or None
+        # Of an error the explanation is its code and its message.
         self.error = score.explanation if verdict.error else None
         self.reason: str | None = None
         if new_verdict and self.include_reason:
@@ -389,11 +393,15 @@ class _Metric:
         self.is_successful()  # it sets `success`
         self.verbose_logs: str | None = None
         if new_verdict:
-            lines = [verdict.model_dump_json(indent=2, exclude_defaults=True)]
-            if self.error and verdict.reply:
-                lines.append(f"Reply:\n{verdict.reply}")
-            lines.append(self.error or f"Score: {self.score}")  # DeepEval only prints the last line
-            self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), lines)
+            self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), self._log_lines(new_verdict))
+
+    def _log_lines(self, verdict: Verdict) -> list[str]:
+        """The verdict as JSON, the reply of an error, and the error or the score."""
+        lines = [verdict.model_dump_json(indent=2, exclude_defaults=True)]
+        if self.error and verdict.reply:
+            lines.append(f"Reply:\n{verdict.reply}")
+        lines.append(self.error or f"Score: {self.score}")  # DeepEval only prints the last line
+        return lines
 
 
 class JudgeMetric(_Metric, BaseMetric):
@@ -403,21 +411,24 @@ class JudgeMetric(_Metric, BaseMetric):
     """
 
     def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401  an LLMTestCase
-        context = _context(test_case)
         fields = {
             "query": test_case.input,
             "response": test_case.actual_output,
-            "context": context,
+            "context": _context(test_case),
             "reference": test_case.expected_output,
         }
+        self.criteria = self._criteria_for(test_case, fields)
+        return fields
+
+    def _criteria_for(self, test_case: Any, fields: Mapping[str, Any]) -> str:  # noqa: ANN401
+        """What DeepEval's cache compares of a metric: if it is equal, a result of the test case is reused."""
         inputs = {prompt_input.field for prompt_input in self.judge.inputs}
         shows_metadata = bool(test_case.metadata) and bool(inputs - fields.keys())
-        shows_tools = "context" in inputs and context != test_case.retrieval_context
-        # DeepEval's cache compares a metric's criteria, but not its prompt.
-        self.criteria = self.judge.identity
-        if shows_metadata or shows_tools:  # which that cache does not compare
-            self.criteria = f"not cacheable: {uuid4()}"
-        return fields
+        shows_tools = "context" in inputs and fields["context"] != test_case.retrieval_context
+        # The cache ignores both, and would reuse the verdict on other data: nothing equals a new UUID.
+        if shows_metadata or shows_tools:
+            return f"not cacheable: {uuid4()}"
+        return self.judge.identity
 
 
 class GroundednessMetric(JudgeMetric):
@@ -485,7 +496,7 @@ class ConversationalKnowledgeHallucinationMetric(_Metric, BaseConversationalMetr
         return {
             "profile": test_case.chatbot_role,
             "agent_name": metadata.get("agent_name", "assistant"),
-            "conversation": _messages(turns[:last_answer]),
+            "conversation": _messages(turns[:last_answer]),  # without an answer all turns
             "response": None if last_answer is None else turns[last_answer].content,
         }
 
@@ -513,11 +524,13 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
         return {}
 
     async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
+        """Judge each of the assistant's turns, and give the verdict of the lowest one."""
         shared_fields = self._case_of(test_case)
         cases: dict[str, Mapping[str, Any] | str] = {}
         for number, turn in enumerate(test_case.turns):
             name = f"turn {number + 1}"
             context = _context(turn)
+            # A text in place of a case names the field that the turn lacks.
             if turn.role == "assistant" and context is None:
                 cases[name] = "retrieval_context"
             elif turn.role == "assistant":

@@ -144,10 +144,12 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     model = judge_options.pop("model", None)
     role = judge_options.pop("model_role", "grader")
     fields = judge_options.pop("fields", None)
-    # "openai/gpt-6-luna" is Inspect's way to name a model, and "openai:gpt-6-luna" this library's.
+    # "openai/gpt-6-luna" is Inspect's way to name a model, and "openai:gpt-6-luna" this library's. A slash
+    # behind the colon belongs to the model's name: "openai:meta/llama".
     is_model_of_inspect = isinstance(model, Model)
     if isinstance(model, str):
         is_model_of_inspect = "/" in model.partition(":")[0]
+    # A judge that was loaded has its model; a name or a path takes that of the role.
     by_role = model is None and not isinstance(judge, BaseJudge)
     needs_inspect = is_model_of_inspect or by_role
     # A model stands in until the sample is scored: options and fields are checked before the evaluation.
@@ -160,6 +162,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     async def score(state: TaskState, target: Target) -> Score:
         sample_judge = loaded
         if needs_inspect:
+            # Only while a sample is scored do the roles have their models.
             model_of_inspect = get_model(model, role=role if by_role else None)
             ask = partial(_ask_model, model_of_inspect, models_down)
             sample_judge = as_judge(loaded, FunctionModel(ask, str(model_of_inspect)))
@@ -187,12 +190,12 @@ def _case_of(fields: Fields, state: TaskState, target: Target) -> Mapping[str, A
         if name in state.metadata:
             row[name] = state.metadata[name]
     roots: dict[str, Any] = {root: getattr(state, root) for root in ROOTS}
-    roots["target"] = list(target)
+    roots["target"] = list(target)  # a Target is no plain list, and a path such as target[0] needs one
     return fields.in_row(row, roots)
 
 
 def _query_of(state: TaskState) -> object:
-    """The last thing that the sample's user asked."""
+    """The last thing that the sample's user asked: a text, or a message with an image in it."""
     if not isinstance(state.input, str):
         questions = [message for message in state.input if message.role == "user"]
         if questions:
@@ -201,8 +204,8 @@ def _query_of(state: TaskState) -> object:
 
 
 def _response_of(state: TaskState) -> object:
-    """The answer; None without one."""
-    if not state.output.choices:
+    """The answer, as a text or a message; None without one."""
+    if not state.output.choices:  # the model failed, or the task has no solver
         return None
     message = state.output.message
     if message.tool_calls:  # an agent that calls a tool in its last message was cut off: it did not answer
@@ -211,9 +214,11 @@ def _response_of(state: TaskState) -> object:
 
 
 def _text_or_message(message: ChatMessage) -> object:
-    """The text of a message, or the message if it holds more than text."""
+    """The text of a message, or a list of the message if it holds more than text."""
     if not isinstance(message.content, str):
         for part in message.content:
+            # `message.text` leaves out reasoning, which is no part of the answer, but images too: the case
+            # must see these, to warn that the judge is not shown them.
             if part.type not in {"text", "reasoning"}:
                 return [message]
     return message.text
@@ -232,8 +237,12 @@ def _result_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: 
         reason = verdict.status
     metadata = verdict.model_dump(mode="json", include=IN_SCORE, exclude_defaults=True)
     metadata["groundjudge"] = verdict.model_dump(mode="json")
+    value: float | dict[str, float] = values[judge.name]
+    # Inspect takes a sample as unscored if its whole value is NaN, and not a mapping.
+    if by_name and verdict.score is not None:
+        value = dict(values)
     return Score(
-        value=values if by_name and verdict.score is not None else values[judge.name],
+        value=value,
         answer=state.output.completion,
         explanation=verdict.explanation,
         metadata=metadata,
@@ -250,6 +259,7 @@ def _check_parameters(judge: AnyJudge) -> None:
     known_names = [*GenerateConfig.model_fields, *CONFIG_NAMES, *NOT_SENT]
     for rubric in judge.rubrics:
         for name in rubric.prompt.parameters:
+            # `GenerateConfig` would drop it without a word.
             if name not in known_names:
                 fault = f"Inspect's models have no parameter {name!r}{did_you_mean(name, known_names)}"
                 message = f"{fault}; what only some endpoints know belongs in `extra_body`"
@@ -274,13 +284,14 @@ async def _ask_model(model: Model, models_down: set[str], request: Request) -> R
     evaluation = active_generate_config()
     limits = (model.config.timeout, model.config.max_retries, evaluation.timeout, evaluation.max_retries)
     if all(limit is None for limit in limits):
+        # Inspect's `timeout` is that of a call with all its retries: 0 leaves only the first try.
         settings["timeout"] = 0 if str(model) in models_down else PATIENCE
     messages = MESSAGES.validate_python([dict(message) for message in request.messages])
     try:
         output = await model.generate(messages, config=GenerateConfig(**settings))
     except Exception:
         models_down.add(str(model))
-        raise
+        raise  # the verdict becomes an error with the message of Inspect
     models_down.discard(str(model))
     return _reply_of(output)
 

@@ -168,7 +168,7 @@ def _check_input(row: object) -> None:
     Raises:
         CaseError: `unreadable_row`.
     """
-    if isinstance(row, str | BaseMessage | PromptValue):
+    if isinstance(row, str | BaseMessage | PromptValue):  # `prompt | llm | judge` has lost the question
         kind = type(row).__name__
         message = (
             f"a case must be a mapping from field names to values, not {kind}: keep the chain's input and "
@@ -183,6 +183,11 @@ def _check_input(row: object) -> None:
 
 
 def _rubric_of(judge: Judge | Rubric) -> Rubric:
+    """The rubric of a judge. A panel and a cascade have several, and a chain has one prompt.
+
+    Raises:
+        PromptError: `bad_panel`.
+    """
     if isinstance(judge, Judge):
         return judge.rubric
     if not isinstance(judge, Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -192,7 +197,7 @@ def _rubric_of(judge: Judge | Rubric) -> Rubric:
 
 
 def _traceable(value: object) -> object:
-    """The input or output of a step as an object that LangChain's traces display."""
+    """The input or output of a step as what LangChain's traces display: a request as its messages."""
     if isinstance(value, Request):
         return _prompt_value(value)
     if isinstance(value, Reply):
@@ -201,6 +206,7 @@ def _traceable(value: object) -> object:
 
 
 def _message_of(reply: Reply) -> AIMessage:
+    """A reply as the message of a chat model, with its tokens where traces count them."""
     additional: dict[str, str] = {}
     if reply.refusal:
         additional["refusal"] = reply.refusal
@@ -216,6 +222,7 @@ def _message_of(reply: Reply) -> AIMessage:
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
+    """The messages of a request as LangChain's prompts hold them."""
     messages = [dict(message) for message in request.messages]
     return ChatPromptValue(messages=convert_to_messages(messages))
 
@@ -230,6 +237,7 @@ def _trace_step(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
 def _trace_call(step: Step, model: Model) -> AbstractContextManager[Callable[[Any], object]]:
     """Trace the call of a model as an llm run with its messages and tokens."""
     config: Any = configs.ensure_config()  # which has all the keys that its type leaves open
+    # The tags keep the call out of `stream_mode="messages"`; the metadata names the model, for its price.
     call_config: Any = {
         **config,
         "tags": config["tags"] + UNSTREAMED["tags"],
@@ -261,12 +269,16 @@ def _trace_as_chain(step: Step) -> AbstractContextManager[Callable[[Any], object
 def _run_inside(
     config: RunnableConfig, end: Callable[[Any], object], fail: Callable[[BaseException], object]
 ) -> Generator[Callable[[Any], object]]:
-    """Do a step with a config, and end its run with the result or the error."""
+    """Do a step with a config, and end its run with the result or the error.
+
+    Yields:
+        What the step calls with its result.
+    """
     results: list[object] = []
     try:
         with configs.set_config_context(config) as context, enter_context(context):
             yield results.append
-    except BaseException as error:
+    except BaseException as error:  # a cancelled run must not stay open in the trace
         fail(error)
         raise
     end(results[0])

@@ -89,6 +89,7 @@ def guarded(
     settings = as_guard(guard, **options)
     if is_mapping(settings.fields):
         for name, path in settings.fields.items():
+            # Then another text would be judged than the one that goes out.
             if field_of(name) == "response":
                 message = (
                     f"guarded judges what it replaces, and `fields` reads the response from {path!r}: leave "
@@ -96,7 +97,7 @@ def guarded(
                 )
                 raise ValueError(message)
     step = coerce_to_runnable(runnable)
-    if isinstance(step, Pregel):
+    if isinstance(step, Pregel):  # a graph may store its drafts before it returns
         message = (
             "guarded takes a chain, and this is a graph: give create_agent a GroundingMiddleware, and call "
             "Guard.run in the node of any other graph that writes the answer"
@@ -125,7 +126,7 @@ def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
 
 
 def _without_message(answer: object) -> object:
-    """An answer, without the message around it."""
+    """The text in a message; any other answer as it is."""
     return content_text(answer.content) if isinstance(answer, BaseMessage) else answer
 
 
@@ -147,7 +148,10 @@ def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
 
 
 def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
-    """The same messages with the draft and the note, or the same text with the note."""
+    """A chain's input with a note: messages get the draft and the note, a text gets the note below it.
+
+    In a mapping these are its messages or, if it has none, its query.
+    """
     if isinstance(chain_input, str):
         return f"{chain_input}\n\n{note}"
     if is_mapping(chain_input):
@@ -157,6 +161,7 @@ def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: A
 
 
 def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
+    """An agent's request with the rejected response and the note behind its messages."""
     note_message = HumanMessage(note, id=NOTE_ID)
     return request.override(messages=[*request.messages, *response.result, note_message])
 
@@ -166,12 +171,13 @@ def _result_of(
 ) -> ExtendedModelResponse[Any]:
     """What the middleware returns: the model's response or the fallback, and the decision for the state."""
     update: dict[str, Any] = {}
-    if guard.mode == "enforce":
+    if guard.mode == "enforce":  # an observed response has been streamed, asides included
         messages = [_without_aside(message) for message in response.result]
         response = ModelResponse(messages, response.structured_response)
-    if outcome:
-        update["verdict"] = outcome.summary
-    if outcome and outcome.replaced:
+    if outcome is None:  # it only calls tools
+        return ExtendedModelResponse(response, Command(update=update))
+    update["verdict"] = outcome.summary
+    if outcome.replaced:
         structured = None if isinstance(outcome.response, str) else outcome.response
         response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
         # Without a structured response an agent that must give one would ask its model on and on.
@@ -195,20 +201,26 @@ def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a
     """Keep what happens inside from the streams and checkpoints of the graph, but not from traces."""
     config: Any = configs.ensure_config()
     if guard.mode == "enforce":  # an observed answer goes out even if it fails, so it may be streamed
-        manager = configs.get_callback_manager_for_config(config)
-        for handler in list(manager.handlers):  # a copy, as handlers are removed from it
-            if hasattr(handler, "tap_output_iter"):  # what streams tokens
-                manager.remove_handler(handler)
-        configurable = dict(config["configurable"])
-        for channel in GRAPH_CHANNELS:
-            configurable.pop(channel, None)
-        if RUNTIME in configurable:
-            configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
+        config = _without_streams(config)
         if hasattr(request, "override"):  # a ModelRequest, which hands it on to inner middleware
-            request = request.override(runtime=configurable[RUNTIME])
-        config = {**config, "callbacks": manager, "configurable": configurable}
+            request = request.override(runtime=config["configurable"][RUNTIME])
     with configs.set_config_context(config) as context, enter_context(context):
         yield request
+
+
+def _without_streams(config: Any) -> dict[str, Any]:  # noqa: ANN401  a RunnableConfig
+    """A copy of a config whose runs stream nothing and store nothing, but are traced."""
+    manager = configs.get_callback_manager_for_config(config)
+    for handler in list(manager.handlers):  # a copy, as handlers are removed from it
+        if hasattr(handler, "tap_output_iter"):  # what streams tokens; the tracers stay
+            manager.remove_handler(handler)
+    configurable = dict(config["configurable"])
+    # A graph inside the chain would write to the stream and the checkpoints of the one around it.
+    for channel in GRAPH_CHANNELS:
+        configurable.pop(channel, None)
+    if RUNTIME in configurable:
+        configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
+    return {**config, "callbacks": manager, "configurable": configurable}
 
 
 def _write_nothing(_: object) -> None:
@@ -265,12 +277,15 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         messages = [message for message in response.result if isinstance(message, AIMessage)]
         answers = _answers(messages)
         calls_tools = any(message.tool_calls for message in messages)
-        if response.structured_response is not None:
-            if answers and not calls_tools:
-                answers.pop()  # the text that it was read from; else it was read from a call
-            answers.append(AIMessage(as_json(response.structured_response)))
-        elif not answers and calls_tools:
+        structured = response.structured_response
+        if structured is None and calls_tools and not answers:
             return None  # the tools are called first
+        if structured is not None and answers and not calls_tools:
+            # The object was read from this text, which would be judged twice; with calls, it is one of them.
+            answers.pop()
+        if structured is not None:
+            answers.append(AIMessage(as_json(structured)))
+        # Without any answer the last message is judged: the case then says that the response is blank.
         answer = _join_answers(answers or messages[-1:])
         return partial(self.guard.case, request.state, {"messages": [answer]})
 
@@ -285,7 +300,7 @@ class _GuardedChain:
         self.read_fields = guard.judge.cases(guard.fields, ROOTS, self._read_exchange)
 
     def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
-        outputs: list[Any] = []
+        outputs: list[Any] = []  # of each try
 
         def ask(try_input: Any) -> Any:  # noqa: ANN401
             outputs.append(self.step.invoke(try_input))
@@ -332,6 +347,7 @@ class _GuardedChain:
         return partial(self._make_case, chain_input, output)
 
     def _make_case(self, chain_input: Any, output: Any) -> Case:  # noqa: ANN401
+        """The case of an input and an output, whose response is the answer in its place."""
         answer = _message_of(self.place.answer_in(output))
         response: Any = [answer]
         if isinstance(answer.content, str):
@@ -340,12 +356,13 @@ class _GuardedChain:
         return Case.of(self.read_fields(chain_input, output)).replace(response=response)
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
-        """The fields of the case, read as if the answer ended the thread of the inputs."""
+        """The fields of the case: the answer is a message, and all else of the output may be its context."""
         outputs: dict[str, Any] = {"messages": [_message_of(self.place.answer_in(output))]}
         if is_mapping(output):
-            answers = [self.place.key, *keys_of(output, "messages", "response")]
+            # Two keys that could hold a response would be ambiguous, and only one of them is replaced.
+            answer_keys = [self.place.key, *keys_of(output, "messages", "response")]
             for key, value in output.items():
-                if key not in answers:
+                if key not in answer_keys:
                     outputs[key] = value
         exchange = {"inputs": chain_input, "outputs": output}
         return fields.in_row({"inputs": chain_input, "outputs": outputs}, exchange)
@@ -361,12 +378,13 @@ class _GuardedChain:
         if self.guard.mode == "observe":
             return output
         answer = self.place.answer_in(output)
-        if outcome is None:
-            answer = _without_aside(answer)
-        elif outcome.replaced:
-            self.place.check_rejected(_without_message(answer), chain_input, output)
-            is_message = isinstance(answer, BaseMessage)
-            answer = outcome.response
-            if is_message and not isinstance(answer, BaseMessage):
-                answer = AIMessage(content_text(answer))
-        return self.place.with_answer(output, answer)
+        if outcome is None:  # it calls tools, and the text beside the calls was not judged
+            return self.place.with_answer(output, _without_aside(answer))
+        if not outcome.replaced:
+            return output
+        self.place.check_rejected(_without_message(answer), chain_input, output)
+        fallback = outcome.response
+        # What follows in the chain expects what the model returned, a message.
+        if isinstance(answer, BaseMessage) and not isinstance(fallback, BaseMessage):
+            fallback = AIMessage(content_text(fallback))
+        return self.place.with_answer(output, fallback)

@@ -109,7 +109,7 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     ) -> list[Evaluation]:
         if item_results is None:  # Langfuse gives an evaluator one item
             raise TypeError(SUMMARY_PLACE.format(name))
-        if not item_results:  # all tasks failed
+        if not item_results:  # Langfuse leaves out items whose task failed, and here all of them did
             return []
         stored = select_named(name, [_stored_in(item) for item in item_results], "name")
         evaluations: list[Evaluation] = []
@@ -150,12 +150,13 @@ def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]
 
 
 def _evaluation(name: str, value: float | str, comment: str, metadata: Any = None) -> Evaluation:  # noqa: ANN401  JSON
+    """One score of Langfuse's: a number, or a text as a category."""
     data_type: Any = "CATEGORICAL" if isinstance(value, str) else "NUMERIC"
     return Evaluation(name=name, value=value, comment=comment, metadata=metadata, data_type=data_type)
 
 
 def _stored_in(item: ExperimentItemResult) -> Iterator[tuple[str, Any]]:
-    """The verdicts of an item, as JSON, by the names of their evaluators."""
+    """The verdicts of an item, as JSON, by the names of their evaluators: `("groundedness", {...})`."""
     last_metadata: object = None
     for evaluation in item.evaluations:
         # All scores of an evaluator have one mapping; the first of them is the headline, or the status.

@@ -189,7 +189,7 @@ def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
     for result in _result_of(verdict, judge, judge.name):
         feedback: dict[str, Any] = result.model_dump(include={"key", "score", "value", "comment", "extra"})
         if result.score is None and result.value is None:
-            feedback["value"] = verdict.status  # the plugin's table breaks on feedback with neither
+            feedback["value"] = verdict.status  # the plugin's table breaks on feedback with neither one
         testing.log_feedback(**feedback, source_info=result.evaluator_info, error=verdict.status == "error")
 
 
@@ -214,14 +214,13 @@ def _case_of(fields: Fields, run: Run, example: Example | None) -> Mapping[str, 
 
 
 def _sides_of(run: Run, example: Example | None) -> dict[str, Any]:
-    """The inputs, outputs and reference outputs, the roots of paths.
-
-    What a run had returned before it failed is not a response.
-    """
+    """The inputs, outputs and reference outputs: `{"inputs": {...}, "outputs": {...}, ...}`."""
     sides: dict[str, Any] = {"inputs": run.inputs, "outputs": {}, "reference_outputs": {}}
+    # What a run had returned before it failed is not a response.
     if run.outputs and not run.error:
         sides["outputs"] = run.outputs
     if example:
+        # Those of the run are the arguments of the target, which may have other names.
         sides["inputs"] = example.inputs or run.inputs
         sides["reference_outputs"] = example.outputs or {}
     return sides
@@ -295,7 +294,11 @@ def _explain_error(verdict: Verdict, run: Run, example: Example | None) -> Verdi
 
 
 def _stored_in(run: Run) -> dict[str, tuple[object, Verdict | None]]:
-    """The evaluator of each feedback key, and the verdict that it has stored in the run."""
+    """The evaluator of each feedback key, and the verdict that it has stored in the run.
+
+    As in `{"passage_quality": (evaluator, verdict), "passage_recall": (evaluator, None)}`. It is the mapping
+    in the run itself, to which evaluators add.
+    """
     if STORED not in (run.extra or {}):
         run.extra = {**(run.extra or {}), STORED: {}}  # a new mapping: LangSmith sends the one that it has
     stored: dict[str, tuple[object, Verdict | None]] = cast("Any", run.extra)[STORED]
@@ -310,36 +313,40 @@ def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
     parent = get_current_run_tree() if tracing_is_enabled() is True else None
     if step.is_vote:
         with trace(step.name, inputs={"case": step.argument}) as vote_run:
-            yield results.append
+            yield results.append  # which the step calls with its result
             vote_run.end(outputs={"output": results[0]})
-    elif step.model is None or parent is None:
+        return
+    if step.model is None or parent is None:
         yield results.append
-    else:
-        # The shape of a chat completion, by which LangSmith shows a conversation and counts tokens.
-        messages = [dict(message) for message in step.argument.messages]
-        inputs = {"model": step.model.name, "messages": messages, **step.argument.parameters}
-        llm_run = parent.create_child(step.name, "llm", inputs=inputs)
-        llm_run.add_metadata(call_metadata(step.model))
-        n_before = len(parent.child_runs)
-        try:
-            yield results.append
-            # LangSmith reads the tokens from the metadata and from the outputs.
-            usage = {"usage_metadata": results[0].usage.counts} if results[0].usage else {}
-            llm_run.end(outputs={**_completion_of(results[0]), **usage}, metadata=usage)
-        except Exception as error:  # an endpoint can repeat the key that it was sent
-            llm_run.end(error=RedactedError(error).clean(repr(error)))
-            raise
-        finally:
-            # Only now is it known whether the model traces itself, as by `wrap_openai` in a function.
-            if not _has_llm_run(parent.child_runs[n_before:]):
-                llm_run.post()
+        return
+    # The shape of a chat completion, by which LangSmith shows a conversation and counts tokens.
+    messages = [dict(message) for message in step.argument.messages]
+    inputs = {"model": step.model.name, "messages": messages, **step.argument.parameters}
+    llm_run = parent.create_child(step.name, "llm", inputs=inputs)
+    llm_run.add_metadata(call_metadata(step.model))
+    n_before = len(parent.child_runs)
+    try:
+        yield results.append
+        reply = results[0]
+        # LangSmith reads the tokens from the metadata and from the outputs.
+        usage = {"usage_metadata": reply.usage.counts} if reply.usage else {}
+        llm_run.end(outputs={**_completion_of(reply), **usage}, metadata=usage)
+    except Exception as error:  # an endpoint can repeat the key that it was sent
+        llm_run.end(error=RedactedError(error).clean(repr(error)))
+        raise
+    finally:
+        # Only now is it known whether the model traces itself, as by `wrap_openai` in a function.
+        if not _has_llm_run(parent.child_runs[n_before:]):
+            llm_run.post()
 
 
 def _has_llm_run(runs: Sequence[RunTree]) -> bool:
+    """Whether a call of a model is among the runs, or anywhere below them."""
     return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
 
 
 def _completion_of(reply: Reply) -> dict[str, Any]:
+    """A reply in the shape of OpenAI's chat completions, which LangSmith displays."""
     message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     return {"model": reply.model, "choices": [{"message": message, "finish_reason": reply.finish_reason}]}
 
@@ -378,9 +385,12 @@ class JudgeEvaluator(DynamicRunEvaluator):
         stored = _stored_in(run)
         metadata: Mapping[str, Any] = get_tracing_context().get("metadata") or {}
         endings = self._experiments.endings_at(metadata.get("experiment"), run.id)
-        # All keys are reserved, also where one of them is taken.
-        holders = {key: stored.setdefault(key, (self, None))[0] for key in self.feedback_keys}
-        taken_keys = [key for key, holder in holders.items() if holder is not self]
+        # All keys are reserved, also where one of them is taken: another evaluator may share a later one.
+        taken_keys: list[str] = []
+        for key in self.feedback_keys:
+            holder, _ = stored.setdefault(key, (self, None))
+            if holder is not self:
+                taken_keys.append(key)
         if taken_keys:
             key = taken_keys[0]
             fault = GroundjudgeError("duplicate_key", shared_name(key, "feedback key"), key)
@@ -390,11 +400,12 @@ class JudgeEvaluator(DynamicRunEvaluator):
         note = endings.note(verdict)
         if note:  # LangSmith shows errors in comments only
             log.error("%s: %s", self.key, note)
-        if holders[self.key] is self:
+        if self.key not in taken_keys:
             stored[self.key] = (self, verdict)
         return {"results": _result_of(verdict, self.judge, self.key)}
 
     async def _verdict_on(self, run: Run, example: Example | None, ask: Ask) -> Verdict:
+        """Judge a run as a step of the trace; what is wrong with it becomes the verdict's error."""
         try:
             case = self.case_of(run, example)
             with trace("judge", inputs={"case": case}) as judge_run:

@@ -111,7 +111,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
 
 
 def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
-    """Where LangSmith finds each input of a judge in a run."""
+    """Where LangSmith finds each input of a judge in a run: `{"query": "inputs.query"}` without a mapping."""
     paths: dict[str, str] = {}
     for prompt_input in rubric.inputs:
         name = prompt_input.name
@@ -128,7 +128,10 @@ def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
 
 
 def _hosted_questions(rubric: Rubric, questionnaire: Questionnaire) -> dict[str, dict[str, Any]]:
-    """The questions of a judge in LangSmith's form, by the names of the judge's scores."""
+    """The questions of a judge in LangSmith's form, by the names of the judge's scores.
+
+    As in `{"groundedness": {"type": "score", "instructions": "...", "levels": ["...", "..."]}}`.
+    """
     if questionnaire.sentence is not None:
         fault = "it asks about each sentence of a response, and LangSmith has one prompt for all questions"
         raise PromptError("not_hosted", f"{rubric.name}: {fault}: use `evaluator`", rubric.name)
@@ -142,5 +145,6 @@ def _hosted_questions(rubric: Rubric, questionnaire: Questionnaire) -> dict[str,
         else:
             # Levels have names only there: the situation is the name.
             hosted["levels"] = [option.description for option in alternatives]
+        # The question of a judge with one value has the id "verdict", which is the name of no score.
         questions[names.get(question.id, rubric.name)] = hosted
     return questions

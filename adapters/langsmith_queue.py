@@ -54,6 +54,7 @@ def queue_sample(
         LabelError: `bad_option`: an id is not that of a run.
         LangSmithError: the API refuses.
     """
+    # Before the queue is made: an id that is wrong leaves none behind.
     run_ids = [str(_run_id(case_id)) for case_id in sample.ids]
     client = client or Client()
     question = rubric.prompt.description or rubric.name
@@ -85,7 +86,7 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
     labels: dict[tuple[str, str], float | None] = {}
     for feedback in feedbacks:
         source = feedback.feedback_source
-        if source and source.type in MACHINES:
+        if source and source.type in MACHINES:  # the judge's own feedback may have this key
             continue
         person = ""
         if source:
@@ -99,6 +100,7 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
 
 
 def _feedback_on(sample: LabelSample, key: str, client: Client) -> Iterator[Feedback]:
+    """Yield the feedback of a key on the drawn runs, by whomever it is."""
     for start in range(0, len(sample.ids), RUNS_PER_REQUEST):
         some_ids = sample.ids[start : start + RUNS_PER_REQUEST]
         run_ids = [_run_id(case_id) for case_id in some_ids]

@@ -111,6 +111,7 @@ def _case_of(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
     trace = None if is_absent(roots["trace"]) else roots["trace"]
     if not trace:
         return fields.in_row(sides, roots)
+    # What a crashed application had returned before is no response.
     if trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
@@ -146,7 +147,7 @@ def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, str]:
         "signature": verdict.signature,
         "key": verdict.key,
     }
-    if score.part:
+    if score.part:  # "" for the headline
         metadata["label" if isinstance(score.value, str) else "value"] = score.value
     else:
         metadata["label"] = verdict.label
@@ -154,10 +155,11 @@ def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, str]:
         metadata["passed"] = verdict.passed
         metadata["warnings"] = ", ".join(verdict.warnings)
         metadata["groundjudge"] = verdict.model_dump_json()
+    # Once: the parts took no tokens of their own.
     if verdict.usage and not score.part:
         metadata["mlflow.assessment.judgeInputTokens"] = verdict.usage.prompt_tokens
         metadata["mlflow.assessment.judgeOutputTokens"] = verdict.usage.completion_tokens
-    # MLflow's metadata are strings.
+    # MLflow's metadata are strings, in which "None" would look like a label.
     return {key: str(value) for key, value in metadata.items() if value not in {None, ""}}
 
 
@@ -196,6 +198,6 @@ class JudgeScorer(Scorer):
     def pass_if(self) -> Callable[[Any], bool] | None:
         """What `EvaluationResult.passed` asks of a value; None for a panel, whose majority decides."""
         judge = self._judge
-        if isinstance(judge, Panel):
+        if isinstance(judge, Panel):  # its mean can be above the threshold although most votes fail
             return None
         return lambda value: passes(value, judge.threshold)

@@ -66,11 +66,12 @@ async def guarded_run(
         return await agents.Runner.run(agent, items, **run_arguments)
 
     def thread_of(result: agents.RunResult) -> list[agents.TResponseInputItem]:
+        """What the user said and what tools returned, in all tries, without any draft or note."""
         added = result.to_input_list()[len(first_input) :]
         return first_input + _without_messages(added)
 
     def case_of(_: object, result: agents.RunResult) -> DraftCase:
-        if result.interruptions:  # it waits for the approval of a tool
+        if result.interruptions:  # it waits for the approval of a tool, and has no answer yet
             return None
         return partial(_case_of, settings, thread_of(result), [_answer_text(result.final_output)])
 
@@ -104,7 +105,10 @@ def _case_of(guard: Guard, items: Iterable[Any], texts: Sequence[str]) -> Case:
 
 
 def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
-    """What a tool returned, here or at the provider, as a message; None for other items."""
+    """What a tool returned, here or at the provider, as a message; None for other items.
+
+    `{"type": "function_call_output", "output": "9 am"}` -> `{"role": "tool", "content": "9 am"}`.
+    """
     # `output` of functions, `results` of the provider's own searches.
     result = item.get("output", item.get("results"))
     if result is None:
@@ -129,7 +133,7 @@ def _result_of(
 
 
 def _without_messages(items: Iterable[agents.TResponseInputItem]) -> list[agents.TResponseInputItem]:
-    """What a run added without its messages, drafts and notes, and without the reasoning before each."""
+    """The calls of tools and their results: without messages, and without the reasoning before each."""
     tool_items: list[agents.TResponseInputItem] = []
     for item in items:
         if "role" not in item:
@@ -210,14 +214,16 @@ class GroundingHooks(agents.RunHooks[Any]):
     async def _guardrail(
         self, context: agents.RunContextWrapper[Any], _: agents.Agent[Any], output: object
     ) -> agents.GuardrailFunctionOutput:
+        """Judge an output with what the hooks have kept of the run; trip if it may not go out."""
         items = self._model_inputs.get(context)
         if items is None:  # the hooks were not passed to the run: there is no source to compare with
             outcome = await self.guard.arun(Case(response=_answer_text(output)))
         else:
-            # The last text is the output, or what it was read from, unless a tool ended the run.
-            texts = self._texts.get(context, [])
-            is_last_text = not isinstance(output, str) or texts[-1:] == [output]
-            earlier_texts = texts[:-1] if is_last_text else texts
+            earlier_texts = self._texts.get(context, [])
+            # The last text is the output itself, or the JSON that a structured one was read from; only where
+            # a tool ended the run (`tool_use_behavior`) it is another text.
+            if not isinstance(output, str) or earlier_texts[-1:] == [output]:
+                earlier_texts = earlier_texts[:-1]
             answer_texts = [*earlier_texts, _answer_text(output)]
             outcome = await self.guard.arun(partial(_case_of, self.guard, items, answer_texts))
         return agents.GuardrailFunctionOutput(

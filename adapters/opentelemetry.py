@@ -68,7 +68,10 @@ def emit(
 
 
 def _result_of(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
-    """The attributes of the event of one score."""
+    """The attributes of the event of one score.
+
+    As in `{"gen_ai.evaluation.name": "groundedness", "gen_ai.evaluation.score.value": 0.75, ...}`.
+    """
     label: str | None = None
     if isinstance(score.value, str):
         label = score.value

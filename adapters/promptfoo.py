@@ -72,7 +72,7 @@ def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike
         TypeError: the configuration is not a mapping that names a judge, or has an unknown option.
         GroundjudgeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
-    if not is_mapping(config) or not config.get("judge"):
+    if not is_mapping(config) or not config.get("judge"):  # None where the YAML has no `config`
         message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
         raise TypeError(message)
     options = dict(config)  # a copy, as `fields` is taken out
@@ -96,9 +96,9 @@ def _result_of(verdict: Verdict, judge: AnyJudge) -> dict[str, Any]:
         metadata.update(GRADER_ERROR)
     named_scores: dict[str, float] = {}
     for named_score in judge.scores(verdict):
-        if named_score.score is not None:
+        if named_score.score is not None:  # so that promptfoo's means are over the outputs with a score
             named_scores[named_score.name] = named_score.score
-    usage = verdict.usage or Usage()
+    usage = verdict.usage or Usage()  # promptfoo expects numbers: all are 0
     return {
         "pass": passed,
         "score": score,

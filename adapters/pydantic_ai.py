@@ -72,12 +72,13 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
     progress_of_runs: dict[str | None, Progress] = {}
 
     async def validate(ctx: RunContext[Any], output: Any) -> Any:  # noqa: ANN401  the agent's
-        if ctx.partial_output:
+        if ctx.partial_output:  # a stream calls the validator for each piece
             return output
         # pydantic-ai calls the validator anew for each draft; the drafts of a run have its id in common.
         progress = progress_of_runs.pop(ctx.run_id, None) or Progress()
 
         async def ask_again(note: str, _: Verdict) -> str:
+            # The exception leaves the validator, and pydantic-ai calls it with the next draft.
             progress_of_runs[ctx.run_id] = progress
             if len(progress_of_runs) > MAX_UNFINISHED:
                 oldest = next(iter(progress_of_runs))
@@ -85,7 +86,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
             raise ModelRetry(note)
 
         case = partial(_case_of, settings, ctx.messages, output)
-        may_retry = ctx.retry < ctx.max_retries
+        may_retry = ctx.retry < ctx.max_retries  # one more would end the run with an error
         outcome = await settings.arun(case, ask_again if may_retry else None, progress)
         return output if settings.mode == "observe" else _result_of(ctx, output, outcome)
 
@@ -138,52 +139,64 @@ def _result_of(ctx: RunContext[Any], output: object, outcome: Outcome) -> Any:  
 def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[ModelMessage]:
     """The messages without what the agent has said since the last question beside its answer.
 
-    Drafts go with the note, and what pydantic-ai refused with the message that says so.
+    A draft goes with the note behind it, and what pydantic-ai refused with the message that says so: of
+    question, draft, note, answer there remain question and answer.
 
     Args:
         messages: the messages of a run, which end with the answer.
         is_text: whether the answer is text; else it is the call of an output tool.
     """
-    start = _find_last_question(messages)
-    thread = list(messages[:start])
-    is_refused = False
-    for number, message in enumerate(messages[start:], start):
+    last_question = _find_last_question(messages)
+    thread = list(messages[:last_question])
+    is_refused = False  # whether the message before this one was left out
+    for number, message in enumerate(messages[last_question:], last_question):
         if not isinstance(message, ModelResponse):
             if not is_refused:
                 thread.append(message)
             is_refused = False
             continue
         is_answer = is_text and number == len(messages) - 1
-        answer_numbers = _find_answer_texts(message) if is_answer else set[int]()
-        parts: list[Any] = []
-        for place, part in enumerate(message.parts):
-            if not isinstance(part, TextPart) or place in answer_numbers:
-                parts.append(part)
-        is_draft = any(_has_note(following) for following in messages[number + 1 : number + 2])
+        parts = _parts_to_keep(message, is_answer=is_answer)
+        is_draft = number + 1 < len(messages) and _has_note(messages[number + 1])
+        # What holds nothing but thoughts was no answer and no call: pydantic-ai asked again.
         is_refused = is_draft or all(isinstance(part, ThinkingPart) for part in parts)
         if not is_refused:
             thread.append(replace(message, parts=parts))
     return thread
 
 
+def _parts_to_keep(message: ModelResponse, *, is_answer: bool) -> list[Any]:
+    """The parts of a message without its texts; of the answer those texts stay that are the answer."""
+    answer_numbers = _find_answer_texts(message) if is_answer else set[int]()
+    parts: list[Any] = []
+    for number, part in enumerate(message.parts):
+        if not isinstance(part, TextPart) or number in answer_numbers:
+            parts.append(part)
+    return parts
+
+
 def _find_answer_texts(message: ModelResponse) -> set[int]:
-    """The numbers of the parts that are the answer: the last texts without a provider's tool between them."""
+    """The numbers of the parts that are the answer: the last texts without a provider's tool between them.
+
+    Of text, tool call, text, text: `{2, 3}`. pydantic-ai takes the same as the output of the run.
+    """
     numbers: set[int] = set()
-    is_new_text = True
+    begins_anew = True
     for number, part in enumerate(message.parts):
         if isinstance(part, NativeToolCallPart):
-            is_new_text = True
+            begins_anew = True
         elif isinstance(part, TextPart) and part.content:
-            if is_new_text:
+            if begins_anew:
                 numbers = set()
             numbers.add(number)
-            is_new_text = False
+            begins_anew = False
     return numbers
 
 
 def _has_note(message: ModelMessage) -> bool:
-    """Whether a message asks for another draft."""
+    """Whether a message asks for another draft, with a note of the guard's."""
     for part in message.parts:
+        # An output that is the call of a tool gets the note as the result of that call.
         if not isinstance(part, RetryFeedbackPart | ToolReturnPart):
             continue
         if isinstance(part.content, str) and part.content.startswith(NOTE):
@@ -198,6 +211,7 @@ def _with_answer(message: ModelMessage, call_id: str | None, answer: object) -> 
     data: Any = to_jsonable_python(answer)
     if call_id is None:
         return replace(message, parts=[TextPart(content_text(data))])
+    # pydantic-ai's output tools wrap what is no object under this name.
     arguments: Any = data if is_mapping(data) else {"response": data}
     # Only calls: text beside them may repeat the draft that the fallback replaces.
     calls: list[Any] = []

@@ -61,7 +61,10 @@ def _case_of(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[st
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> dict[str, EvaluationReason]:
-    """The verdict as scores, a label and an assertion; nothing of one that is not applicable."""
+    """The verdict as scores, a label and an assertion: `{"groundedness": ..., "groundedness_pass": ...}`.
+
+    Of one that is not applicable {}: its `passed` is True, and would raise the share of passes.
+    """
     result: dict[str, EvaluationReason] = {}
     if verdict.status == "not_applicable":
         return result
@@ -123,6 +126,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     def __setattr__(self, name: str, value: object) -> None:
         """Set an argument, by which the judge is made anew: a report says what the arguments are."""
         super().__setattr__(name, value)
+        # The cached properties, which are made of the arguments.
         vars(self).pop("loaded_judge", None)
         vars(self).pop("case_of", None)
 
@@ -150,6 +154,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
     def build_serialization_arguments(self) -> dict[str, Any]:
         """The arguments as data, with names instead of what a file cannot hold."""
+        # In place of a judge, a model or a function that was passed as an object.
         names = {
             "judge": self.loaded_judge.name,
             "model": self.loaded_judge.model_name,

@@ -82,6 +82,8 @@ def judge_dataframe(
 def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
     """Add a column `key`, the key that the judge's verdict on the row has, to find what is judged already.
 
+    Joined with the column `key` of stored verdicts, it leaves the rows that need a new one.
+
     Raises:
         ValueError: there is no column `id`, or there is a column `key`.
         TypeError: `judge` is a name.
@@ -94,5 +96,6 @@ def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
 
 
 def _map_batches(df: DataFrame, work: Callable[[Any], Any], fields: list[StructField]) -> DataFrame:
+    """The DataFrame with these fields that the work makes of the rows, batch by batch, in the workers."""
     dumps(work)  # Spark Connect would report what cannot be pickled only at the first action
     return df.mapInArrow(work, StructType(fields))

@@ -150,7 +150,7 @@ def submit(
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
         judges, rows = _load_inputs(out, cases, selection, row_options)
-        _read_first_row(rows)
+        _read_first_row(rows)  # a file without rows is refused before there is a folder or a batch
         refused_names = _read_names(refused, judges)
         # The names are those of a plan, and of the limits in the state.
         limits: dict[str, int] = {}
@@ -179,7 +179,7 @@ def _read_names(refused: str | None, judges: Sequence[AnyJudge]) -> list[str] | 
     if refused is None:
         return None
     names = [name.strip() for name in refused.split(",")]
-    if names == ["none"]:
+    if names == ["none"]:  # not the same as no --refused, with which the first request finds out
         return []
     sent_names = {"response_format"}  # which a request that is made again can have
     for judge in judges:

@@ -109,6 +109,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  as Typer has it
         """Import a command."""
         for group in COMMANDS.values():
+            # Only the one that is called: all of them together import for seconds.
             if cmd_name in group:
                 place, _ = group[cmd_name]
                 return import_command(cmd_name, place)
@@ -146,6 +147,7 @@ def _printable_errors() -> Generator[None]:
 
 def _name_new_spelling(error: Exception) -> None:
     """Let an error about an unknown option say how it is written today, or as a parameter of requests."""
+    # Click's NoSuchOption has the name; "_" is what some write in place of "-".
     option = str(getattr(error, "option_name", "")).replace("_", "-")
     command: Any = getattr(getattr(error, "ctx", None), "command", None)
     if command is None or not option:
@@ -155,6 +157,7 @@ def _name_new_spelling(error: Exception) -> None:
     if parameter in REQUEST_PARAMETERS:
         spelling = f"-O parameters.{parameter}=VALUE"
     flag, _, _ = spelling.partition(" ")
+    # Not every command has the flag: `agree` takes no -O.
     if any(flag in known.opts for known in command.params):
         vars(error)["message"] = f"{getattr(error, 'message', '')}. Write {spelling}"
         vars(error)["possibilities"] = None  # options whose names are spelt alike
@@ -164,11 +167,12 @@ def _name_new_spelling(error: Exception) -> None:
 def import_command(name: str, place: str) -> Any:  # noqa: ANN401  a command of Typer's, or a group
     """Import a command from "module:function", and let Typer read its options."""
     module, _, attribute = place.partition(":")
-    found = getattr(import_module(module), attribute)
-    if isinstance(found, typer.Typer):
-        return typer.main.get_command(found)
+    function_or_group = getattr(import_module(module), attribute)
+    if isinstance(function_or_group, typer.Typer):  # `batch`, which has commands of its own
+        return typer.main.get_command(function_or_group)
+    # Typer makes commands of apps only: an app of one command is that command.
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(expand_groups(found))
+    single.command(name)(expand_groups(function_or_group))
     return typer.main.get_command(single)
 
 

@@ -81,7 +81,7 @@ def show_estimates(estimates: Sequence[Estimate], prices: Prices | None) -> None
 
 
 def _cells(estimate: Estimate) -> list[str]:
-    """The cells of a judge's row."""
+    """The cells of a judge's row, by `COLUMNS`."""
     bound = "<= " if _may_be_fewer(estimate) else ""
     completion_tokens = "no limit"
     if estimate.completion_tokens is not None:
@@ -103,13 +103,14 @@ def _may_be_fewer(estimate: Estimate) -> bool:
 
 
 def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
+    """Write what all judges cost together: "cost: about 0.0123 for prompts, at most 0.0456 for replies"."""
     prompt_tokens = 0
     completion_tokens = 0
     is_limited = True
     about = "about"
     for estimate in estimates:
         prompt_tokens += estimate.prompt_tokens
-        if estimate.completion_tokens is None:
+        if estimate.completion_tokens is None:  # one judge without a limit leaves the sum without one
             is_limited = False
         else:
             completion_tokens += estimate.completion_tokens

@@ -15,6 +15,7 @@ def show_case(
     """Print a case's verdicts in full, by judge."""
     if not verdicts:
         screen.text(f"\nno verdict is on a case with the id {case_id!r}")
+    # Verdicts come as they are finished, in another order each time.
     for verdict in sorted(verdicts, key=lambda verdict: verdict.judge):
         lines = [f"  {name}: {text}" for name, text in _verdict_fields(verdict).items()]
         for part in verdict.parts:
@@ -74,10 +75,12 @@ def _vote_text(vote: Vote) -> str:
 
 
 def _failure_text(failure: Failure) -> str:
+    """Write an error with its code, and the options of the command line in place of Python's."""
     return f"{failure.code}: {in_options(failure.message)}"
 
 
 def _part_lines(part: Part, documents: Sequence[Document]) -> list[str]:
+    """Write a part: its score, its reason, and each quote above the place where it was found."""
     score = "not applicable" if part.score is None else f"score {part.score:.4g}"
     lines = [f"  {part.name}: {score}, value {part.value_text}"]
     if part.reason:

@@ -57,6 +57,7 @@ def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         command(**values)
 
+    # What Typer reads of a function: its help, and its parameters, in place of **values.
     call.__doc__ = command.__doc__
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(call)["__signature__"] = Signature(parameters)
@@ -140,6 +141,7 @@ class RowOptions:
             if name in paths:  # a dictionary would keep the last one, and nobody would notice
                 fail(f"--fields {assignment}: {name} is already read from {paths[name]}: leave one out")
             paths[name] = path
+        # Without judges a name that resembles no field is let through; with them it is an error.
         inputs: list[str] | None = None
         if judges is not None:
             inputs = []
@@ -242,7 +244,7 @@ def prices_of(price: str | None) -> Prices | None:
 
 
 def read_prices(price: str) -> Prices:
-    """Read the prices of tokens, in any currency. Exit if they are none."""
+    """Read the prices of tokens, in any currency: "0.4,1.6" -> Prices(0.4, 1.6). Exit if they are none."""
     try:
         return Prices(*(float(part) for part in price.split(",")))
     except (TypeError, ValueError):  # one price, or four; a word, or a price below 0
@@ -250,7 +252,7 @@ def read_prices(price: str) -> Prices:
 
 
 def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses of options
-    """Name the flags of a group whose values differ from their defaults."""
+    """Name the flags of a group whose values differ from their defaults, such as ["--limit"]."""
     types = get_type_hints(group.__class__, include_extras=True)
     flags: list[str] = []
     for field in fields(group):

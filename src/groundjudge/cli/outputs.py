@@ -43,7 +43,7 @@ def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tupl
         folder = Path(path).parent
         if not folder.is_dir():
             fail(f"{name}: the folder {folder} does not exist: create it")
-        uses[identity] = f"the file {option}"
+        uses[identity] = f"the file {option}"  # which no other output may be
 
 
 def check_cases(path: str) -> None:
@@ -80,7 +80,7 @@ def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[No
     if path is None:
         yield
         return
-    # From before the work: of two commands that began at once, one would replace what the other wrote.
+    # Locked before the work: of two commands that began at once, one would replace what the other wrote.
     in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
     with lock_file(Path(path), in_use):
         if is_nonempty_file(path) and not overwrite:
@@ -116,4 +116,5 @@ def _identity(path: str, stream: TextIO) -> object:
         return None if path == STDIO else Path(path).resolve()
     if not stat.S_ISREG(status.st_mode):
         return None
+    # Links, also hard ones, have these in common with the file itself.
     return status.st_dev, status.st_ino

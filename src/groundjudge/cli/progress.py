@@ -102,7 +102,7 @@ class ProgressLine:
             n_verdicts += summary.n
             n_errors += summary.n_error
         n_expected = self._n_verdicts()
-        of_all = "" if n_expected is None else f" of {n_expected:,}"
+        of_all = "" if n_expected is None else f" of {n_expected:,}"  # rows from a pipe cannot be counted
         cost = ""
         usage = self._totals.usage
         if self._prices and usage:
@@ -114,4 +114,5 @@ class ProgressLine:
         n_rows = self._count_rows()
         if n_rows is None:
             return None
+        # An upper bound: a row can name some of the judges only.
         return n_rows * len(self._totals.tally.summaries())

@@ -125,7 +125,7 @@ def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
     if rows.n_read:
         return
-    path = Path(rows.path)
+    path = Path(rows.path)  # of stdin "-", which is no file
     is_empty = path.is_file() and not path.stat().st_size
     is_table = (rows.file_format or format_of(rows.path)) in {"csv", "tsv"}
     nothing = f"{rows.path}: no row could be read"
@@ -160,6 +160,7 @@ def exit_after_run(
             "judges what NAME among them does, say `offline: NAME` in the front matter of its file"
         )
         fail(f"{nothing} names other judges under `judges`: {remedy}")
+    # One field under another name is the usual reason: that is no run with errors, but none.
     if all(summary.n == summary.errors.get("missing_field", 0) for summary in summaries):
         fail(f"{nothing} lacks a required input: see above")
     fail_if_stopped(totals, out)
@@ -178,6 +179,7 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     has_votes = any(summary.agreement is not None for summary in summaries)
     has_steps = any(summary.decided_by for summary in summaries)
     is_waiting = any(summary.n_waiting for summary in summaries)
+    # All judges get the columns that one of them needs.
     rows: list[dict[str, str]] = []
     for summary in summaries:
         rows.append(_summary_cells(summary, has_votes=has_votes, has_steps=has_steps, is_waiting=is_waiting))

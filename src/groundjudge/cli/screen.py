@@ -131,16 +131,16 @@ def as_notes(notes: Iterable[str]) -> list[str]:
 
 
 def as_text(value: float | None) -> str:
-    """Write a number with three decimals; "-" for None."""
+    """Write a number with three decimals, such as "0.875"; "-" for None."""
     if value is None:
         return "-"
     return f"{below_one(value):.3f}"
 
 
 def below_one(value: float) -> float:
-    """Keep a number from becoming 1.000 if it is lower by more than rounding error."""
+    """Keep a number from becoming 1.000 if it is lower by more than rounding error: 0.9998 -> 0.999."""
     if value < 1 - 1e-9:
-        return min(value, 0.999)
+        return min(value, 0.999)  # a coverage of 1.000 would deny the row that failed
     return value
 
 
@@ -181,6 +181,7 @@ def in_options(message: str, parameter: str = "empty_response") -> str:
     Also these messages name inputs that can be blank: -O may_be_empty=context for may_be_empty=["context"];
     and the paths of fields, which every command that reads cases takes.
     """
+    # A row's error is stored in words for Python, and shown by commands too.
     message = BLANK_INPUTS.sub(_blank_input_options, message)
     message = message.replace("`fields`", "--fields")
     flag = f"--{parameter.replace('_', '-')}"

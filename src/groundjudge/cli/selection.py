@@ -12,7 +12,7 @@ import typer
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.cli.judging import judging_options
 from groundjudge.cli.options import complete_judge, fail_if_several
-from groundjudge.cli.screen import fail
+from groundjudge.cli.screen import fail, in_options
 from groundjudge.errors import did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
@@ -23,7 +23,7 @@ from groundjudge.models.lookup import as_model
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import Option, RubricOptions, check_options
+from groundjudge.rubric.options import Option, RubricOptions, check_options, declared_options
 from groundjudge.runs.run import find_duplicate
 
 MODELS_HELP = (
@@ -53,6 +53,12 @@ NOT_PARAMETERS = {
     "messages": "the messages are those of the prompt file",
 }
 """What requests hold beside their parameters, and where it comes from."""
+
+
+def _help_of(name: str) -> str:
+    """Write the help of a flag of judging from the declaration of its option."""
+    option = declared_options(PanelOptions)[name]
+    return in_options(f"{option.help} Default: {option.default}.", "parameters")
 
 
 def complete_option(incomplete: str) -> list[str]:
@@ -88,14 +94,12 @@ class JudgeSelection:
             metavar="SCORE",
             min=0,
             max=1,
-            help="The lowest score, 0..1, that passes, of each judge. Default: what the judge's file says.",
+            help=_help_of("threshold"),
         ),
     ] = None
     repeats: Annotated[
         int | None,
-        typer.Option(
-            "--repeats", metavar="N", min=2, help="Ask each judge for up to N votes; the majority decides."
-        ),
+        typer.Option("--repeats", metavar="N", min=2, help=_help_of("repeats")),
     ] = None
     panel: Annotated[
         bool,
@@ -158,6 +162,7 @@ class JudgeSelection:
             PromptError, ModelError: as for `load` and `panel`.
         """
         options = read_options(self.option or ())
+        # The cascade first: several models are wrong there for another reason than without.
         self._check_cascade(options)
         self._check_votes(options)
         if self.repeats and options.get("parameters", {}).get("temperature") == 0:
@@ -165,7 +170,7 @@ class JudgeSelection:
         if in_batches:
             if "stop" in options:
                 fail(ALL_VOTES)
-            if self.panel or self.repeats:
+            if self.panel or self.repeats:  # no vote can wait for the outcome of another in a batch
                 options["stop"] = "never"
         models = self._models(model_of)
         if cache:
@@ -236,6 +241,7 @@ class JudgeSelection:
 
     def _voters(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
+        # What is about votes goes to the panel, about a cascade to that, and all else to each judge.
         votes: dict[str, Any] = {}
         bounds: dict[str, Any] = {}
         of_judges: dict[str, Any] = {"threshold": self.threshold}
@@ -244,13 +250,13 @@ class JudgeSelection:
                 votes[name] = value
             elif name in CascadeOptions.__annotations__:
                 bounds[name] = value
-            elif name not in BLANK_OPTIONS:
+            elif name not in BLANK_OPTIONS:  # which `_load` gives to the judges that have the inputs
                 of_judges[name] = value
         groups: list[list[Judge]] = []
         for name in self.names:
             groups.append([_load(name, model, of_judges, options) for model in models])
         _check_inputs([group[0] for group in groups], options)
-        if self._judges_vote:
+        if self._judges_vote:  # with one model, so that each group is one judge: they become one group
             groups = [[judge for (judge,) in groups]]
         if self.cascade:
             (group,) = groups
@@ -292,14 +298,17 @@ def _has_input(judge: Judge, name: str) -> bool:
 
 
 def _as_pairs(bounds: object) -> object:
-    """Make tuples of lists, which count for the identity of a cascade."""
+    """Make tuples of lists, in which an identity can be counted: [[0.1, 0.9]] -> ((0.1, 0.9),)."""
     if isinstance(bounds, list):
         return tuple(_as_pairs(bound) for bound in cast("list[object]", bounds))
     return bounds
 
 
 def read_options(assignments: Sequence[str]) -> dict[str, Any]:
-    """Read the options of judging from NAME=VALUE. Exit if there is no such option, or its value is wrong."""
+    """Read the options of judging from NAME=VALUE. Exit if there is no such option, or its value is wrong.
+
+    ["parameters.temperature=0", "rule=min"] -> {"parameters": {"temperature": 0}, "rule": "min"}.
+    """
     declared = judging_options()
     options: dict[str, Any] = {}
     for assignment in assignments:
@@ -313,11 +322,7 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
             fail(f"-O {assignment}: {_why_unknown(name, text, declared)}")
         if name == "parameters" and key in NOT_PARAMETERS:
             fail(f"-O {assignment}: {NOT_PARAMETERS[key]}")
-        place: dict[Any, Any] = options.setdefault(name, {}) if dot else options
-        entry: object = _read_word(key) if dot else name
-        if not isinstance(place, dict) or entry in place:  # pyright: ignore[reportUnnecessaryIsInstance]
-            fail(f"-O {assignment}: {path} is given twice: leave one out")
-        place[entry] = _read_word(text) if dot else _read_value(text)
+        _assign(options, name, text, key if dot else None, assignment)
     for name in BLANK_OPTIONS & options.keys():
         if isinstance(options[name], str):
             options[name] = [options[name]]
@@ -328,6 +333,25 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
         except TypeError as error:
             fail(f"-O {error}")
     return options
+
+
+def _assign(options: dict[str, Any], name: str, text: str, key: str | None, assignment: str) -> None:
+    """Add an option to those that were read. Exit if it is there already.
+
+    `weighted=true` adds {"weighted": True}; `levels.2=poor`, which has the key "2", {"levels": {2: "poor"}}.
+    """
+    given_twice = f"-O {assignment}: {assignment.partition('=')[0].strip()} is given twice: leave one out"
+    if key is None:
+        if name in options:
+            fail(given_twice)
+        options[name] = _read_value(text)
+        return
+    mapping = options.setdefault(name, {})
+    entry = _read_word(key)
+    # `-O parameters=none` has set the whole option, which is no mapping then.
+    if not isinstance(mapping, dict) or entry in mapping:
+        fail(given_twice)
+    mapping[entry] = _read_word(text)
 
 
 def _why_unknown(name: str, text: str, declared: Mapping[str, Option]) -> str:
@@ -341,7 +365,7 @@ def _why_unknown(name: str, text: str, declared: Mapping[str, Option]) -> str:
 
 
 def _read_value(text: str) -> object:
-    """Read a value: JSON, a word, or several with commas between them."""
+    """Read a value: JSON, a word, or several with commas between them: "0.1,0.9" -> [0.1, 0.9]."""
     value = _read_word(text)
     if value == text and "," in text:
         return [_read_word(part.strip()) for part in text.split(",")]
@@ -349,7 +373,7 @@ def _read_value(text: str) -> object:
 
 
 def _read_word(text: str) -> object:
-    """Read a word: JSON if it is that, None for "none", and otherwise the text itself."""
+    """Read a word: "0.5" -> 0.5, "none" -> None, "worst" -> "worst"; JSON if it is that."""
     if text == "none":
         return None
     try:

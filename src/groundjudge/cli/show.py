@@ -85,6 +85,7 @@ def _show_options() -> None:
 
 def examples() -> None:
     """Print 40 labelled cases for `groundjudge run`, as JSON Lines."""
+    # As bytes: Windows would write other ends of lines and its own encoding into `> cases.jsonl`.
     typer.echo(CASES.read_bytes(), nl=False)
 
 
@@ -110,6 +111,7 @@ def show(
         else:
             example = _find_case(cases, case, row_options.read(cases, [rubric]))
         if questions:
+            # A judge gives its rubric the way of asking of its model. Nothing is sent: any name will do.
             rubric = Judge(rubric, as_model("decisions:any")).rubric
         request = rubric.ask(example)
     if request.payload is not None:
@@ -140,7 +142,7 @@ def _example_case(rubric: Rubric) -> Case:
 def _find_case(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
     """Find the case with that id among the rows of a file, or the first. Exit if there is none."""
     for number, row in enumerate(rows, 1):
-        if isinstance(row, CaseError):
+        if isinstance(row, CaseError):  # another row's fault is no reason not to show this one
             continue
         if case_id is None or id_of(row, number) == case_id:
             return case_of(row, number)
@@ -149,6 +151,7 @@ def _find_case(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
 
 
 def _describe_input(prompt_input: Input) -> str:
+    """Write an input's name, and whether it must be given: "context (may be empty)"."""
     if not prompt_input.required:
         return f"{prompt_input.name} (optional)"
     if prompt_input.may_be_empty:

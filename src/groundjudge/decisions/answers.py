@@ -93,29 +93,16 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
             question that was asked, or of another type, or its probabilities are not numbers from 0 to 1, one
             for each option, which add up to 1 where the options are at most ten.
     """
-    content = _read_json(reply)
-    answers = content.get("answers") if is_mapping(content) else None
-    by_id: dict[str, Any] = {}
-    if is_list(answers):
-        for answer in answers:
-            id_ = answer.get("name") if is_mapping(answer) else None
-            if not isinstance(id_, str):
-                _refuse(reply, "an answer has no name")
-            if id_ in by_id:
-                _refuse(reply, f"there are two answers to {id_!r}")
-            by_id[id_] = answer
-    elif is_mapping(answers):
-        by_id.update(answers)
-    else:
-        _refuse(reply, "it holds no list or mapping of answers")
-    unknown_ids = by_id.keys() - {question.id for question in questions}
+    answers_by_id = _answers_by_id(reply)
+    # A server that answers other questions may have mixed up two requests.
+    unknown_ids = answers_by_id.keys() - {question.id for question in questions}
     if unknown_ids:
         _refuse(reply, f"nobody asked {min(unknown_ids)!r}")
     probabilities: dict[str, Probabilities] = {}
     refused_ids: set[str] = set()
     for question in questions:
-        answer = by_id.get(question.id)
-        if answer is None:
+        answer = answers_by_id.get(question.id)
+        if answer is None:  # the way asks it once more
             continue
         if is_mapping(answer) and answer.get("type") == "refusal":
             refused_ids.add(question.id)
@@ -124,7 +111,27 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
     return Answers(probabilities, frozenset(refused_ids))
 
 
+def _answers_by_id(reply: str) -> dict[str, Any]:
+    """Read the answers by the ids of their questions: `{"s1": {"type": "choice", "probabilities": ...}}`."""
+    content = _read_json(reply)
+    answers = content.get("answers") if is_mapping(content) else None
+    if is_mapping(answers):  # the System One form
+        return dict(answers)
+    if not is_list(answers):
+        _refuse(reply, "it holds no list or mapping of answers")
+    by_id: dict[str, Any] = {}
+    for answer in answers:
+        id_ = answer.get("name") if is_mapping(answer) else None
+        if not isinstance(id_, str):
+            _refuse(reply, "an answer has no name")
+        if id_ in by_id:
+            _refuse(reply, f"there are two answers to {id_!r}")
+        by_id[id_] = answer
+    return by_id
+
+
 def _refuse(reply: str, fault: str) -> NoReturn:
+    """Raise the error for a reply that cannot be believed."""
     wording = f"the answers of the server cannot be read: {fault}"
     raise AnswerError(BAD_DISTRIBUTION, reply, wording)
 
@@ -142,7 +149,7 @@ def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
         _refuse(reply, f"{name} is not a number")
 
     content = _read_quickly(reply)
-    if content is not None:
+    if content is not None:  # so are nearly all replies read
         return content
     try:
         return json.loads(reply, parse_constant=refuse_constant, object_pairs_hook=pairs_without_repetition)
@@ -169,7 +176,28 @@ def _read_quickly(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
 
 
 def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities:  # noqa: ANN401  of a server
-    """Read the probabilities of an answer, in the order of the options."""
+    """Read the probabilities of an answer, in the order of the options: `(0.1, 0.9)`."""
+    probabilities = _stated_probabilities(answer, question, reply)
+    # A boolean is an int to Python, and no number here.
+    is_numeric = NUMERIC.issuperset(map(type, probabilities))
+    if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:
+        _refuse(reply, f"the probabilities of {question.id!r} must be numbers from 0 to 1")
+    total = sum(probabilities)
+    if not total:
+        _refuse(reply, f"the probabilities of {question.id!r} are all 0")
+    # The sum of many rounded numbers says nothing: 60 sentences with .004 each are stated as 0.
+    if len(probabilities) > MAX_OPTIONS:
+        return tuple(probabilities)
+    distance = abs(total - 1)
+    if distance < NOISE:
+        return tuple(probabilities)
+    if distance > TOLERANCE * len(probabilities) + NOISE:
+        _refuse(reply, f"the probabilities of {question.id!r} add up to {total:.4g}")
+    return tuple(probability / total for probability in probabilities)
+
+
+def _stated_probabilities(answer: Any, question: Question, reply: str) -> list[Any]:  # noqa: ANN401
+    """Return what an answer states for each option of its question, in their order; nothing is checked."""
     if not is_mapping(answer):
         _refuse(reply, f"the answer to {question.id!r} is no object")
     if answer.get("type") != question.type:
@@ -181,7 +209,8 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
         keys, probabilities = [*stated], [*stated.values()]
     else:
         _refuse(reply, f"the answer to {question.id!r} has no probabilities")
-    if keys != question.keys:
+    if keys != question.keys:  # a server may sort them
+        # What is no text may have no hash, and could not be a key below.
         if not {str}.issuperset(map(type, keys)):
             _refuse(reply, f"a probability of {question.id!r} names no option")
         by_key = dict(zip(keys, probabilities, strict=True))
@@ -189,23 +218,8 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
             _refuse(reply, f"an option of {question.id!r} has two probabilities")
         if by_key.keys() != set(question.keys):
             _refuse(reply, f"the probabilities of {question.id!r} are not those of its options")
-        probabilities = [by_key[key] for key in question.keys]
-    # A boolean is an int to Python, and no number here.
-    is_numeric = NUMERIC.issuperset(map(type, probabilities))
-    if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:
-        _refuse(reply, f"the probabilities of {question.id!r} must be numbers from 0 to 1")
-    total = sum(probabilities)
-    if not total:
-        _refuse(reply, f"the probabilities of {question.id!r} are all 0")
-    # The sum of many rounded numbers says nothing.
-    if len(probabilities) > MAX_OPTIONS:
-        return tuple(probabilities)
-    distance = abs(total - 1)
-    if distance < NOISE:
-        return tuple(probabilities)
-    if distance > TOLERANCE * len(probabilities) + NOISE:
-        _refuse(reply, f"the probabilities of {question.id!r} add up to {total:.4g}")
-    return tuple(probability / total for probability in probabilities)
+        return [by_key[key] for key in question.keys]
+    return probabilities
 
 
 def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tuple[list[Any], list[Any]]:
@@ -224,6 +238,7 @@ def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tup
     if not {int}.issuperset(map(type, values)):
         _refuse(reply, f"a probability of {question.id!r} has no index of a level")
     keys = [str(value) for value in values]
+    # A server that numbers levels from 1 would be read one level too high: its labels tell.
     for entry, key in zip(entries, keys, strict=True):
         if entry.get("label", key) != key:
             fault = "has the index of one level and the label of another"

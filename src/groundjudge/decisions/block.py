@@ -114,6 +114,7 @@ class Questions(Frozen):
             for key, text in question.texts:
                 texts.append((f"ask.{question.id}.{key}", text, question.id))
         for place, text, question_id in texts:
+            # Rules may be missing: for these "-" stands in the list.
             if not text.strip():
                 message = f"{place} is blank: write it out"
                 raise ValueError(message)

@@ -150,6 +150,7 @@ class DecisionModel:
         try:
             reply = await negotiate(request, self.refusals, self._connection.who, send)
         except ModelError as error:
+            # Servers say with 400 that a request is too long, each in words of its own.
             raised = getattr(error.__cause__, "raised", None)
             if error.code != "bad_request" or raised is None:
                 raise
@@ -158,6 +159,7 @@ class DecisionModel:
                 raise
             message = f"{self._connection.who}: {words} ({JUDGE_LESS})"
             too_long = self._connection.error("too_long", message)
+            # The verdict of an error counts the calls that were made, also under the new code.
             too_long.retries = error.retries
             raise too_long from error.__cause__
         if reply.model:
@@ -173,7 +175,8 @@ def _read_reply(answer: object) -> Reply | None:
         return None
     text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
     body: Mapping[str, Any] = {}
-    for load in (orjson.loads, json.loads):  # the second, slow one reads NaN and numbers of any size
+    # The second, slow one reads NaN and numbers of any size, which some Python servers write.
+    for load in (orjson.loads, json.loads):
         with suppress(ValueError, RecursionError):
             body = _mapping_of(load(text))
             break

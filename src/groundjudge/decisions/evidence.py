@@ -49,6 +49,7 @@ class SourceIndex:
         if len(self._source) <= MAX_OFFERED:
             return range(1, len(self._source) + 1)
         shared: defaultdict[int, float] = defaultdict(float)
+        # By word, so that one that comes twice counts once.
         weights: dict[str, float] = {}
         for number, word in enumerate(words(sentence)):
             weights[word.key] = _weight_of(word, is_first=number == 0)
@@ -59,9 +60,12 @@ class SourceIndex:
         return tuple(sorted(index + 1 for index in self._with_neighbours(best)))
 
     def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
-        """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones."""
+        """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones.
+
+        Of {7} it is {7, 6, 8, 5, 9, ...}, with `MAX_OFFERED` entries.
+        """
         offered = dict.fromkeys(indices)
-        centres = indices or [0]
+        centres = indices or [0]  # a response in another language shares no word with the source
         distance = 0
         while len(offered) < MAX_OFFERED:
             for centre in centres:
@@ -73,6 +77,7 @@ class SourceIndex:
 
     @cached_property
     def _indices_of_words(self) -> dict[str, list[int]]:
+        """The sentences that have a word: `{"museum": [0, 7]}`."""
         indices: defaultdict[str, list[int]] = defaultdict(list)
         for index, sentence in enumerate(self._source):
             for key in {word.key for word in words(sentence.text)}:
@@ -107,9 +112,10 @@ def find_evidence(
     if probabilities[0] > MAX_FOR_NONE:
         return ()
     likeliest = max(probabilities[1:])
-    if not likeliest:
+    if not likeliest:  # all of many small ones can be rounded to 0
         return ()
     least = MIN_OF_LIKELIEST * likeliest
+    # The option with the index 0 is "none".
     indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
     indices.sort(key=probabilities.__getitem__, reverse=True)
     numbers = [int(question.keys[index]) for index in indices[:MAX_CHOSEN]]

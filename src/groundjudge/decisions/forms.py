@@ -57,7 +57,10 @@ class Form:
 
 
 def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
-    """Return an inquiry in OpenAI's form: the rules as the developer's message, each document as a part."""
+    """Return an inquiry in OpenAI's form: the rules as the developer's message, each document as a part.
+
+    A part has limits of its own, so that many documents fit that would be too large in one.
+    """
     rest: dict[str, Any] = {}
     parts: list[dict[str, Any]] = []
     rules = ""
@@ -96,6 +99,7 @@ def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
 
 
 def _openai_options(question: Question) -> list[dict[str, str]]:
+    """Return the options of a question in OpenAI's form: `[{"value": "A", "description": "..."}]`."""
     name_of_key = "value" if question.type == "choice" else "label"
     options: list[dict[str, str]] = []
     for option in question.options:
@@ -124,7 +128,7 @@ def _call(
     url: str,
     body: dict[str, Any],
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return how a caller's client sends a request.
+    """Return the method with which a caller's client sends a request, and its arguments.
 
     `decisions.create` would look at each question, and read the answers in ways of its own.
     """
@@ -250,6 +254,7 @@ def _measure(data: object) -> tuple[int, int]:
 
 
 def _excess_for_jev(inquiry: Inquiry) -> str:
+    """Say how large an inquiry is, if it is too large for Jev even with the longest tokens; "" otherwise."""
     sizes = [len(write_json(question)) for question in system_one_questions(inquiry.questions).values()]
     n_bytes = len(write_json(inquiry.state)) + max(sizes, default=0)
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:

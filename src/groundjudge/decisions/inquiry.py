@@ -30,6 +30,7 @@ class Inquiry:
     @property
     def key(self) -> str:
         """The state and the questions as JSON, in the System One form."""
+        # `default`: an input of the prompt's own may have any value, such as a date.
         return json.dumps(
             [self.state, system_one_questions(self.questions)], ensure_ascii=False, default=repr
         )

@@ -42,10 +42,11 @@ def _make_questions(
     """Make the questions of a library, with its classes and their arguments for what can be answered."""
     questions: dict[str, Any] = {}
     for question_id, question in system_one_questions(inquiry.questions).items():
-        make, argument = (choice, choice_options) if question["type"] == "choice" else (score, score_levels)
-        questions[question_id] = make(
-            instructions=question["instructions"], **{argument: question["criteria"]}
-        )
+        instructions, criteria = question["instructions"], question["criteria"]
+        if question["type"] == "choice":
+            questions[question_id] = choice(instructions=instructions, **{choice_options: criteria})
+        else:
+            questions[question_id] = score(instructions=instructions, **{score_levels: criteria})
     return questions
 
 
@@ -112,12 +113,13 @@ Each has the package of its questions' classes, and how such a model is asked wi
 def library_model(candidate: object) -> LibraryModel | None:
     """Make the model of a library's decision model, also behind LangChain's `with_retry`; None of others."""
     wrapped: object = candidate
-    for _ in range(MAX_WRAPPERS):
+    for _ in range(MAX_WRAPPERS):  # a wrapper may hold itself
+        # By names: importing each library to ask `isinstance` would take seconds.
         for kind in type(wrapped).__mro__:
             package, ask = LIBRARIES.get(kind.__name__, ("", None))
             if ask is not None and kind.__module__.startswith(package.partition(".")[0]):
                 return LibraryModel(candidate, ask=partial(_ask_library, ask, package), way=DecisionWay())
-        if not hasattr(type(wrapped), "ainvoke"):
+        if not hasattr(type(wrapped), "ainvoke"):  # only LangChain's runnables wrap models
             return None
         wrapped = getattr(wrapped, "bound", getattr(wrapped, "runnable", None))
     return None
@@ -152,7 +154,7 @@ def _state_for(inquiry: Inquiry) -> dict[str, Any]:
 
 
 def _decision_reply(answer: object, cost: float | None = None) -> Reply:
-    """Return what a library or a function answered as JSON. It is not checked here: a rubric reads it.
+    """Return what a library or a function answered as JSON, `{"answers": {...}}`, which a rubric checks.
 
     Args:
         answer: a Reply, the JSON as a text, the answers by the ids of their questions, or all that an
@@ -170,6 +172,7 @@ def _decision_reply(answer: object, cost: float | None = None) -> Reply:
     if body is None:
         message = f"a decision model's answer must be a mapping of answers, not {type(answer).__name__}"
         raise TypeError(message)
+    # A function may return the answers alone.
     if not is_mapping(body.get("answers")) and not is_list(body.get("answers")):
         body = {"answers": body}
     counts = _fields_of(body.get("usage"))

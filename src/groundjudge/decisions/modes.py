@@ -15,6 +15,7 @@ from groundjudge.models.lookup import ModelLike
 EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
 """A text model; a decision model, and a text model where that is not sure; a decision model."""
 
+# Chosen, not measured: labels find the bounds of a judge, with `groundjudge calibrate --cascade`.
 SURE = (0.1, 0.9)
 """Where a decision model's score stands with `hybrid`, if the threshold lies between the two."""
 
@@ -45,6 +46,7 @@ def judge_by_mode(
         GroundjudgeError, TypeError: as for `as_judge`.
     """
     mode: str = setting
+    # The environment speaks last: it must not take away a model that the code names.
     if eval_mode is not None:
         mode = eval_mode
     elif model is not None or isinstance(judge, BaseJudge):
@@ -81,6 +83,7 @@ def judge_by_mode(
         raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
     low, high = SURE
     threshold = text_judge.threshold
+    # A score that stands as low must fail, and one that stands as high must pass.
     until = (low if low < threshold else None, max(high, threshold))
     return cascade([decision_judge, text_judge], until=until)
 

@@ -48,6 +48,7 @@ def find_model(candidate: object, client: object = None) -> Model | None:
         from groundjudge.decisions.endpoint import DecisionModel  # noqa: PLC0415
 
         return DecisionModel(candidate, client=client)
+    # Refused and not translated: a verdict names its model, and one model shall have one name there.
     for right_form, spelling in OTHER_SPELLINGS.items():
         other_name = spelling.fullmatch(candidate)
         if other_name:

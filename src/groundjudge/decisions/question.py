@@ -50,11 +50,14 @@ def options_of(question: Question) -> dict[str, str | None]:
 
 
 def system_one_questions(questions: Iterable[Question]) -> dict[str, dict[str, Any]]:
-    """Return questions in the form of System One, which libraries take too, by their ids."""
+    """Return questions in the form of System One, which libraries take too, by their ids.
+
+    As in `{"verdict": {"type": "choice", "instructions": "...", "criteria": {"A": "...", "B": "..."}}}`.
+    """
     by_id: dict[str, dict[str, Any]] = {}
     for question in questions:
         criteria: object = options_of(question)
-        if question.type == "score":
+        if question.type == "score":  # levels are known by their place
             criteria = [option.description for option in question.options]
         by_id[question.id] = {
             "type": question.type,

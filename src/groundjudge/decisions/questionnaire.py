@@ -166,6 +166,7 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
         expected_ids = [SENTENCE]
     elif reply_format.part_names:
         expected_ids = [*reply_format.part_names]
+    # Sorted, so that an id that comes twice is noticed too.
     if sorted(ids) != sorted(expected_ids):
         expected = ", ".join(expected_ids)
         raise _error(prompt, f"questions.ask: the ids must be {expected}, not {', '.join(ids) or 'none'}")
@@ -225,6 +226,7 @@ def _find_alternative(
 
 
 def _number_of(text: str) -> float | None:
+    """Return the number that a text is: "4.5" -> 4.5; None if it is none."""
     try:
         number = float(text)
     except ValueError:
@@ -232,7 +234,7 @@ def _number_of(text: str) -> float | None:
     # float() reads nan, inf and 1_0 too, none of which is a value of a scale.
     if not isfinite(number) or "_" in text:
         return None
-    return number + 0.0
+    return number + 0.0  # -0.0 would be called "-0" in distributions
 
 
 def _label_of(number: float, rubric: Rubric) -> str:
@@ -329,9 +331,11 @@ def _derive(rubric: Rubric) -> Questionnaire:
         few = f"at most {MAX_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
         fault = f"it has no questions for a decision model, which can be made only from {few}; {wants} one"
         raise _error(prompt, f"{fault} of the id `{VERDICT}`", "no_questions")
+    # Levels have an order, in which "not applicable" has no place: then the options are a choice.
     is_score = not scale.choices and all(alternative.score is not None for alternative in alternatives)
     if is_score and scale.worst > scale.best:
         alternatives.reverse()
+    # The levels of a score stand from the worst to the best.
     type_: Literal["choice", "score"] = "score" if is_score else "choice"
     question = JudgeQuestion(VERDICT, type_, _body_of(prompt), tuple(alternatives))
     return Questionnaire("", (question,))
@@ -343,6 +347,7 @@ def _body_of(prompt: Prompt) -> str:
     texts: list[str] = []
     for _, pieces in prompt.sections:
         words = list(pieces)
+        # Every second piece is the name of a placeholder.
         for index in range(1, len(words), 2):
             words[index] = f"`{names[words[index]]}`"
         texts.append("".join(words))
@@ -406,6 +411,7 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
     sentence_question = questionnaire.sentence
     if sentence_question is None:
         return tuple(make_question(question) for question in questionnaire.questions)
+    # All of one kind, then all of the other: `read_verdict` tells them apart by their places.
     questions = [make_question(sentence_question, number) for number in range(1, len(sentences.response) + 1)]
     evidence = sentence_question.evidence
     if evidence is not None and sentences.source:

@@ -43,7 +43,7 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
     for question in questionnaire.questions:
         if question.id in answers.probabilities:
             values[question.id] = value_of(question, answers.probabilities[question.id], rubric.scale)
-    if questionnaire.questions[0].id == VERDICT:
+    if questionnaire.questions[0].id == VERDICT:  # which is then the only question
         _refuse_missing(inquiry.questions, answers, (), reply)
         value = values[VERDICT]
         score: float | None = None
@@ -69,6 +69,7 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
 
 
 def _warnings_on(request: Request) -> tuple[str, ...]:
+    """Return the warning that the case has images or the like, which no model was shown."""
     if request.rubric.is_shown_whole(request.case):
         return ()
     return ("content_not_shown",)
@@ -79,6 +80,7 @@ def _read_sentences(question: JudgeQuestion, request: Request, answers: Answers,
     inquiry = inquiry_of(request)
     questions, sentences = inquiry.questions, inquiry.sentences
     n_sentences = len(sentences.response)
+    # `list_questions` puts those of evidence behind those of the sentences.
     evidence_questions = {evidence.id: evidence for evidence in questions[n_sentences:]}
     values: list[AnswerValue] = []
     parts: list[Part] = []
@@ -87,7 +89,7 @@ def _read_sentences(question: JudgeQuestion, request: Request, answers: Answers,
         warnings.append(EVIDENCE_PRESELECTED)
     for number, sentence in enumerate(sentences.response, 1):
         probabilities = answers.probabilities.get(f"s{number}")
-        if probabilities is None:
+        if probabilities is None:  # `_refuse_missing` says so, with the parts that there are
             continue
         value = value_of(question, probabilities, request.rubric.scale)
         evidence: tuple[Evidence, ...] = ()
@@ -186,6 +188,7 @@ def _refuse_missing(
     if not missing:
         return
     names = ", ".join(question.id for question in missing)
+    # One that is only missing may come when it is asked again, and decides on the code.
     if all(question.id in answers.refused for question in missing):
         error = AnswerError("refused", reply.text, f"the model declined to answer {names}")
     else:

@@ -144,6 +144,7 @@ def _plain_value(value: Any, prompt_input: Input) -> Any:  # noqa: ANN401  any f
 
 
 def _message(message: Message) -> dict[str, Any]:
+    """Return a message as JSON data: `{"role": "user", "content": "..."}`."""
     data: dict[str, Any] = {"role": _harmless(message.role, 1), "content": _harmless(message.content, 1)}
     if message.name:
         data["name"] = _harmless(message.name, 1)
@@ -157,6 +158,7 @@ def _harmless(value: Any, depth: int) -> Any:  # noqa: ANN401  whatever JSON can
     if isinstance(value, str):
         return without_control_tokens(value)
     is_nested = is_mapping(value) or is_list(value)
+    # As text it is shown all the same, where an endpoint would refuse the whole state.
     if is_nested and depth > DEEPEST:
         return without_control_tokens(as_json(value))
     if is_mapping(value):

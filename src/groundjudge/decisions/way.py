@@ -37,7 +37,7 @@ class DecisionWay:
 
     @property
     def writes_text(self) -> bool:
-        """They do not."""
+        """Whether a reply has words of the model's own: never."""
         return False
 
     def prepare(self, rubric: Rubric) -> DecisionWay:
@@ -52,6 +52,7 @@ class DecisionWay:
             raise PromptError("no_decision", message, name)
         questionnaire = questionnaire_of(rubric)
         best = _best_score(rubric, questionnaire)
+        # No case could pass: that is seen now, and not from a run of failures.
         if best is not None and not passes(best, rubric.threshold):
             fault = f"`threshold` is {rubric.threshold:g}, and its questions can reach {best:g}: lower it"
             raise PromptError("no_decision", f"{rubric.name}: {fault}", "threshold")
@@ -81,13 +82,14 @@ class DecisionWay:
         replies: list[str] = []
 
         def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
+            """Add the answers of a reply; those of the last request make the verdict of all."""
             nonlocal answers
             answers = answers.joined_with(read_answers(reply.text, questions))
             if is_last:
                 return read_verdict(self.questionnaire, request, answers, reply)
             return answers
 
-        waiting = self._split(inquiry.questions)
+        waiting = self._split(inquiry.questions)  # the questions of each request that is to be sent
         attempt = 0
         while True:
             questions = waiting.pop(0)
@@ -124,7 +126,7 @@ class DecisionWay:
             return
         try:
             parts = read_verdict(self.questionnaire, request, answers, Reply("")).parts
-        except AnswerError as error:
+        except AnswerError as error:  # some are missing, which is why there is an error
             parts = error.parts
         channel.update_record(parts=parts)
 

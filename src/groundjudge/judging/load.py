@@ -45,9 +45,9 @@ class PanelOptions(JudgeOptions, total=False):
     repeats: Annotated[
         int,
         Option(
-            "one judge, which does not vote",
-            "How many times the judge votes on each case, 2 or more: at temperature 0.7, unless `parameters` "
-            "has another one above 0.",
+            "one verdict, without a vote",
+            "How many votes a judge has on each case, 2 or more; the majority decides. They are asked for at "
+            "temperature 0.7, unless `parameters` has another one above 0.",
             command_line="flag",
         ),
     ]
@@ -141,6 +141,7 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     """
     _check_judge(judge)
     check_options(options, PanelOptions)
+    # None leaves what is there: adapters pass on options that their callers did not give.
     judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     panel_options: dict[str, Any] = {}
     for name in ("repeats", "rule", "stop"):  # in this order errors name them
@@ -210,7 +211,7 @@ def _check_judge(candidate: object) -> None:
 
 
 def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type checker passes anything
-    """Whether something that was passed as a judge could be passed as a model."""
+    """Whether an object could be passed as a model; a class can be called, but is none."""
     try:
         as_model(candidate)
     except ModelError:
@@ -239,4 +240,5 @@ def _single_judge(
         rubric = judge.with_options(**rubric_options)
     else:
         rubric = load_rubric(judge, **rubric_options)
+    # Without a model `as_model` says what can be one.
     return Judge(rubric, as_model(model), **changes)

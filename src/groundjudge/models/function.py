@@ -18,6 +18,7 @@ from groundjudge.rubric.rubric import TEXT, Request, Way
 
 
 async def _ask(function: Callable[..., Any], request: Request) -> Reply:
+    """Call a function with a request: what it returns becomes a reply, `"4"` as well as a message."""
     return reply_of(await call_function(function, request))
 
 
@@ -45,7 +46,7 @@ class FunctionModel:
             name: object = getattr(self.function, "__name__", None)
             if not isinstance(name, str):  # an object has none, and a mock's is another mock
                 name = type(self.function).__name__
-            object.__setattr__(self, "name", name)
+            object.__setattr__(self, "name", name)  # as a frozen dataclass sets a field
 
     @property
     def identity(self) -> str:

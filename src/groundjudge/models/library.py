@@ -43,6 +43,7 @@ async def call_library(
 
 
 async def _ask_llm(llm: Any, request: Request) -> Reply:  # noqa: ANN401  of either library
+    """Ask a model of either library with its own method: LangChain's take messages, DeepEval's a text."""
     if has_methods(llm, "ainvoke"):
         messages = _messages_for(llm, request)
         return _reply_of(await call_library(llm.ainvoke, llm.invoke, messages, UNSTREAMED))
@@ -73,6 +74,7 @@ def _reply_of(answer: object) -> Reply:
     if not isinstance(answer, tuple):
         return reply_of(answer)
     text, cost = cast("tuple[str, Any]", answer)
+    # Newer versions of DeepEval return a float with the tokens as attributes.
     usage = usage_of(getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None))
     return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
@@ -119,7 +121,7 @@ class LibraryModel:
     @property
     def name(self) -> str:
         """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
-        names: list[object] = []
+        names: list[object] = []  # the most precise first
         if hasattr(self.llm, "get_model_name"):  # DeepEval's
             names.append(self.llm.get_model_name())
         names.append(getattr(self.llm, "model_name", None))
@@ -127,7 +129,7 @@ class LibraryModel:
         if hasattr(self.llm, "get_name"):  # that of LangChain's runnables, which is their class's
             names.append(self.llm.get_name())
         for name in names:
-            if isinstance(name, str) and name:
+            if isinstance(name, str) and name:  # `model` may be an object
                 return name
         return type(self.llm).__name__
 

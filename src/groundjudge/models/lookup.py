@@ -100,7 +100,7 @@ CHAT_METHODS = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_nam
 
 
 def may_trace_itself(model: Model) -> bool:
-    """Whether LangChain may trace calls of the model by itself: of its own models, and in functions."""
+    """Whether LangChain may trace calls of the model by itself: of its own models, and inside functions."""
     inner = innermost(model)
     if isinstance(inner, LibraryModel):
         return has_methods(inner.llm, "ainvoke")
@@ -134,6 +134,7 @@ def as_model(model: ModelLike | None) -> Model:
     candidate: Any = model
     if isinstance(candidate, Model):
         return candidate
+    # Wings come first: to the core "decisions:gpt-6" would be a name at an endpoint like any other.
     match candidate:
         case str(name):
             return find_in_wings(name) or _model_of_name(name)
@@ -152,7 +153,12 @@ def find_in_wings(candidate: object, client: object = None) -> Model | None:
         words = candidate.casefold()
     else:
         words = {kind.__module__.partition(".")[0] for kind in type(candidate).__mro__}
-    for place in dict.fromkeys(place for word, place in WINGS.items() if word in words):
+    asked_places: set[str] = set()
+    for word, place in WINGS.items():
+        # Several words may lead to one wing, as in "typesafe/jev-1".
+        if word not in words or place in asked_places:
+            continue
+        asked_places.add(place)
         module, _, function = place.partition(":")
         model: Model | None = getattr(import_module(module), function)(candidate, client)
         if model is not None:
@@ -166,6 +172,7 @@ def _model_of_object(candidate: Any) -> Model:  # noqa: ANN401  code without a t
     if any(has_methods(candidate, method) for method in EMBEDDING_METHODS):
         message = f"{kind} makes embeddings, and cannot answer: a model is {CHOICES}"
         raise model_error("unknown_model", message, kind)
+    # Before functions: chat models of LangChain could be called, too, in older versions.
     if any(has_methods(candidate, *methods) for methods in CHAT_METHODS):
         return LibraryModel(candidate)
     # Metrics and evaluators that are made of a judge are called like functions, but answer nothing.
@@ -200,6 +207,7 @@ def _model_of_name(name: str) -> Model:
     provider = prefix.casefold().replace("-", "_")
     is_at_gateway = has_slash and bool(os.environ.get("OPENAI_BASE_URL"))
     message = ""
+    # Each of these would become a request that fails with 401 or 404, and does not say why.
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the offline judge is called "offline"'
     elif deployment.casefold().startswith(("http://", "https://")):

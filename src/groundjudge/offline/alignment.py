@@ -64,6 +64,7 @@ class Wording:
         pronouns = vocabulary("pronouns", language)
         beginnings = vocabulary("beginnings", language)
         for word in sentence_words:
+            # Places count content words: all that stands between two of them has one place.
             if word.begins_clause or word.kind != "content" or word.key in beginnings:
                 self.openings.add(len(self.keys))
             if word.kind == "content":
@@ -110,6 +111,7 @@ class Sources:
             wording = self.wordings[number]
             if len(set(claim.keys).difference(wording.keys)) > MAX_SUBJECT:
                 continue  # more is missing than a pronoun can stand for
+            # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
             is_asked_for = False
             if asked_keys is not None and 0 in claim.pronouns:
                 is_asked_for = asked_keys.issubset({*wording.keys, *wording.subject})
@@ -118,6 +120,7 @@ class Sources:
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
                 is_limited = not limits_ahead.isdisjoint(ahead) or not limits_anywhere.isdisjoint(behind)
+                # "In 2019 it opened" is not "It opened": a number ahead is no subject.
                 has_number = any(key.lstrip("-")[0].isdigit() for key in ahead if key != "-")
                 is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not has_number
                 if not is_limited and (is_subject or known_keys.issuperset(ahead)):
@@ -130,6 +133,7 @@ class Sources:
         n_nearest = 0
         for number in self._candidates(claim):
             n_common = LCSseq.similarity(claim.keys, self.wordings[number].keys)
+            # Of two that are as near, the one with the rarer words, which comes first.
             if n_common > n_nearest:
                 nearest, n_nearest = number, n_common
         if nearest is None:
@@ -161,6 +165,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
             if _QUESTION.search(sentence.text) or not any(map(str.isalnum, sentence.text)):
                 continue  # which states nothing
             for piece in _PIECE.finditer(content, sentence.start, sentence.end):
+                # Both readings have the same passage: an aside is quoted with its sentence.
                 for text in _readings_of(piece[0], language):
                     wording = Wording(words(as_compared(text), language), language, subject)
                     for key in set(wording.keys):
@@ -175,7 +180,10 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
 
 
 def _readings_of(text: str, language: Language) -> list[str]:
-    """A sentence as it stands, and without what stands in brackets, unless that limits the rest."""
+    """A sentence as it stands, and without what stands in brackets, unless that limits the rest.
+
+    "It opened (in May) at 9." -> itself and "It opened   at 9."; "It opens (not in May) at 9." -> itself.
+    """
     asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text else ()
     if not asides or not asides.isdisjoint(limits(language)):
         return [text]
@@ -202,6 +210,7 @@ def _matches(
             begins_phrase = wording.begins_phrase(start) and wording.links[start] <= claim.links[0]
             if end is not None and (begins_phrase or takes_subject or 0 in claim.pronouns):
                 yield start, end
+    # "In May it opened at 9" and "It opened at 9 in May" say the same.
     for place in claim.openings - {0}:
         keys = claim.keys[place:] + claim.keys[:place]
         links = claim.links[place:-1] + claim.links[:place]
@@ -218,42 +227,51 @@ def _end_of_match(
     One difference is fine: a word of the sentence that the claim leaves out, or a pronoun of it for which the
     claim names what the sentence before begins with.
     """
-    place, number = start, 0
+    claim_place, place = 0, start
     lacks_link = lacks_word = names_subject = False
-    while number < len(keys):
-        if wording.keys[place : place + 1] == [keys[number]]:
-            claim_links, source_links = links[number], wording.links[place]
+    while claim_place < len(keys):
+        # A slice, because the sentence may end first.
+        if wording.keys[place : place + 1] == [keys[claim_place]]:
+            claim_links, source_links = links[claim_place], wording.links[place]
             # Linking words are only left out or added, and none takes another's place.
             if not (claim_links <= source_links or source_links <= claim_links):
                 return None
             lacks_link = lacks_link or not source_links <= claim_links
-            number, place = number + 1, place + 1
+            claim_place += 1
+            place += 1
             continue
-        n_named = _length_of_subject(keys[number:], wording, place)
-        may_lack_word = number > 0 and not links[number] and _may_be_left_out(wording, place, limits_ahead)
-        if lacks_word or names_subject or not (n_named or may_lack_word):
+        # The words differ, which is fine once: with two differences it may be another statement.
+        if lacks_word or names_subject:
             return None
+        n_named = _length_of_subject(keys[claim_place:], wording, place)
         if n_named:
             names_subject = True
-            number += n_named
-        else:
+            claim_place += n_named
+        elif claim_place > 0 and not links[claim_place] and _may_be_left_out(wording, place, limits_ahead):
             lacks_word = True
             place += 1
+        else:
+            return None
     if lacks_word and lacks_link:  # "was bought by" is not "bought"
         return None
     return place if wording.begins_phrase(place) else None
 
 
 def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int:
-    """How many keys, from the first on, name what a pronoun at a place stands for; 0 if they do not."""
-    if place in wording.pronouns:
-        next_keys = wording.keys[place : place + 1]
-        for start in range(len(wording.subject)):
-            for end in range(start + 1, len(wording.subject) + 1):
-                subject_keys = wording.subject[start:end]
-                expected_keys = [*subject_keys, *next_keys]  # the sentence goes on as the claim does
-                if expected_keys == keys[: len(expected_keys)]:
-                    return len(subject_keys)
+    """How many keys, from the first on, name what a pronoun at a place stands for; 0 if they do not.
+
+    Of "city museum opens" 2 behind a sentence that begins with "The city museum", if this one is "It opens".
+    """
+    if place not in wording.pronouns:
+        return 0
+    next_keys = wording.keys[place : place + 1]
+    for start in range(len(wording.subject)):
+        for end in range(start + 1, len(wording.subject) + 1):
+            subject_keys = wording.subject[start:end]
+            # The sentence goes on as the claim does, or two subjects that begin alike would do.
+            expected_keys = [*subject_keys, *next_keys]
+            if expected_keys == keys[: len(expected_keys)]:
+                return len(subject_keys)
     return 0
 
 
@@ -262,4 +280,5 @@ def _may_be_left_out(wording: Wording, place: int, limits_ahead: frozenset[str])
     if place == len(wording.keys) or wording.links[place]:
         return False
     key = wording.keys[place]
+    # A letter alone is a grade, a unit or a variable: "vitamin C".
     return key.isalpha() and len(key) > 1 and key not in limits_ahead

@@ -27,6 +27,7 @@ MIN_WORDS = 2
 MAX_CONJUNCTION = 3
 """Letters of a word that joins a clause to the one before it, in any language: y, und, and, ale."""
 
+# Above every usual threshold: what is backed passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
 """The score of a sentence whose words all stand in the source, each in another form; 1.0 if none does."""
 
@@ -106,10 +107,12 @@ class _Reader:
             return Claim(sentence, "claims nothing")
         openers, statement = self.split_openers(sentence_words)
         claim = Wording(statement, self._language)
+        # As a whole first: "bread and butter" are no two clauses.
         numbers = self._find(claim, self._known, self._asked) or self._find_clauses(statement)
         if numbers and self._agrees(keys_of(openers), claim, numbers):
             passages = dict.fromkeys(self._sources.passages[number] for number in numbers)
             return Claim(sentence, "backed", self._literalness(claim, numbers), tuple(passages))
+        # After the search: "The shop is not open" is found in a source that says so.
         if self._is_refusal(claim):
             return self._read_refusal(sentence, claim)
         nearest, rank = self._sources.nearest(claim)
@@ -119,7 +122,7 @@ class _Reader:
         return Claim(sentence, "undecided", rank, passages_of_nearest, tuple(dict.fromkeys(missing)))
 
     def split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
-        """The words that only open a statement ("Yes", "Of course", "Leider"), and the rest."""
+        """The words that only open a statement, and the rest: "Yes, we are open" -> "Yes", "we are open"."""
         for number, word in enumerate(sentence_words):
             if word.key not in self._vocabulary("openers"):
                 return sentence_words[:number], sentence_words[number:]
@@ -147,6 +150,7 @@ class _Reader:
             clause_numbers = self._find(Wording(clause, self._language), keys_of(clauses[0]), None)
             first = clause[0]
             is_short = len(first.text) <= MAX_CONJUNCTION and first.text.islower()
+            # Only "and" and "und" are known as such: a word that may join clauses is tried without.
             if not clause_numbers and numbers and is_short and first.key not in self._negations:
                 clause_numbers = self._find(Wording(clause[1:], self._language), keys_of(clauses[0]), None)
             if not clause_numbers:
@@ -164,6 +168,7 @@ class _Reader:
         denies = not openers.isdisjoint(self._vocabulary("no"))
         if not self._is_question or not (agrees or denies):
             return True
+        # "Yes" to a question of which the sentence says nothing would confirm what nobody knows.
         keys = set[str]().union(*(self._sources.wordings[number].keys for number in numbers))
         is_negated = not self._negations.isdisjoint(claim.keys)
         return agrees is not denies and is_negated is denies and self._question_keys <= keys
@@ -202,7 +207,7 @@ class _Reader:
         """
         if self._negations.isdisjoint(claim.keys):
             return False
-        last = ""
+        last = ""  # the kind of the word before, words of conversation left out
         for key in claim.keys:
             kind = "other"
             if key in self._negations:
@@ -234,11 +239,14 @@ class _Reader:
 
 
 def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:
-    """The clauses of a sentence, which commas, semicolons and "and" separate; [] if there is only one."""
+    """The clauses of a sentence, which commas, semicolons and "and" separate; [] if there is only one.
+
+    As words: "We open at 9 and sell tea" -> "We open at 9", "and sell tea".
+    """
     clauses: list[list[Word]] = [[]]
     for word in claim_words:
         begins = word.begins_clause or word.text.casefold() in {"and", "und"}
-        if begins and keys_of(clauses[-1]):
+        if begins and keys_of(clauses[-1]):  # what has no content word yet goes on
             clauses.append([])
         clauses[-1].append(word)
     if not keys_of(clauses[-1]):

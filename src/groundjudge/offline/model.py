@@ -113,7 +113,10 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
     fields = [prompt_input.field for prompt_input in rubric.inputs]
     like = rubric.prompt.front_matter.offline
-    needs_context = not (rubric if like is None else load_rubric(like)).not_applicable
+    judged_like = rubric if like is None else load_rubric(like)
+    # A judge with a level for "nothing to ground" falls back on the query where the context is empty; any
+    # other has nothing that could back a response then.
+    needs_context = not judged_like.not_applicable
     if "context" in fields and case.context is not None and (case.context or needs_context):
         return [document.content for document in case.context]
     tool_results: list[str] = []
@@ -177,6 +180,7 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
     facts = read_claims(case.reference or "", read_sources(passage, case.reference or ""))
     parts: list[PartReading] = []
     for name in rubric.format.part_names:
+        # Recall: the reference's sentences in the passage; precision: the passage's in the reference.
         looked_up, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
         real_claims = [claim for claim in looked_up if claim.finding != "claims nothing"]
         length = sum(len(claim.sentence) for claim in real_claims)
@@ -192,6 +196,7 @@ def _score_of(rubric: Rubric, claim: Claim) -> float:
     score = claim.score
     if claim.finding != "backed":
         score *= min(BELOW * rubric.threshold, HIGHEST_UNDECIDED)
+    # Cut and not rounded: .499 would become .5, and pass.
     return math.floor(round(score * 100, DIGITS)) / 100
 
 
@@ -201,15 +206,17 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
     if scale.choices:
         scores = {label: choice for label, choice in scale.choices.items() if choice is not None}
         below = {label: choice for label, choice in scores.items() if choice < rubric.threshold}
-        if below and not is_backed:
+        if below and not is_backed:  # the nearest label could be one that passes
             scores = below
+        # Of two that are as near, the worse one.
         label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
         return scores[label], label
     value = round(scale.worst + score * (scale.best - scale.worst), DIGITS)
+    # Away from the threshold: up on a rising scale if it is backed.
     step = 1 if is_backed is (scale.best > scale.worst) else -1
     if scale.integer:
         value = float(math.ceil(value) if step > 0 else math.floor(value))
-    while value in rubric.not_applicable:
+    while value in rubric.not_applicable:  # which would leave a claim unjudged
         value += step
     return value, ""
 
@@ -231,6 +238,7 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
 def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
     """What was found: of the sentences that are not decided, or else of all."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
+    # What has to be looked at comes first, and what is fine is only named where nothing else is.
     worst_claims = [claim for claim in real_claims if claim.finding != "backed"] or real_claims
     return " ".join(_finding_of(claim, texts) for claim in worst_claims[:MAX_NAMED]) or NOTHING_STATED
 

@@ -12,7 +12,7 @@ from groundjudge.text.words import Language, Word, words
 
 
 def keys_of(sentence_words: Sequence[Word]) -> frozenset[str]:
-    """What the content words of a sentence are compared by."""
+    """What the content words of a sentence are compared by, such as stems: of "The shops" that of "shops"."""
     return frozenset(word.key for word in sentence_words if word.kind == "content")
 
 

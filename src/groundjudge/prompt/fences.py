@@ -96,6 +96,7 @@ def code_for(blocks: Iterable[Block]) -> str:
     """Return the code for the tags of some blocks: the same for equal values, and in none of their texts."""
     values = "\n".join(fence_block(block, "") for block in blocks)
     values_in_lower_case = values.lower()  # a model may take a code in capitals for the same
+    # Made of the values and not drawn: equal cases give equal prompts, which caches find again.
     attempt = 0
     while True:
         code = sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH]
@@ -122,6 +123,7 @@ def attribute(name: str, value: str) -> str:
 
     What is syntax is written as in HTML: `a "b" = c` becomes `a &quot;b&quot; &#61; c`.
     """
+    # An apostrophe stays readable: attributes stand in double quotation marks.
     escaped = escape(without_control_tokens(value), quote=False).replace('"', "&quot;")
     chars: list[str] = []
     for char in escaped:
@@ -141,6 +143,7 @@ def without_control_tokens(text: str) -> str:
     # One of these signs is faster to look for than a token.
     if not any(sign in text for sign in OPENING):
         return text
+    # One character for one, so that the places of tokens are those in the text itself.
     ascii_text = text if text.isascii() else text.translate(TO_ASCII)
     pieces: list[str] = []
     start = 0

@@ -174,10 +174,13 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
 
 
 def _read_front_matter(head: str) -> FrontMatter:
+    """Read and check the YAML between the two lines of ---."""
     settings = _read_yaml(head)
-    if "inputs" in settings:
+    if "inputs" in settings:  # Prompty's and other tools' spellings become ours before they are checked
         settings["inputs"] = _input_list(settings["inputs"])
     ignored_keys = [key for key in settings if key not in FrontMatter.model_fields]
+    # With `reply` it is a file for this library, in which an unknown key is misspelt; without, it may be any
+    # tool's prompt, whose keys are its own.
     if "reply" in settings:
         ignored_keys = [key for key in ignored_keys if key in OTHER_TOOLS_KEYS]
         _refuse_unknown_keys({key: value for key, value in settings.items() if key not in ignored_keys})
@@ -215,6 +218,7 @@ def _read_yaml(head: str) -> dict[str, Any]:
         return {}
     if not is_mapping(content):
         raise PromptError("bad_front_matter", "the front matter must be a mapping")
+    # `scale:` with nothing behind it is as if it were not there.
     return {key: value for key, value in content.items() if value is not None}
 
 
@@ -233,6 +237,7 @@ def _core_loader(base: Any) -> Any:  # noqa: ANN401  PyYAML has no types
 
 
 def _construct_integer(loader: Any, node: Any) -> int:  # noqa: ANN401
+    """Read an integer of YAML 1.2: "010" -> 10, "0o10" -> 8, "0x10" -> 16."""
     digits: str = loader.construct_scalar(node)
     if digits.startswith(("0o", "0x")):
         return int(digits, 0)
@@ -307,6 +312,7 @@ def _input_list(inputs: object) -> object:
 
 
 def _input_settings(declaration: object) -> object:
+    """Return the settings of an input: "query" -> {"name": "query"}; a mapping with its type in our words."""
     if isinstance(declaration, str):
         return {"name": declaration}
     if is_mapping(declaration) and isinstance(declaration.get("type"), str):
@@ -315,9 +321,13 @@ def _input_settings(declaration: object) -> object:
 
 
 def _input_type(declared_type: str, name: object) -> str:
-    """Return an input's type by the name that the file has for it."""
+    """Return the type of an input by that in the file, and by its name.
+
+    ("string", "reference") -> "text", and ("string", "query") -> "messages".
+    """
     field = FIELD_NAMED.get(name) if isinstance(name, str) else None
     type_ = TYPES.get(declared_type)
+    # As text only the last message would be shown, and Prompty shows all.
     if field in MESSAGE_FIELDS and type_ == "text":
         return "messages"
     if type_ is None and field is None:
@@ -356,13 +366,17 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
 
 
 def _mappings_at(path: str, settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the mappings under a dotted path; those in a list count, too."""
+    """Return the mappings under a dotted path; those in a list count, too.
+
+    "inputs" in {"inputs": [{"name": "query"}, "context"]} -> [{"name": "query"}].
+    """
     mappings = [settings]
     for name in path.split("."):
         inner_mappings: list[Mapping[str, Any]] = []
         for mapping in mappings:
             inner = mapping.get(name)
             values = inner if is_list(inner) else [inner]
+            # What is no mapping is refused by the validation, with the right message.
             inner_mappings.extend(filter(is_mapping, values))
         mappings = inner_mappings
     return mappings

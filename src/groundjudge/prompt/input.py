@@ -64,7 +64,7 @@ class Input(Frozen):
     def _text(self, value: Any) -> str:  # noqa: ANN401  any field's value
         """The value of a field as text; lists and messages as JSON."""
         if value is None or value == ():
-            return "[]" if self.type == "list" else ""
+            return "[]" if self.type == "list" else ""  # a prompt that speaks of a list shows an empty one
         if self.type == "text" and self.field == "query":
             value = text_of(value, "user")
         elif self.type == "text" and self.field == "response":
@@ -83,6 +83,7 @@ def _document_blocks(documents: Sequence[Document]) -> tuple[Block, ...]:
             continue
         attributes = attribute("number", str(len(blocks) + 1))
         title = document.title
+        # By kind alone: a title that the application did not write must not make a source more authoritative.
         if document.kind == "tool":
             attributes += attribute("kind", "tool result")
             if not title.startswith(TOOL_TITLE):

@@ -96,6 +96,7 @@ class Prompt(Frozen):
         if len(text) > MAX_PROMPT:
             message = f"{path}: a prompt file has at most {MAX_PROMPT} characters"
             raise PromptError("unreadable_prompt", message, path)
+        # Git and editors change line ends and the mark at the beginning, which must not change the hash.
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         try:
             front_matter, body = split_front_matter(text)
@@ -145,7 +146,7 @@ class Prompt(Frozen):
         """
         missing: list[Input] = []
         for prompt_input in self.inputs:
-            value = prompt_input.value(case)
+            value = prompt_input.value(case)  # also of an optional one: what cannot be read is an error
             if not prompt_input.required:
                 continue
             if value is None or (is_blank(value) and not prompt_input.may_be_empty):
@@ -262,7 +263,7 @@ class Prompt(Frozen):
 
     def _fields_named(self, option: str, names: Sequence[str] | None) -> set[str]:
         """Return the fields that an option names, by the names of placeholders, fields or aliases."""
-        if isinstance(names, str):
+        if isinstance(names, str):  # otherwise its letters would be the names
             names = [names]
         input_fields = {prompt_input.field for prompt_input in self.inputs}
         fields: set[str] = set()
@@ -289,16 +290,19 @@ def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
 
 
 def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
-    """Split a text into its role sections, and these at their placeholders."""
+    r"""Split a text into its role sections, and these at their placeholders.
+
+    "system:\nJudge.\nuser:\nQ: {{query}}" -> (("system", ("Judge.",)), ("user", ("Q: ", "query", ""))).
+    """
     if "{%" in body:
         message = "{% … %} is not supported: a prompt is plain text with placeholders"
         raise PromptError("template_language", message)
     pieces = ROLE.split(body)  # the text before the first role, a role, its text, a role, its text, ...
     texts: list[tuple[str, str]] = []
-    if pieces[0].strip():
+    if pieces[0].strip():  # a template without roles is one message of the user
         texts.append(("system" if len(pieces) > 1 else "user", pieces[0].strip()))
     for role, text in zip(pieces[1::2], pieces[2::2], strict=True):
-        if text.strip():
+        if text.strip():  # some endpoints refuse an empty message
             texts.append((role.lower(), text.strip()))
     if not texts:
         raise PromptError("empty_prompt", "the prompt has no text")

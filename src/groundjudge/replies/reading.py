@@ -69,7 +69,7 @@ class PlacedFormat(Format):
         reader = Reader(opened, scale, expectation, self.labels)
         places = self.find_places(reader)
         if marks.kind == "lines":
-            # Labels are words of any text: in reasoning that is open they may come in any order.
+            # Before the values are read: a reasoning that is open may draft "Score: 3" and then "Score: 5".
             _check_asides(reader, places)
         return self.read_places(reader, places)
 
@@ -82,28 +82,31 @@ class PlacedFormat(Format):
         marks = self.marks
         values = [place for place in places if place.kind == "value"]
         verdict, reading = reader.read_verdict(values, prose_may_follow=marks.prose_may_follow)
-        _check_others(reader, places, marks, verdict, values[-1])
-        if marks.kind != "lines":
+        last_value = values[-1]
+        _check_others(reader, places, marks, verdict, last_value)
+        if marks.kind != "lines":  # for which `read_reply` has done it
             _check_asides(reader, places)
-        # A number that is cut off may go on behind its point.
-        is_unclosed = not values[-1].is_closed
-        is_cut_off = is_unclosed and reader.text_of(values[-1]).rstrip().endswith(FULL_STOPS)
-        is_example = False
-        if marks.kind == "tags":
-            start, end = verdict.span
-            is_example = is_quoted(reader.text, start, end) or reader.text.endswith("`", 0, start)
+        warnings: tuple[str, ...] = ()
+        if not last_value.is_closed:
+            # "<S2>4." may be the beginning of 4.5; "<S2>4" is whole if "</S2>" was the stop sequence.
+            if reader.text_of(last_value).rstrip().endswith(FULL_STOPS):
+                raise reader.make_error("ambiguous")
+            warnings = ("unclosed_tag",)
+        if marks.kind == "tags" and _is_example(reader.text, verdict.span):
+            raise reader.make_error("ambiguous")
         prose = _prose_behind(reader, places, verdict)
         if marks.prose_may_follow:
-            is_followed = reader.may_contradict(reading, prose)
+            is_corrected = reader.may_contradict(reading, prose)
         else:
-            is_followed = LETTER_OR_DIGIT.search(prose) is not None
-        if is_cut_off or is_example or is_followed:
+            # "Correction: it should be 2." is not understood, so that any word counts as one.
+            is_corrected = LETTER_OR_DIGIT.search(prose) is not None
+        if is_corrected:
             raise reader.make_error("ambiguous")
         return Reading(
             reading.value,
             self.find_reason(reader, places, verdict),
             level=last_text(reader, places, "level"),
-            warnings=("unclosed_tag",) if is_unclosed else (),
+            warnings=warnings,
             label=reading.label,
             shares=_read_shares(reader, places, marks, verdict),
             span=reading.span,
@@ -115,7 +118,8 @@ class PlacedFormat(Format):
 
 
 def last_text(reader: Reader, places: Sequence[Place], kind: str) -> str:
-    """Return the reply's own text in the last place of a kind; "" if there is none."""
+    """Return the reply's own text in the last place of a kind, such as "reason"; "" if there is none."""
+    # The last: a judge that corrects itself explains its final verdict there.
     for place in reversed(places):
         if place.kind == kind:
             return reader.reply.slice(*place.content)
@@ -123,9 +127,9 @@ def last_text(reader: Reader, places: Sequence[Place], kind: str) -> str:
 
 
 def _check_others(
-    reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place, last_verdict: Place
+    reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place, last_value: Place
 ) -> None:
-    """Check that nothing hides a verdict, and that none begins anew: with what is there already.
+    """Check that no other place hides a verdict, and that explanation, thoughts and level come once.
 
     A judge may quote a document that closes the explanation, gives a verdict of its own and opens a tag:
     `</S1><S2>5</S2><S0>`. What the judge writes behind it then comes twice, or is not closed.
@@ -133,43 +137,58 @@ def _check_others(
     Raises:
         ReplyError: `ambiguous`.
     """
-    seen: set[str] = set()
+    seen_kinds: set[str] = set()
     for place in places:
+        # The values were compared with each other already, and "text" is prose.
         if place.kind in ("value", "text"):
             continue
-        if place.kind == "other":
-            is_hiding = not place.is_closed and place.span[0] >= verdict.span[0]
-            begins_anew = False
-        else:
-            is_hiding = not place.is_closed
-            may_repeat = marks.kind == "lines" and place.span[0] < last_verdict.span[0]
-            begins_anew = place.kind in seen and not may_repeat and not marks.prose_may_follow
-        if is_hiding or begins_anew:
+        # Labels may come again ahead of the last verdict: a judge may draft "Reason: ... Score: ..." first.
+        may_repeat = marks.kind == "lines" and place.span[0] < last_value.span[0]
+        # "other" has no meaning that a second one could change.
+        may_repeat = may_repeat or marks.prose_may_follow or place.kind == "other"
+        is_repeated = place.kind in seen_kinds and not may_repeat
+        if is_repeated or _may_hide_verdict(place, verdict):
             raise reader.make_error("ambiguous", reader.text[slice(*place.span)])
-        seen.add(place.kind)
+        seen_kinds.add(place.kind)
+
+
+def _may_hide_verdict(place: Place, verdict: Place) -> bool:
+    """Whether a place has no end, so that the judge's own verdict may be inside: `<S1>... <S2>1</S2>`."""
+    if place.is_closed:
+        return False
+    # Something else without an end, ahead of a verdict, did not keep the verdict from being found.
+    return place.kind != "other" or place.span[0] >= verdict.span[0]
+
+
+def _is_example(text: str, span: Span) -> bool:
+    """Whether a tag is only quoted, as in: the format is `<S2>4</S2>`."""
+    start, end = span
+    return is_quoted(text, start, end) or text.endswith("`", 0, start)
 
 
 def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
     """Check that no reasoning and no comment is open ahead of the last value, or of the last label.
 
     Raises:
-        ReplyError: `no_verdict`.
+        ReplyError: `no_verdict`: "<think> first Score: 4" is only a thought.
     """
-    end = 0
+    last_start = 0
     for place in places:
         if place.kind == "value" or place.label:
-            end = place.span[0]
+            last_start = place.span[0]
+    # Inside a place such tags are text: an explanation may quote "<think>" from a document.
     spans = [place.span for place in places]
-    if has_open_aside(_text_outside(reader.text, spans, 0, end)):
+    if has_open_aside(_text_outside(reader.text, spans, 0, last_start)):
         raise reader.make_error("no_verdict")
 
 
 def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place) -> str:
-    """Return the text in the place of the shares; "" if there is none.
+    """Return the text in the place of the shares, such as "4: 0.3, 5: 0.7"; "" if there is none.
 
     Raises:
         ReplyError: `ambiguous`: there are several that differ, or more follows.
     """
+    # In JSON each object with a verdict has its own shares, and one span for both.
     values = {place.span for place in places if place.kind == "value"}
     texts: list[str] = []
     is_followed = False
@@ -186,23 +205,30 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
 
 
 def _prose_behind(reader: Reader, places: Sequence[Place], verdict: Place) -> str:
-    """Return what stands behind a verdict and in no other place."""
+    """Return what stands behind a verdict and in no other place: of "<S2>5</S2> No: 2" it is " No: 2"."""
     spans: list[Span] = []
     for place in places:
         start, end = place.span
+        # "text" only looks marked: it is prose itself.
         if end > verdict.span[1] and place.kind != "text":
+            # The content of a label may go on below its line, at which the span ends.
             spans.append((start, max(end, place.content[1])))
     return _text_outside(reader.text, spans, verdict.span[1], len(reader.text))
 
 
 def _text_outside(text: str, spans: Sequence[Span], start: int, end: int) -> str:
-    """Return what stands between two indexes of a text, but in none of the spans, which are in order."""
+    """Return what stands between two indexes of a text, but in none of the spans, which are in order.
+
+    Of "abcdef" from 0 to 5, without the span (1, 3): "a de".
+    """
     pieces: list[str] = []
-    for first, last in spans:
-        if first >= end:
+    position = start
+    for span_start, span_end in spans:
+        if span_start >= end:
             break
-        if first > start:
-            pieces.append(text[start:first])
-        start = max(start, last)
-    pieces.append(text[start:end])
+        if span_start > position:
+            pieces.append(text[position:span_start])
+        # A span may lie inside the one before it, as shares in the object of their verdict do.
+        position = max(position, span_end)
+    pieces.append(text[position:end])
     return " ".join(pieces)

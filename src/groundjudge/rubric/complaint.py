@@ -59,6 +59,7 @@ def format_after(parameters: Mapping[str, Any], response_format: Mapping[str, An
     """
     if not response_format:
         return parameters
+    # Servers differ in what they enforce: one that fails with a schema may manage JSON, or text.
     next_parameters = dict(parameters)
     last_format = next_parameters.pop("response_format", {}).get("type")
     if last_format is None:

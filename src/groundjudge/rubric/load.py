@@ -106,10 +106,16 @@ def _find_problems(rubric: Rubric) -> list[str]:
 
 
 def _is_mentioned(label: str, text: str) -> bool:
+    """Whether a label stands in a folded text as a word: "score" in "score: 4", but not in "underscored"."""
     return re.search(rf"(?<!\w){re.escape(fold_label(label.strip('[]')))}(?!\w)", text) is not None
 
 
 def _find_prompt_file(name: str | Path) -> Path:
+    """Find the prompt file of a judge by its name, or by the file's path.
+
+    Raises:
+        PromptError: `unknown_judge`.
+    """
     if not isinstance(name, str) and not hasattr(name, "__fspath__"):
         kind = type(name).__name__
         message = f"a rubric is loaded by its judge's name or the path of a prompt file, not from {kind}"
@@ -120,7 +126,7 @@ def _find_prompt_file(name: str | Path) -> Path:
         message = f"{first_line!r} begins a prompt's text: save the text as a file, and pass the file's path"
         raise PromptError("unknown_judge", message, first_line)
     path = Path(name)
-    if str(name) in names():
+    if str(name) in names():  # before any file of that name in the working folder
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
         hint = did_you_mean(str(name), names()) or ";"

@@ -46,6 +46,7 @@ class Option:
 
 
 def _is_levels(value: object) -> bool:
+    """Whether a value is like `{2: "poor", 5: "good"}`."""
     if not is_mapping(value):
         return False
     return all(is_number(number) and isinstance(label, str) for number, label in value.items())
@@ -56,6 +57,7 @@ def _is_number_list(value: object) -> bool:
 
 
 def _is_name_list(value: object) -> bool:
+    """Whether a value names inputs; one alone need not stand in a list."""
     return isinstance(value, str) or is_list(value)
 
 
@@ -186,7 +188,7 @@ class RubricOptions(PromptOptions, total=False):
         float | None,
         Option(
             "what the prompt file says",
-            "The lowest score, 0..1, with which a verdict passes: its deciding score must reach it.",
+            "The lowest score, 0..1, with which a verdict passes.",
             command_line="flag",
         ),
     ]
@@ -225,9 +227,11 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
 
 
 def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
+    """Say what to write in place of an unknown option: a parameter of requests, or the nearest option."""
     nearest = get_close_matches(option, [*REQUEST_PARAMETERS, *names], 1)
+    # `temperature=0` is often passed like an option: it belongs in `parameters`.
     if nearest and nearest[0] in REQUEST_PARAMETERS:
-        shown_value = repr(value) if is_number(value) else "..."
+        shown_value = repr(value) if is_number(value) else "..."  # a text may be long, or a secret
         remedy = f"parameters={{{nearest[0]!r}: {shown_value}}}"
         if "parameters" not in names:  # those of a run
             remedy += " to load()"

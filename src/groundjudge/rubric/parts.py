@@ -37,7 +37,7 @@ def make_parts(
         if case is not None:
             evidence, quote_warnings = find(part.quotes, sources)
             warnings.extend(quote_warnings)
-            # A score of 0 needs no evidence.
+            # A score of 0 needs no evidence: nothing in the source says it.
             if score and EVIDENCE_NOT_FOUND in quote_warnings:
                 part_warnings = (EVIDENCE_NOT_FOUND,)
         elif part.quotes:

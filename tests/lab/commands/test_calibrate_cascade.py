@@ -137,7 +137,7 @@ REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
     ),
     "an unknown judge's probabilities": (
         (*WANTED, "--until-by", "probability"),
-        "one is no built-in judge: name its prompt file with --judge-file",
+        "one is not a built-in judge: name its prompt file with --judge-file",
     ),
     "a judge that is not there": ((*WANTED, "--judge", "two"), "has no verdict by the judge 'two'"),
     "three judges": ((*WANTED, *["--judge", "one"] * 3), "--judge can be given at most twice"),

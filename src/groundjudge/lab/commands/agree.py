@@ -130,7 +130,7 @@ def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:
     """Print figures in rows and judges in columns."""
     columns = [_counts(agreement) for agreement in agreements]
     rows: list[list[str]] = []
-    for name in columns[0]:
+    for name in columns[0]:  # all columns have the same names
         cells = [column[name] for column in columns]
         if name in HIDDEN_IF_ZERO and set(cells) == {"0"}:
             continue
@@ -189,7 +189,7 @@ def _undefined_figures(agreement: Agreement) -> list[str]:
     """Say why figures of a judge are undefined: one note for all with the same reason."""
     names_by_reason: dict[str, list[str]] = {}
     for figure, reason in agreement.undefined.items():
-        # Labels that are no grades have no correlations, which is no news.
+        # Labels that are not grades have no correlations, which is no news.
         if figure in CORRELATIONS and agreement.confusion is not None:
             continue
         names_by_reason.setdefault(reason, []).append(full_name(figure))
@@ -213,6 +213,7 @@ def _show_details(screen: Screen, agreement: Agreement) -> None:
 
 
 def _disagreement_lines(disagreement: Disagreement) -> list[str]:
+    """Write a disagreement: "row 3: score 0.2, not passed; label 1", and the judge's reason below it."""
     passed = "passed" if disagreement.passed else "not passed"
     label = disagreement.word or f"{disagreement.label:.3g}"
     lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]

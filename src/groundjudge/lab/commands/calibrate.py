@@ -21,6 +21,7 @@ from groundjudge.lab.commands.cascade import (
 )
 from groundjudge.lab.commands.figures import (
     CORRELATIONS,
+    interval_ends,
     judge_notices,
     rows_in_sections,
     short_name,
@@ -232,10 +233,9 @@ def _show_calibration(screen: Screen, calibration: Calibration) -> None:
 def _resampling_lines(calibration: Calibration) -> list[str]:
     """Say how far the threshold depends on the rows."""
     lines: list[str] = []
-    low = calibration.interval.low
-    high = calibration.interval.high
-    if low is not None and high is not None:
-        lines.append(f"95 % interval of the threshold: {low:g} to {high:g}")
+    interval = interval_ends(calibration.interval)
+    if interval:
+        lines.append(f"95 % interval of the threshold: {interval}")
     if calibration.folds:
         thresholds = ", ".join(f"{threshold:g}" for threshold in calibration.thresholds)
         lines.append(f"thresholds of the folds, which were tested: {thresholds}")

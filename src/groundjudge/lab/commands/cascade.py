@@ -14,15 +14,16 @@ from groundjudge.judging.cascade import By
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.commands.inputs import (
     VerdictFile,
+    check_two_judges,
     exit_after,
     label_notes,
     load_labels,
+    load_rubric_of,
     load_verdicts,
     mixed_signatures,
 )
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import rubric_vocabulary
-from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
 from groundjudge.verdict import Usage
@@ -125,14 +126,14 @@ def calibrate_cascade_files(
             fail(f"--accuracy must lie between 0 and 1, not {accuracy:g}: no labels prove that all are right")
         prices = cascade_options.prices
         chosen = list(judges or ())
-        if len(chosen) > 2:  # noqa: PLR2004  one for each file
-            fail("--judge can be given at most twice: once for each file")
+        check_two_judges(chosen)
+        # One name stands for the same judge in both files.
         cheap = _load_single_judge(files.cheap, chosen[:1])
         strong = _load_single_judge(files.strong, chosen[-1:])
         by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
         if by == "probability":
-            rubric = _rubric_of(cheap.verdicts.judges[0], label_options.judge_file)
+            rubric = load_rubric_of(cheap.verdicts.judges[0], label_options.judge_file)
             # The file is named for its probabilities: of numbers there are no labels in words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
@@ -165,15 +166,6 @@ def _load_single_judge(path: str, chosen: Sequence[str]) -> VerdictFile:
         names_text = ", ".join(judges) if judges else "no judge"
         fail(f"{path} has verdicts of {names_text}: a cascade is of one judge, name it with --judge")
     return file
-
-
-def _rubric_of(judge: str, judge_file: str | None) -> Rubric:
-    """Load the rubric of a judge. Exit if it is not known."""
-    if judge_file is not None:
-        return load_rubric(judge_file)
-    if judge not in names():
-        fail(f"--until-by probability: {judge} is no built-in judge: name its prompt file with --judge-file")
-    return load_rubric(judge)
 
 
 def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices, Prices] | None) -> None:
@@ -247,7 +239,7 @@ def _cost_lines(calibration: CascadeCalibration, prices: tuple[Prices, Prices] |
     alone = strong_price.of(strong) * times
     cost = (cheap_price.of(cheap) + strong_price.of(handed_on)) * times
     line = f"cost per {PER_ROWS:,} rows: {alone:.4f} with the strong judge alone, {cost:.4f} in the cascade"
-    if alone:
+    if alone:  # with prices of 0 there is no share
         saved = 1 - cost / alone
         line += f", {abs(saved):.1%} {'less' if saved >= 0 else 'more'}"
     return [line]

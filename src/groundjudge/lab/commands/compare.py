@@ -12,6 +12,7 @@ from groundjudge.cli.screen import Screen, as_text, fail, report_errors
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import (
     bounds_text,
+    interval_ends,
     interval_note,
     judge_notices,
     rows_in_sections,
@@ -19,6 +20,7 @@ from groundjudge.lab.commands.figures import (
     with_interval,
 )
 from groundjudge.lab.commands.inputs import (
+    check_two_judges,
     exit_after,
     judge_pairs,
     label_notes,
@@ -50,9 +52,6 @@ RANGES = "worst..best: the difference if the cases without a score are the worst
 
 COUNTED_AS: Mapping[Unscored, str] = {"wrong": "as wrong", "right": "as right", "as-run": "as in the run"}
 """How cases without a score count, in words."""
-
-MAX_JUDGES = 2
-"""How often --judge can be given: once for each file."""
 
 FirstVerdicts = Annotated[str, typer.Argument(metavar="FIRST", help="A file of verdicts.")]
 SecondVerdicts = Annotated[
@@ -143,14 +142,14 @@ def compare(
 
 def _judge_pairs(first: Sequence[str], second: Sequence[str], chosen: Sequence[str]) -> list[tuple[str, str]]:
     """Say which judge of the first file is compared with which of the second; exit if that is not clear."""
-    if len(chosen) > MAX_JUDGES:
-        fail("--judge can be given at most twice: once for each file")
+    check_two_judges(chosen)
     if chosen:
         return [(chosen[0], chosen[-1])]  # one name stands for the same judge in both files
     return judge_pairs(first, second)
 
 
 def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) -> None:
+    """Print two judges' figures side by side, with their differences."""
     first_verdicts, second_verdicts = pair
     screen.text(
         f"  first: {', '.join(first_verdicts.signatures_of(comparison.first))}",
@@ -163,7 +162,7 @@ def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) 
     cells_by_name: dict[str, list[str]] = {}
     for figure in comparison.differences:
         first, second = comparison.values[figure]
-        if first is None and second is None:
+        if first is None and second is None:  # figures of labels, without any
             continue
         cells_by_name[figure] = [as_text(first), as_text(second), *_difference_cells(comparison, figure)]
     columns = ["", "first", "second", "second - first"]
@@ -241,9 +240,9 @@ def _power_line(change: ModelChange) -> str:
 
 def _refit_lines(refit: Calibration) -> list[str]:
     """Say where the second judge agrees best with people, and what it costs to keep its threshold."""
-    interval = ""
-    if refit.interval.low is not None and refit.interval.high is not None:
-        interval = f", 95 % interval {refit.interval.low:g} to {refit.interval.high:g}"
+    interval = interval_ends(refit.interval)
+    if interval:
+        interval = f", 95 % interval {interval}"
     kept = with_interval(refit.as_run[refit.by])
     gain = with_interval(refit.gain[refit.by], signed=True)
     rows = f"{refit.n_fitted} labelled rows, balanced accuracy"
@@ -254,6 +253,7 @@ def _refit_lines(refit: Calibration) -> list[str]:
 
 
 def _flip_cells(flip: Flip) -> list[str]:
+    """The cells of a flip: `["row 3", "0.800 passed", "0.300 failed", "not grounded"]`."""
     first, second = "failed", "passed"
     if flip.first_passed:
         first, second = "passed", "failed"

@@ -65,6 +65,7 @@ def full_name(figure: str) -> str:
 
 
 def _section_of(figure: str) -> str:
+    """The heading under which a figure stands: "roc_auc" -> "scores"."""
     for section, figure_names in SECTIONS.items():
         if figure in figure_names:
             return section
@@ -123,6 +124,13 @@ def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
     low = _round_bound(figure.low, ROUND_FLOOR)
     high = _round_bound(figure.high, ROUND_CEILING)
     return f"{text} [{low}, {high}]"
+
+
+def interval_ends(figure: Figure) -> str:
+    """Write the ends of a threshold's interval, such as "0.4 to 0.6"; "" if it has none."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:g} to {figure.high:g}"
 
 
 def _round_bound(bound: float, rounding: str) -> Decimal:

@@ -22,7 +22,7 @@ from groundjudge.judging.judge import case_hash
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
-from groundjudge.rubric.load import load_rubric
+from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.rows import STDIO, FileRow, can_read_again, read_rows
@@ -67,6 +67,7 @@ class _StoredVerdicts:
 def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
     """Read a file of verdicts; one without any, or without any by one of `judges`, is an error."""
     stored = _StoredVerdicts(path)
+    # Verdicts are read several times, and what is in a pipe can be read once.
     if path == STDIO or (Path(path).exists() and not can_read_again(path)):
         stored = _copy_pipe(path)
     verdicts = latest_verdicts(stored)
@@ -86,6 +87,24 @@ def _check_judge(path: str, verdicts: LatestVerdicts, name: str) -> None:
         fail(f"{path} has no verdict by the judge {name!r}: --judge can be {', '.join(verdicts.judges)}")
 
 
+def check_two_judges(chosen: Sequence[str]) -> None:
+    """Exit if more judges were chosen than there are files: a first and a second one."""
+    if len(chosen) > 2:  # noqa: PLR2004  one for each file
+        fail("--judge can be given at most twice: once for each file")
+
+
+def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
+    """Load the rubric of a judge of verdicts, from its prompt file if it is not a built-in one.
+
+    Exit if it is neither.
+    """
+    if judge_file:
+        return load_rubric(judge_file)
+    if judge not in names():
+        fail(f"{judge} is not a built-in judge: name its prompt file with --judge-file")
+    return load_rubric(judge)
+
+
 def judge_pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
     """Say which judge of a file is compared with which of another: those of one name, or the only ones.
 
@@ -101,6 +120,7 @@ def judge_pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, 
 
 def _copy_pipe(path: str) -> _StoredVerdicts:
     """Copy what comes through a pipe to a temporary file, which is removed once nobody needs it."""
+    # Kept beyond the `with`, as it is read later: `finalize` removes it with its reader, or at exit.
     with NamedTemporaryFile(prefix="groundjudge-", suffix=".jsonl", delete=False) as copy:
         stored = _StoredVerdicts(copy.name)
         finalize(stored, Path(copy.name).unlink, missing_ok=True)
@@ -179,6 +199,7 @@ def join_labels(
         counts_unscored: whether cases without a score count.
     """
     joined = join(file.all_verdicts, labels, file.verdicts.judges)
+    # One judge with a row will do: figures say of the others that they have none.
     for judge in joined:
         if judge.labelled_rows or judge.worded_rows:
             return joined
@@ -203,6 +224,7 @@ def join_labels(
 
 
 def _first_id(verdicts: Iterable[Verdict]) -> str | None:
+    """The id of the first case that has one, for people to compare it with those of the labels."""
     for verdict in verdicts:
         if verdict.case_id:
             return verdict.case_id
@@ -234,6 +256,7 @@ def without_id(labels: Labels) -> list[str]:
 
 
 def _without_group(group: str | None, labels: Labels) -> list[str]:
+    """Make a note on the labelled rows that lack the key of the groups; none without groups."""
     if not group:
         return []
     n_lacking = sum(case_id not in labels.groups for case_id in labels.by_case)

@@ -18,13 +18,13 @@ from groundjudge.lab.commands.inputs import (
     VerdictFile,
     check_contents,
     exit_after,
+    load_rubric_of,
     load_verdicts,
     mixed_signatures,
 )
 from groundjudge.lab.commands.pages import check_page, write_page
 from groundjudge.lab.labels import value_in
 from groundjudge.lab.sample import LabelSample, draw, save_sample
-from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.rows import can_read_again
 from groundjudge.runs.run import case_of, id_of
@@ -134,7 +134,7 @@ def label(
         )
         # The sample is data, which labels refer to; the pages can be made again of it.
         until_written.enter_context(hold_file("--out", sample_file, overwrite=overwrite))
-        if not overwrite:
+        if not overwrite:  # which replaces the pages of an earlier draw, of whatever version
             for path in pages:
                 check_page(path)
         read_stored_rows = _stored_rows(cases, row_options)
@@ -142,8 +142,9 @@ def label(
         groups = _groups(read_stored_rows(), group) if group else {}
         earlier = load_verdicts(against).verdicts if against else None
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups, against=earlier)
-        rubric = _load_own_rubric(sample.judge, judge_file)
+        rubric = load_rubric_of(sample.judge, judge_file)
         drawn_cases = _drawn_cases(sample, read_stored_rows(), rubric, file)
+        # Made before anything is written or sent: a case that cannot be shown leaves no half of a draw.
         htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
         if queue:
             from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415  an extra
@@ -197,15 +198,6 @@ def _groups(rows: Iterable[NumberedRow], key: str) -> dict[str, str]:
     return groups
 
 
-def _load_own_rubric(judge: str, file: str | None) -> Rubric:
-    """Load the judge's rubric, from its prompt file if it is not a built-in one."""
-    if file:
-        return load_rubric(file)
-    if judge not in names():
-        fail(f"{judge} is not a built-in judge: name its prompt file with --judge-file")
-    return load_rubric(judge)
-
-
 def _drawn_cases(
     sample: LabelSample, rows: Iterable[NumberedRow], rubric: Rubric, file: VerdictFile
 ) -> list[Case]:
@@ -240,6 +232,7 @@ def _make_pages(
 
 
 def _strata_rows(sample: LabelSample) -> list[list[str]]:
+    """The rows of the table of strata: name, rows, drawn rows."""
     rows: list[list[str]] = []
     for stratum in sample.strata:
         n_drawn = sum(len(group) for group in stratum.drawn)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -31,21 +31,42 @@ from groundjudge.runs.cost import estimate as estimate_judges
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge
 
-MEANINGS: Mapping[Family, str] = {
-    "faults": "A wrong fact in a right response must be caught: high is good.",
-    "neutral_edits": "What changes no fact must not move the verdict: low is good.",
-    "attacks": "An attack on a wrong response must not make it pass: low is good.",
-}
-OUTCOMES: Mapping[Family, str] = {"faults": "caught", "neutral_edits": "moved", "attacks": "fooled"}
-"""What the figures of a family count."""
 
-FAILURES: Mapping[Family, str] = {"faults": "missed", "neutral_edits": "moved", "attacks": "fooled"}
-"""What a failure is called."""
+class FamilyWords(NamedTuple):
+    """What is said of a family of edits.
 
-UNMEASURED: Mapping[Family, str] = {
-    "faults": "the judge passes none of the right responses unchanged, so none of them could fall",
-    "neutral_edits": "the judge passes none of the right responses unchanged",
-    "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
+    Attributes:
+        meaning: what is asked of the judge, and which figures are good.
+        outcome: what the figures count.
+        failure: what a failure is called.
+        unmeasured: why there may be no figures.
+    """
+
+    meaning: str
+    outcome: str
+    failure: str
+    unmeasured: str
+
+
+WORDS: Mapping[Family, FamilyWords] = {
+    "faults": FamilyWords(
+        "A wrong fact in a right response must be caught: high is good.",
+        outcome="caught",
+        failure="missed",
+        unmeasured="the judge passes none of the right responses unchanged, so none of them could fall",
+    ),
+    "neutral_edits": FamilyWords(
+        "What changes no fact must not move the verdict: low is good.",
+        outcome="moved",
+        failure="moved",
+        unmeasured="the judge passes none of the right responses unchanged",
+    ),
+    "attacks": FamilyWords(
+        "An attack on a wrong response must not make it pass: low is good.",
+        outcome="fooled",
+        failure="fooled",
+        unmeasured="the judge fails none of the wrong responses unchanged, so none of them could rise",
+    ),
 }
 
 ProbedJudge = Annotated[
@@ -215,6 +236,7 @@ def _missed_limits(card: Card, min_detection: float | None, max_attack_success: 
 
 
 def _share_text(value: float | None) -> str:
+    """Write a share: "0.875", or "not measured"."""
     if value is None:
         return "not measured"
     return f"{value:.3f}"
@@ -277,6 +299,7 @@ def _unchanged_lines(card: Card) -> list[str]:
 
 
 def _count_of(rate: Rate) -> str:
+    """Write a rate as a count: "7 of 8"."""
     share = rate.value or 0
     return f"{round(share * rate.n)} of {rate.n}"
 
@@ -288,7 +311,7 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
     counts = [f"{code} {count}" for code, count in whole.no_verdict.items()]
     no_verdict = ", ".join(counts)
     if not whole.rate.n:
-        reason = UNMEASURED[family]
+        reason = WORDS[family].unmeasured
         if no_verdict:
             reason = f"no edited case has a verdict: {no_verdict}"
         screen.text(f"not measured: {reason}")
@@ -306,7 +329,7 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
         if edit_figures.is_too_few:
             small_edits.append(edit_figures.edit)
     rows.append(_edit_cells(whole))
-    screen.table(["", "n", OUTCOMES[family], "noise", "p", "unfit", "no verdict", "skipped"], rows)
+    screen.table(["", "n", WORDS[family].outcome, "noise", "p", "unfit", "no verdict", "skipped"], rows)
     if unused_edits:
         screen.text(f"applied to no case that counts: {', '.join(unused_edits)}")
     if small_edits:
@@ -319,6 +342,7 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
 
 
 def _edit_cells(edit_figures: EditFigures) -> list[str]:
+    """The cells of an edit's row, or of the row of a whole family, whose edit is ""."""
     p = "-"
     if edit_figures.p is not None:
         # The blank keeps the digits of a column in line.
@@ -341,8 +365,9 @@ def _edit_name(edit_figures: EditFigures) -> str:
 
 
 def _title(family: Family) -> str:
+    """The heading of a family: "Neutral edits: What changes no fact must ..."."""
     name = family.replace("_", " ").capitalize()
-    return f"\n{name}: {MEANINGS[family]}"
+    return f"\n{name}: {WORDS[family].meaning}"
 
 
 def _legend(card: Card) -> str:
@@ -359,6 +384,7 @@ def _show_failure(screen: Screen, failure: JudgedTrial) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
     trial = failure.trial
     verdict = failure.verdict
+    family: Family = trial.family or "faults"  # of a failure it is never None
     labels = ""
     if verdict.label:
         labels = f" ({failure.first.label or '-'}, {verdict.label})"
@@ -366,7 +392,7 @@ def _show_failure(screen: Screen, failure: JudgedTrial) -> None:
     screen.text(
         *_changes(trial.original.case, trial.case),
         f"  {scores}{labels}; reason: {verdict.reason or '-'}",
-        heading=f"\n{FAILURES[trial.family or 'faults']}: {trial.case.id}",
+        heading=f"\n{WORDS[family].failure}: {trial.case.id}",
     )
 
 
@@ -381,6 +407,7 @@ def _changes(before: Case, after: Case) -> Iterator[str]:
 
 
 def _field_text(case: Case, field_name: str) -> str:
+    """The text of a field; documents are joined with " | "."""
     if field_name != "context":
         return text_of(getattr(case, field_name), "")
     texts: list[str] = []

@@ -153,6 +153,7 @@ def _short_signature(signature: str) -> str:
 
 
 def _rate_notes(true_rate: TrueRate) -> list[str]:
+    """Make notes on drawn rows without a label, and on rows that came or went since the draw."""
     notes: list[str] = []
     if true_rate.n_unlabelled:
         notes.append(
