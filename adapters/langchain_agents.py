@@ -296,7 +296,7 @@ class _GuardedChain:
     def __init__(self, step: Runnable[Any, Any], guard: Guard, key: str | None) -> None:
         self.step = step
         self.guard = guard
-        self.place = AnswerPlace(key)
+        self.place = AnswerPlace(key)  # where the answer is in an output
         self.read_fields = guard.judge.cases(guard.fields, ROOTS, self._read_exchange)
 
     def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
@@ -356,7 +356,11 @@ class _GuardedChain:
         return Case.of(self.read_fields(chain_input, output)).replace(response=response)
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
-        """The fields of the case: the answer is a message, and all else of the output may be its context."""
+        """The fields of the case: the answer is a message, and all else of the output may be its context.
+
+        With the answer under "text", {"text": "Yes", "docs": [...]} is read as a message "Yes" and "docs".
+        Paths of `fields` lead into the output as the chain returned it.
+        """
         outputs: dict[str, Any] = {"messages": [_message_of(self.place.answer_in(output))]}
         if is_mapping(output):
             # Two keys that could hold a response would be ambiguous, and only one of them is replaced.
