@@ -19,7 +19,7 @@ from typing import Any, NotRequired, TypeAlias, Unpack
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.content import content_text, read_block
 from groundjudge.case.data import as_json, declared_fields, is_mapping
-from groundjudge.case.fields import Fields, field_of, keys_of
+from groundjudge.case.fields import Fields, field_of, find_keys
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.answer_place import AnswerPlace, key_for_note
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
@@ -364,7 +364,7 @@ class _GuardedChain:
         outputs: dict[str, Any] = {"messages": [_message_of(self.place.answer_in(output))]}
         if is_mapping(output):
             # Two keys that could hold a response would be ambiguous, and only one of them is replaced.
-            answer_keys = [self.place.key, *keys_of(output, "messages", "response")]
+            answer_keys = [self.place.key, *find_keys(output, "messages", "response")]
             for key, value in output.items():
                 if key not in answer_keys:
                     outputs[key] = value
