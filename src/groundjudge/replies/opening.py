@@ -253,7 +253,8 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 def _is_quoted_whole(text: str, marker: Pattern) -> bool:
     """Whether quotation marks stand around all of a text and what it marks: then nobody says it.
 
-    A verdict without any marks may itself stand in quotation marks: "Yes".
+    They do in `"So it is. Rating: 4"`, and not in `"So it is" is wrong. Rating: "4"`, where two quotations
+    begin and end the text. A verdict without any marks may itself stand in quotation marks: "Yes".
     """
     first, last = text[0], text[-1]
     if first not in QUOTATION_MARKS or last not in QUOTATION_MARKS:
@@ -263,7 +264,7 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
         return True
     if marker.search(inside) is None:
         return False
-    # Otherwise two quotations may begin and end it: "So it is" is wrong. Rating: "4"
+    # The first quotation may end, and another one begin, inside.
     open_marks = 1
     for before, sign, behind in zip(inside, inside[1:], inside[2:], strict=False):
         is_apostrophe = before.isalnum() and behind.isalnum()
