@@ -19,7 +19,7 @@ from typing import Any, NotRequired, TypeAlias, Unpack
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.content import content_text, read_block
 from groundjudge.case.data import as_json, declared_fields, is_mapping
-from groundjudge.case.fields import Fields, field_of, keys_of
+from groundjudge.case.fields import Fields, field_of, find_keys
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.answer_place import AnswerPlace, key_for_note
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
@@ -296,7 +296,7 @@ class _GuardedChain:
     def __init__(self, step: Runnable[Any, Any], guard: Guard, key: str | None) -> None:
         self.step = step
         self.guard = guard
-        self.place = AnswerPlace(key)
+        self.place = AnswerPlace(key)  # where the answer is in an output
         self.read_fields = guard.judge.cases(guard.fields, ROOTS, self._read_exchange)
 
     def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
@@ -356,11 +356,15 @@ class _GuardedChain:
         return Case.of(self.read_fields(chain_input, output)).replace(response=response)
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
-        """The fields of the case: the answer is a message, and all else of the output may be its context."""
+        """The fields of the case: the answer is a message, and all else of the output may be its context.
+
+        With the answer under "text", {"text": "Yes", "docs": [...]} is read as a message "Yes" and "docs".
+        Paths of `fields` lead into the output as the chain returned it.
+        """
         outputs: dict[str, Any] = {"messages": [_message_of(self.place.answer_in(output))]}
         if is_mapping(output):
             # Two keys that could hold a response would be ambiguous, and only one of them is replaced.
-            answer_keys = [self.place.key, *keys_of(output, "messages", "response")]
+            answer_keys = [self.place.key, *find_keys(output, "messages", "response")]
             for key, value in output.items():
                 if key not in answer_keys:
                     outputs[key] = value

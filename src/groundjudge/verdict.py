@@ -143,7 +143,8 @@ class Part(Frozen):
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
         warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
-        distribution: how probable each value or label is, those of 0 left out; None where it is not known.
+        distribution: how probable each value is, those of 0 left out; its keys are as for a `Verdict`. None
+            where it is not known.
         confidence: how sure that distribution is, as for a `Verdict`; None without one.
     """
 
@@ -234,8 +235,10 @@ class Verdict(Judgement):
         library: the version of groundjudge.
         expected: with `weighted` or a decision model, the mean of the values by how probable they are, on the
             judge's own scale.
-        distribution: with `weighted` or a decision model, how probable each value or label is; None where it
-            is not known.
+        distribution: with `weighted` or a decision model, how probable each value is; None where it is not
+            known. The keys are the labels of a scale of labels; on a scale of numbers they are these as text,
+            such as "4", also where the verdict has a label. Shares that are stated for levels have their
+            labels as keys.
         confidence: how sure the distribution is: 1 if one of n values has all of it, 0 if all are equally
             probable: (n * largest - 1) / (n - 1). Of several parts, that of the least sure one; None without
             a distribution.

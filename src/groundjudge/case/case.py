@@ -178,6 +178,7 @@ class Case(Frozen):
         if not self.tool_titles:
             changed = changed.without_tool_titles()
         values: dict[str, Any] = {name: getattr(changed, name) for name in changes}
+        # The errors of the new values, and those of the fields that stay.
         values["unreadable"] = dict(changed.unreadable)
         for name, error in self.unreadable.items():
             if name not in changes:
@@ -282,10 +283,11 @@ class Case(Frozen):
         metadata = self.value("metadata")
         found_key = find_key(metadata, key)
         value = None if found_key is None else metadata[found_key]
-        kind = type
+        reading_type = type
         if type == "documents" and not self.tool_titles:
-            kind = "retrieved"
-        return read_field(key, value, kind)
+            # `without_tool_titles` made this case: these titles make no document a tool result either.
+            reading_type = "retrieved"
+        return read_field(key, value, reading_type)
 
     @property
     def query_text(self) -> str:
@@ -299,7 +301,11 @@ class Case(Frozen):
 
 
 def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the values of fields, in any shape; of those that cannot be read, note the error."""
+    """Read the values of fields, by name and in any shape, as `Case` declares them.
+
+    A field that cannot be read becomes an entry of `unreadable`, one whose path leads nowhere an entry of
+    `empty_paths`: `{"query": "Hi", "context": 5}` gives the query and `unreadable["context"]`.
+    """
     fields: dict[str, Any] = {}
     unreadable: dict[str, CaseError] = {}
     empty_paths: dict[str, str] = {}

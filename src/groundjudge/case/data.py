@@ -115,6 +115,7 @@ def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
 
 
 def _as_json_value(value: Any) -> object:  # noqa: ANN401  whatever JSON cannot hold
+    """What is written for a value that JSON does not know: a mapping, a list, or its text."""
     fields = declared_fields(value)
     if fields is not None:
         return fields

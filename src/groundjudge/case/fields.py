@@ -87,8 +87,11 @@ def field_of(name: object) -> str | None:
     return FIELD_BY_LOWER_NAME.get(str(name).casefold())
 
 
-def keys_of(row: Iterable[str], *meanings: str) -> list[str]:
-    """The keys of a mapping that name one of some fields, or `messages`, in upper or lower case."""
+def find_keys(row: Iterable[str], *meanings: str) -> list[str]:
+    """Find the keys of a mapping that name one of some fields, or `messages`, in upper or lower case.
+
+    For "response" they are ["Answer"] for the row {"question": "Hi", "Answer": "Hello"}.
+    """
     return [key for key in row if MEANINGS.get(str(key).casefold()) in meanings]
 
 

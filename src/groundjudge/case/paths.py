@@ -52,6 +52,7 @@ def _is_same(first: object, second: object) -> bool:
 
 
 def _is_equal(first: object, second: object) -> bool:
+    """Whether two values are equal, with `_is_same` deciding about what mappings and lists hold."""
     if is_mapping(first) and is_mapping(second):
         if first.keys() != second.keys():
             return False
@@ -65,7 +66,10 @@ def _is_equal(first: object, second: object) -> bool:
 
 
 def _values_at(value: object, path: str) -> Iterator[Any]:
-    """What a path leads to, in every way that it can be read: a key can contain dots."""
+    """What a path leads to, in every way that it can be read, as a key can contain dots.
+
+    "a.b" leads to 1 and to 2 in {"a": {"b": 1}, "a.b": 2}.
+    """
     names = path.split(".")
     for end in range(1, len(names) + 1):
         inner = as_plain(_value_under(value, ".".join(names[:end])))
@@ -132,7 +136,10 @@ def until_found(
 
 
 def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
-    """The paths to all values inside a value, in the order in which they stand; of a list the first item."""
+    """The paths to all values inside a value, in order; of a list of mappings those of its first item.
+
+    {"a": {"b": 1}, "docs": [{"text": "x"}]} has the paths a.b and docs.0.text.
+    """
     inner_values: Mapping[str, object] = {}
     if is_mapping(value):
         inner_values = value

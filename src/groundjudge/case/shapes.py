@@ -36,7 +36,11 @@ from groundjudge.verdict import Frozen, String, well_formed
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
 
+MESSAGES = "a string or chat messages with role and content"
+"""What an error says that a field with messages must be."""
+
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
+"""What an error says that a field with documents must be."""
 
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
@@ -48,8 +52,8 @@ ROLES = {role: role for role in ("system", "developer", "user", "assistant", "to
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
 """The keys of a tool result that say what it is, not what the tool returned."""
 
-BESIDE_MESSAGES = ("call", "result", "reasoning")
-"""What OpenAI's Responses have beside messages, instead of in their content."""
+BESIDE_MESSAGES = ("call", "result")
+"""The blocks that OpenAI's Responses have beside messages, like reasoning, instead of in their content."""
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 STRINGS = rf"(?:{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*)?"
@@ -179,6 +183,7 @@ def holds_media(value: object) -> bool:
 
 
 def _is_marked_as_media(part: object) -> bool:
+    """Whether a message or a document, or an object like one, says that it holds more than its text."""
     return getattr(part, "holds_media", False) is True
 
 
@@ -191,6 +196,7 @@ def shape_of(value: object) -> str:
 
 
 def _refuse(field: str, expected: str, value: object) -> NoReturn:
+    """Raise the error of a value that is in no known shape: "query must be a string, not ..."."""
     code = "field_unreadable"
     if field == "context":
         code = "context_unreadable"
@@ -214,7 +220,10 @@ def _split_parts(value: object) -> Iterator[Any]:
 
 
 def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a document
-    """A mapping like those of others in place of what LangChain dumps, or of a pair of role and content."""
+    """A mapping like those of others in place of what LangChain dumps, or of a pair of role and content.
+
+    ("user", "Hi") becomes {"role": "user", "content": "Hi"}; any other part is returned as it is.
+    """
     match part:
         case {"lc": _, "id": [*_, class_name], "kwargs": {**fields}}:  # dumpd
             # Before the fields, which may have a type: LangChain.js gives only the name of the class.
@@ -271,7 +280,9 @@ def _list_notes(raw_message: object) -> list[str]:
 
 
 def _read_pieces(raw_message: object) -> list[Piece] | None:
-    """All that a message holds: its content, what it says beside it, and its calls; None if it has none.
+    """All that a message holds: its content, what it says beside it, and its calls.
+
+    None if it holds nothing and has no key `content` either: then it is no message.
 
     A call is read once, in whatever places it is: LangChain has Anthropic's in the content and beside it.
     """
@@ -301,7 +312,7 @@ def _read_pieces(raw_message: object) -> list[Piece] | None:
 
     if pieces:
         return pieces
-    # A message that says nothing, as None or [], is a message; what has no content at all is none.
+    # A message whose content is None or [] is a message that says nothing; what has no such key is none.
     has_content = hasattr(raw_message, "content")
     if is_mapping(raw_message):
         has_content = "content" in raw_message
@@ -309,7 +320,7 @@ def _read_pieces(raw_message: object) -> list[Piece] | None:
 
 
 def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """The pieces of each message that an entry of a thread is.
+    """The pieces of each message that an entry of a thread is: [text, call, result, text] are three messages.
 
     A tool's result in its content is a message of its own, as Anthropic sends them, and so is what follows a
     call: no application has answered that call, so the provider made it.
@@ -327,40 +338,59 @@ def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _read_messages(field: str, raw_message: object) -> list[Message]:
-    """The messages that an entry of a thread is: one or, with results in its content, several."""
+    """The messages that an entry of a thread is: one; with tools' results in its content, several.
+
+    A model's reasoning is none. An entry that is no message is refused, with the name of the field.
+    """
     if isinstance(raw_message, Message):
         return [raw_message]
     role = role_of(raw_message)
-    pieces = _read_pieces(raw_message)
     if role is None:
         sort = sort_of_block(first_value(raw_message, "type"))
+        if sort == "reasoning":
+            return []
         if sort in BESIDE_MESSAGES:
-            role = "assistant"
-            pieces = []
-            if sort != "reasoning":
-                pieces = read_content([raw_message])
-            raw_message = None  # what it has besides is the block's, not a message's
+            return _read_block_as_messages(field, raw_message)
+    pieces = _read_pieces(raw_message)
     if pieces is None:
-        _refuse(field, "a string or chat messages with role and content", raw_message)
-
+        _refuse(field, MESSAGES, raw_message)
     messages: list[Message] = []
     for turn in _split_turns(pieces):
-        first_piece = turn[0]
-        if first_piece.sort == "result":
-            output = first_value(first_piece.body, *OUTPUT_NAMES)
-            if output is None:
-                output = ""
-            name = first_value(first_piece.body, "name", "toolName")
-            # The output may be blocks again, results among them.
-            messages += _read_messages(field, {"role": "tool", "name": name, "content": output})
+        if turn[0].sort == "result":
+            messages += _read_result(field, turn[0])
         elif role is None:
-            _refuse(field, "a string or chat messages with role and content", raw_message)
+            _refuse(field, MESSAGES, raw_message)
         else:
             messages.append(_make_message(role, raw_message, turn))
     return messages
 
 
+def _read_block_as_messages(field: str, block: object) -> list[Message]:
+    """The messages that a block is which stands among messages, as in OpenAI's Responses.
+
+    A call becomes an assistant message with that call, a result a tool message.
+    """
+    messages: list[Message] = []
+    for piece in read_content([block]):
+        if piece.sort == "result":
+            messages += _read_result(field, piece)
+        else:
+            # Without the block: its name is that of the tool, not of an author.
+            messages.append(_make_message("assistant", None, [piece]))
+    return messages
+
+
+def _read_result(field: str, piece: Piece) -> list[Message]:
+    """The tool message that a piece with a tool's result is; several if its output holds results again."""
+    output = first_value(piece.body, *OUTPUT_NAMES)
+    if output is None:
+        output = ""
+    name = first_value(piece.body, "name", "toolName")
+    return _read_messages(field, {"role": "tool", "name": name, "content": output})
+
+
 def _make_message(role: str, raw_message: object, pieces: Sequence[Piece]) -> Message:
+    """Make a message from its pieces, and its name from the raw message, which is None if it has none."""
     content = None
     if role == "tool":
         content = _tool_result_as_json(raw_message)
@@ -380,6 +410,10 @@ def _make_message(role: str, raw_message: object, pieces: Sequence[Piece]) -> Me
 
 
 def _read_tool_call(call: object) -> ToolCall:
+    """A tool call of any vendor's: `{"name": "search", "args": {"q": 1}}` and the like.
+
+    Arguments that are JSON text stay text here; `ToolCall` parses them.
+    """
     function = first_value(call, "function", "custom")
     definition = function
     if function is None or isinstance(function, str):
@@ -414,9 +448,9 @@ def _read_document(field: str, raw_document: object) -> Document:
     if isinstance(raw_document, str):
         return Document(content=raw_document)
     has_string = False
-    contents: list[list[Piece]] = []
-    values = [first_value(raw_document, name) for name in CONTENT_NAMES]
-    for value in values:
+    contents: list[list[Piece]] = []  # under each of its names
+    for name in CONTENT_NAMES:
+        value = first_value(raw_document, name)
         if value is not None:
             has_string = has_string or isinstance(value, str)
             contents.append(read_content(value))
@@ -492,7 +526,10 @@ def _split_document(field: str, raw_document: object) -> Sequence[object]:
 
 
 def _without_title(field: str, document: Document) -> Document:
-    """A document where titles say nothing: only a kind or a role makes it a tool result."""
+    """The document if titles say nothing: one that only its title made a tool result is knowledge again.
+
+    It is refused if it has no text without its title.
+    """
     if document.untitled is None:
         return document
     if not document.untitled:
@@ -514,6 +551,7 @@ def _read_string(field: str, value: object) -> str:
 
 
 def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
+    """A string as it is, or the messages of a thread or of a single message."""
     if isinstance(value, str):
         return value
     messages: list[Message] = []
@@ -523,6 +561,7 @@ def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, 
 
 
 def _read_documents(field: str, value: object) -> tuple[Document, ...]:
+    """The documents of a value: one of a string or a mapping, one or more of each entry of a list."""
     if isinstance(value, str):
         if field == "context" and LIST_REPR.fullmatch(value.strip()):
             remedy = "use ast.literal_eval, or a list of the text"
@@ -559,6 +598,7 @@ def _read_reference(field: str, value: object) -> str:
 
 
 def _read_answers(field: str, value: object) -> tuple[str, ...]:
+    """The strings of a value, a string or a list of them, without blank ones."""
     answers: list[str] = []
     for answer_value in _split_parts(value):
         answer = _read_string(field, answer_value)
@@ -568,6 +608,7 @@ def _read_answers(field: str, value: object) -> tuple[str, ...]:
 
 
 def _read_metadata(field: str, value: object) -> dict[str, Any]:
+    """A mapping with texts as keys and JSON data as values."""
     if not is_mapping(value):
         _refuse(field, "a mapping", value)
     return {well_formed(str(key)): as_data(entry) for key, entry in value.items()}
@@ -583,6 +624,7 @@ def _read_text(_: str, value: object) -> str:
 
 
 def _read_list(_: str, value: object) -> tuple[Any, ...]:
+    """The entries of a list, or a single value as the only one, for an input of a prompt's own."""
     if is_list(value):
         return tuple(value)
     return (value,)

@@ -58,7 +58,7 @@ class Screen:
         """Print lines of text: wrapped on a terminal, each in one piece elsewhere.
 
         Args:
-            lines: the blanks with which a line begins are its margin.
+            lines: the blanks with which a line begins are its margin; "" is an empty line.
             heading: a line before them, in bold; "" for none.
         """
         if heading:

@@ -36,36 +36,52 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
         AnswerError: `refused` or `missing_answer`; it has the parts that were answered. An answer about
             evidence may be missing: the score does not depend on it.
     """
-    rubric, inquiry = request.rubric, inquiry_of(request)
     if questionnaire.sentence is not None:
         return _read_sentences(questionnaire.sentence, request, answers, reply)
-    values: dict[str, AnswerValue] = {}
-    for question in questionnaire.questions:
-        if question.id in answers.probabilities:
-            values[question.id] = value_of(question, answers.probabilities[question.id], rubric.scale)
-    if questionnaire.questions[0].id == VERDICT:  # which is then the only question
-        _refuse_missing(inquiry.questions, answers, (), reply)
-        value = values[VERDICT]
-        score: float | None = None
-        if value.expected is not None:
-            label = value.label if rubric.scale.choices else ""
-            score = rubric.format.score(Reading(value.expected, label=label), rubric.scale)
-        return rubric.make_verdict(
-            reply,
-            request.case,
-            score,
-            (),
-            value=value.value,
-            label=value.label or None,
-            reason=reason_of(value.shares),
-            warnings=_warnings_on(request),
-            expected=None if score is None else value.expected,
-            distribution=value.distribution,
-            confidence=value.confidence,
-        )
-    parts = [_make_part(name, value, reason_of(value.shares)) for name, value in values.items()]
-    _refuse_missing(inquiry.questions, answers, parts, reply)
-    return _verdict_of(parts, [*values.values()], request, reply)
+    if questionnaire.questions[0].id == VERDICT:
+        return _read_one_answer(questionnaire.questions[0], request, answers, reply)
+    return _read_parts(questionnaire.questions, request, answers, reply)
+
+
+def _read_one_answer(question: JudgeQuestion, request: Request, answers: Answers, reply: Reply) -> Verdict:
+    """Read the verdict of a judge with a single question, whose answer is the verdict."""
+    rubric = request.rubric
+    _refuse_missing(inquiry_of(request).questions, answers, (), reply)
+    value = value_of(question, answers.probabilities[question.id], rubric.scale)
+    score: float | None = None
+    if value.expected is not None:
+        label = value.label if rubric.scale.choices else ""
+        score = rubric.format.score(Reading(value.expected, label=label), rubric.scale)
+    return rubric.make_verdict(
+        reply,
+        request.case,
+        score,
+        (),
+        value=value.value,
+        label=value.label or None,
+        reason=reason_of(value.shares),
+        warnings=_warnings_on(request),
+        expected=None if score is None else value.expected,
+        distribution=value.distribution,
+        confidence=value.confidence,
+    )
+
+
+def _read_parts(
+    questions: Sequence[JudgeQuestion], request: Request, answers: Answers, reply: Reply
+) -> Verdict:
+    """Make a part, such as "recall", of the answer to each question."""
+    parts: list[Part] = []
+    values: list[AnswerValue] = []
+    for question in questions:
+        probabilities = answers.probabilities.get(question.id)
+        if probabilities is None:  # `_refuse_missing` says so, with the parts that there are
+            continue
+        value = value_of(question, probabilities, request.rubric.scale)
+        values.append(value)
+        parts.append(_make_part(question.id, value, reason_of(value.shares)))
+    _refuse_missing(inquiry_of(request).questions, answers, parts, reply)
+    return _verdict_of(parts, values, request, reply)
 
 
 def _warnings_on(request: Request) -> tuple[str, ...]:
@@ -130,6 +146,7 @@ def _make_part(
     reason: str,
     **fields: Any,  # noqa: ANN401  those of a part
 ) -> Part:
+    """Make the part of a sentence, or of a name such as "recall", from what its answer says."""
     label: str | None = value.label
     # As in a reply of a text model, a sentence that claims nothing has neither a value nor a label.
     if not value.label or value.label == NO_CLAIM:

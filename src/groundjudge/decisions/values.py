@@ -28,7 +28,8 @@ class AnswerValue(NamedTuple):
         expected: the mean of the values with a score by how probable they are; None if there is nothing to
             judge.
         score: the score of that mean, 0..1; None if there is nothing to judge.
-        distribution: how probable each option is, those of 0 left out.
+        distribution: how probable each option is, those of 0 left out. The keys are the labels of a scale of
+            labels, and otherwise numbers in digits, such as "5", also where those have labels.
         confidence: how sure the distribution is, 0..1.
         shares: the likeliest labels, or numbers without one, in words: "incorrect 71 %, grounded 29 %".
     """

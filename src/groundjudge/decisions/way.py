@@ -149,7 +149,10 @@ def _options_without_meaning(rubric: Rubric) -> list[str]:
 
 
 def _best_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None:
-    """Return the score that decides if all answers are the best ones."""
+    """Return the score that decides if the best option of each question is chosen; None without a score.
+
+    It is .95, and not 1, where the best option of a question is 95 on a scale up to 100.
+    """
     questions = questionnaire.questions
     parts: tuple[PartReading, ...] = ()
     if rubric.format.part_names or rubric.format.parts_are_sentences:

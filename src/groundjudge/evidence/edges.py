@@ -69,6 +69,7 @@ def _follows_negation(text: str, place: int) -> bool:
 
 
 def _is_cut(text: str, place: int) -> bool:
+    """Whether a place lies inside a word or a number, or parts a number from the sign before it: "<|5"."""
     if not 0 < place < len(text):
         return False  # the sign of "<5 mg" would seem to be cut off at the beginning of the text
     if _BETWEEN_CLAUSES.match(text, place):

@@ -57,7 +57,13 @@ def verbatim_evidence(quote: str, sources: Sources) -> Iterator[Evidence]:
 
 
 def evidence_at(quote: Normalized, places: Iterable[tuple[int, int]], sources: Sources) -> Iterator[Evidence]:
-    """The evidence for a quote at places of the sources' words, with the signs around it that they share."""
+    """The evidence for a quote where the documents have its words, without places that cut a word in two.
+
+    Args:
+        quote: the quote.
+        places: of each passage, the place in `sources.words` of its first word and that behind its last.
+        sources: the documents.
+    """
     for first_word, end_word in places:
         document, start, end = sources.span(first_word, end_word)
         text = sources.documents[document].content
@@ -67,6 +73,7 @@ def evidence_at(quote: Normalized, places: Iterable[tuple[int, int]], sources: S
 
 
 def _starts_of(quote: str, text: str) -> Iterator[int]:
+    """Where a text has a quote letter by letter; the places may overlap."""
     # Not a regular expression: compiling one for each quote takes longer than all else here.
     start = text.find(quote)
     while start >= 0:
@@ -75,15 +82,25 @@ def _starts_of(quote: str, text: str) -> Iterator[int]:
 
 
 def _include_signs(quote: Normalized, text: str, start: int, end: int) -> tuple[int, int, bool]:
-    """Where a passage begins and ends with the signs before and behind its words that a quote has too.
+    """Widen a passage by the signs that the quote has before its first word and behind its last.
 
-    If the quote has other signs than the text, the passage takes in as many signs as the quote has behind its
-    words, and is not exact.
+    In the text `He said "Yes!" twice` the quote `"Yes!"` was found by its word, Yes, and gets its marks here.
+
+    Args:
+        quote: the quote.
+        text: the document's text.
+        start: where the first word of the quote begins in the text.
+        end: where its last word ends there.
+
+    Returns:
+        Where the passage begins and ends, and whether it is the quote sign by sign. If it is not, it takes in
+        no sign before its words, and behind them at most as many as the quote has there.
     """
-    signs_before = quote.span(0)[0]
-    signs_behind = len(quote.source) - quote.span(-1)[1]
-    wide_start = max(0, start - signs_before)
-    wide_end = min(len(text), end + signs_behind)
+    first_word_start, _ = quote.span(0)
+    _, last_word_end = quote.span(-1)
+    n_signs_behind = len(quote.source) - last_word_end
+    wide_start = max(0, start - first_word_start)
+    wide_end = min(len(text), end + n_signs_behind)
     if fold_text(text[wide_start:wide_end]) == fold_text(quote.source):
         return wide_start, wide_end, True
     for sign in text[end:wide_end]:

@@ -95,7 +95,10 @@ def find_clauses(quote: Normalized, sources: Sources) -> list[Run] | None:
 
 
 def _longest_run(words: list[str], number: int, sources: Sources) -> Run | None:
-    """The longest clause of a document that begins with a word of a quote."""
+    """The longest clause of a document that begins with the word of that number in a quote.
+
+    None if no document has it and the two words behind it, or if none of these passages is a clause.
+    """
     start = words[number : number + MIN_WORDS]
     if len(start) < MIN_WORDS or len(words) > MAX_QUOTED:
         return None
@@ -108,9 +111,15 @@ def _longest_run(words: list[str], number: int, sources: Sources) -> Run | None:
 
 
 def _clause_length(words: list[str], number: int, place: int, sources: Sources) -> int:
-    """How many words from a place a quote has, too, if they are a clause of the document; 0 if they are not.
+    """How many words a quote and a document share, if they are a clause of the document; 0 if they are not.
 
     A quote may begin and end in the middle of a clause, but not its clauses where they are joined.
+
+    Args:
+        words: the words of the quote.
+        number: which of them the clause begins with.
+        place: the place of that word in `sources.words`.
+        sources: the documents.
     """
     n_left = len(words) - number
     n_same = 0

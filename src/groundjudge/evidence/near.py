@@ -38,7 +38,11 @@ class Anchor(NamedTuple):
 
 
 def near_places(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, int]]:
-    """Where passages begin and end that differ only in what may differ."""
+    """Where the documents have words, but for articles, forms of "to be", "that", "which" and endings.
+
+    For "the cat is running" that is "a cat runs", too. Each place is that of the passage's first word in
+    `sources.words`, and that behind its last word.
+    """
     if len(words) > MAX_QUOTED:
         return
     for anchor in find_anchors(words, sources):
@@ -62,8 +66,9 @@ def resembles_passage(words: Sequence[str], sources: Sources) -> bool:
         return False
     weights: defaultdict[int, float] = defaultdict(float)
     for anchor in find_anchors(words, sources):
+        # Where the quote would begin if it stood there: rare words that agree on it tell where to look.
         weights[anchor.place - anchor.number] += anchor.weight
-    room = 2 + len(words) // 8
+    room = 2 + len(words) // 8  # for words that were added on either side
     fewest = max(2, min(len(words) - 1, RESEMBLES * len(words)))
     for start in nlargest(MAX_WINDOWS, weights, key=lambda start: weights[start]):
         window = sources.words[max(0, start - room) : start + len(words) + room]
@@ -88,7 +93,16 @@ def find_anchors(words: Sequence[str], sources: Sources) -> list[Anchor]:
 
 
 def _walk(source_words: Sequence[str], place: int, quote_words: Iterable[str], step: int) -> int | None:
-    """The place that is reached when a quote's words stand next to each other, None if they do not."""
+    """The place of the last of a quote's words that stand side by side in a document; None if they do not.
+
+    Up to three words that may differ can stand between them.
+
+    Args:
+        source_words: the words of the documents.
+        place: the place of the word next to them, which was found.
+        quote_words: the words, the one next to that place first, without those that may differ.
+        step: 1 if they stand behind that place, -1 if before it.
+    """
     for word in quote_words:
         place += step
         # `END` before and behind each document stops this at the latest.
@@ -102,7 +116,7 @@ def _walk(source_words: Sequence[str], place: int, quote_words: Iterable[str], s
 
 
 def _are_forms(quote_word: str, source_word: str) -> bool:
-    """Whether two words are forms of one word."""
+    """Whether two words are forms of one word, such as run and running."""
     if quote_word == source_word:
         return True
     n_shared = 0

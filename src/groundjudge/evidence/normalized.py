@@ -64,6 +64,8 @@ _BULLETED = compile_when_used(rf"\A[\s#>]*{BULLET}")
 
 
 class _PlacedWords(NamedTuple):
+    """The words of a text, and where each of them begins and ends in it."""
+
     words: list[str]
     starts: Sequence[int]
     ends: Sequence[int]
@@ -74,7 +76,11 @@ class Normalized:
     """A text and its words.
 
     Words have one case, one kind of dashes and one width; Markdown's emphasis, invisible characters and
-    all other signs between words are left out, and accents are composed with their letters.
+    all other signs between words are left out, and accents are composed with their letters. Of "**Yes**, 5%!"
+    the words are yes and 5%.
+
+    Attributes:
+        source: the text.
     """
 
     source: str
@@ -93,7 +99,7 @@ class Normalized:
         return Normalized(text)
 
     def span(self, number: int) -> tuple[int, int]:
-        """Where a word begins and ends in the source."""
+        """Where the word of that number, from 0 or backwards from -1, begins and ends in the source."""
         return self._placed_words.starts[number], self._placed_words.ends[number]
 
     @cached_property

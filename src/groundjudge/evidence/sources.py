@@ -78,7 +78,10 @@ class Sources:
         return [place + 1 for place in self.index[END][:-1]]
 
     def occurrences(self, words: Sequence[str]) -> Iterator[int]:
-        """The places where the documents have these words, of those that may be looked at."""
+        """The places in `words` where the documents have these words side by side.
+
+        Only the first places of the rarest of the words are looked at (see `MAX_COMPARED`).
+        """
         if not words:
             return
         rarest = self._rarest_of(words)
@@ -89,7 +92,7 @@ class Sources:
                 yield start
 
     def have_too_often(self, words: Sequence[str]) -> bool:
-        """Whether the words have more places than may be looked at."""
+        """Whether the words occur too often for `occurrences` to look at every place."""
         most = _most_places(words)
         if len(self.words) <= most:
             return False
@@ -105,10 +108,11 @@ class Sources:
 
     @cached_property
     def _folded_texts(self) -> list[str]:
+        """The texts of the documents in one case, with one kind of white space and quotation marks."""
         return [fold_text(document.content) for document in self.documents]
 
     def span(self, first: int, last: int) -> Passage:
-        """The passage of the words from `first` up to, not including, `last`."""
+        """The passage with the words at the places from `first` up to, not including, `last`."""
         number = bisect_right(self._first_places, first) - 1
         text = self.texts[number]
         first_place = self._first_places[number]
@@ -126,6 +130,7 @@ class Sources:
 
     @cached_property
     def _clause_ends(self) -> dict[int, bool]:
+        """What `ends_clause` has returned for each place."""
         return {}
 
     @cached_property
@@ -147,4 +152,5 @@ class Sources:
 
 
 def _most_places(words: Sequence[str]) -> int:
+    """At how many places words may be looked for: the more words, the fewer places."""
     return MIN_PLACES + MAX_COMPARED // len(words)

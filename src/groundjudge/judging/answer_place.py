@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundjudge.case.data import as_data, is_list, is_mapping
-from groundjudge.case.fields import keys_of
+from groundjudge.case.fields import find_keys
 from groundjudge.case.shapes import shape_of
 from groundjudge.errors import CaseError
 
@@ -63,7 +63,7 @@ class AnswerPlace:
         if self.key is None:
             return
         texts = [text for text in _strings_in(as_data(rejected)) if text.strip()]
-        sources = keys_of(output, "context")
+        sources = find_keys(output, "context")
         for key, value in output.items():
             is_passed_on = is_mapping(app_input) and app_input.get(key) is value
             if key == self.key or key in sources or is_passed_on:
@@ -84,7 +84,7 @@ def key_for_note(app_input: Mapping[str, Any]) -> str:
     Raises:
         CaseError: `missing_field`: it has neither.
     """
-    keys = keys_of(app_input, "messages") + keys_of(app_input, "query")
+    keys = find_keys(app_input, "messages") + find_keys(app_input, "query")
     if keys:
         return keys[0]
     message = (
@@ -95,7 +95,7 @@ def key_for_note(app_input: Mapping[str, Any]) -> str:
 
 
 def _strings_in(data: Any) -> Iterator[str]:  # noqa: ANN401  any JSON
-    """Yield all strings in JSON data."""
+    """Yield all strings among the values of JSON data, at any depth; keys are not among them."""
     if isinstance(data, str):
         yield data
     elif is_mapping(data):

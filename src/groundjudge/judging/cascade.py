@@ -104,6 +104,7 @@ class Cascade(BaseJudge):
         return self.judges
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
+        """Ask one judge after the other until one is sure, and return its verdict, with all votes."""
         votes: list[Verdict] = []
         index = 0
         while True:
@@ -205,6 +206,7 @@ def bad_cascade(subject: str, message: str) -> PromptError:
 
 
 def _check_judges(judges: Sequence[Judge]) -> None:
+    """Make sure that there are two judges or more, all single, distinct, on one scale, with one threshold."""
     if len(judges) < MIN_JUDGES:
         raise bad_cascade("cascade", f"it needs two judges or more, not {len(judges)}")
     identities = set[object]()
@@ -229,6 +231,7 @@ def _check_judges(judges: Sequence[Judge]) -> None:
 
 
 def _check_bounds(bounds: Bounds) -> None:
+    """Make sure that bounds are a pair such as (0.1, 0.9), in order, of which at most one is None."""
     if not is_list(bounds) or len(bounds) != N_BOUNDS:
         raise bad_cascade("until", f"it must be (low, high), as in (0.1, 0.9), not {bounds!r}")
     low, high = bounds

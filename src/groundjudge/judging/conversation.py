@@ -1,7 +1,8 @@
-"""A conversation with a model about a case: ask, read, ask again if needed.
+"""A conversation with a model about a case: each request that is sent, and what was spent.
 
-It is written once, as a coroutine. Synchronous callers run the same coroutine, with a call of the model that
-blocks instead of waiting. Traces wrap each step in a context manager.
+Whether the model is asked again is decided by the rubric's way of asking (`TextWay.converse`), which sends
+its requests here. A conversation is written once, as a coroutine. Synchronous callers run the same coroutine,
+with a call of the model that blocks instead of waiting. Traces wrap each step in a context manager.
 """
 
 from __future__ import annotations
@@ -163,12 +164,14 @@ class Dialogue:
         return reply
 
     def _read(self, reply: Reply, read: Callable[[Reply], T]) -> T | ReplyError:
+        """Read a reply, as a step of the conversation; an error of reading is returned, not raised."""
         try:
             return self.conversation.run_step("groundjudge.read", reply, read)
         except ReplyError as error:
             return error
 
     def _record_attempt(self, retries: int, **changes: object) -> None:
+        """Record one more attempt, its retries, and what else it changes in the record."""
         record = self.conversation.record
         self.update_record(attempts=record.attempts + 1, retries=record.retries + retries, **changes)
 

@@ -37,6 +37,7 @@ class Endings:
         earlier_errors = dict(self.errors)
 
         async def ask_or_raise(model: Model, request: Request) -> Reply:
+            """Ask a model, unless it has ended an earlier row; note an error by which it ends this one."""
             ending = earlier_errors.get(id(model))
             if ending is not None:
                 message = f"not asked after this error: {ending.message}"

@@ -292,6 +292,7 @@ class Guard:
 
     @cached_property
     def _make_case(self) -> Callable[..., CaseLike]:
+        """From the inputs and outputs of an application to the case, by `fields`."""
         return self.judge.cases(self.fields, ["inputs", "outputs"], _case_of_exchange)
 
     def case(self, inputs: object, outputs: object) -> Case:
@@ -373,6 +374,7 @@ class Guard:
     async def _run(
         self, runtime: Runtime, case: CaseSource, regenerate: Regenerate | None, progress: Progress
     ) -> Outcome:
+        """Do what `arun` says; the runtime says how functions are called: awaited, or in this thread."""
         if regenerate is not None and not callable(regenerate):
             message = f"`regenerate` must be a function of the note and the verdict, not {regenerate!r}"
             raise TypeError(message)
@@ -399,6 +401,7 @@ class Guard:
         case_of: CaseOf,
         retry_input: RetryInput,
     ) -> Answered:
+        """Do what `aanswer` says; the runtime says how functions are called: awaited, or in this thread."""
         # The output goes out as the application returned it, whatever the case keeps of it.
         outputs: list[Any] = []
 
@@ -516,6 +519,7 @@ class Guard:
             return None, error
 
     async def _report(self, runtime: Runtime, outcome: Outcome) -> None:
+        """Tell `on_outcome` what was decided."""
         if self.on_outcome is None:
             return
         try:
@@ -554,6 +558,7 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
 
 
 def _case_of_exchange(fields: Fields, inputs: object, outputs: object) -> CaseLike:
+    """Make the case of an application's inputs and outputs; all that these newly say is the response."""
     exchange = {"inputs": inputs, "outputs": outputs}
     # A path leads into the outputs as the application returned them.
     return fields.in_row({"inputs": inputs, "outputs": merge_answer(inputs, outputs)}, exchange)
@@ -588,6 +593,7 @@ def _may_go_out(verdict: Verdict) -> bool:
 
 
 def _reason(verdict: Verdict, n_drafts: int, mode: Mode) -> Reason:
+    """Why the outcome is what it is, by the verdict on the last draft: "passed", "fallback" and so on."""
     if verdict.error:
         return "not_judged"
     if not _may_go_out(verdict):
@@ -633,4 +639,5 @@ def note_on(verdict: Verdict, judge: AnyJudge) -> str:
 
 
 def _one_line(text: str) -> str:
+    """A text on one line, with single blanks between its words."""
     return " ".join(text.split())

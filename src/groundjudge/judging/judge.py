@@ -58,7 +58,8 @@ class BaseJudge(ABC):
         """The single judges that may be asked, in their order."""
 
     @abstractmethod
-    async def _verdict(self, case: Case, conversation: Conversation) -> Verdict: ...
+    async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
+        """Ask for the verdict on a case; `ajudge` calls it, and notes in its errors what they took."""
 
     @property
     def rubrics(self) -> tuple[Rubric, ...]:
@@ -308,6 +309,7 @@ class Judge(BaseJudge):
         return (self,)
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
+        """Ask the model in the rubric's way, unless the response is blank."""
         verdict = blank_response_verdict(self.rubric, case)
         if verdict is not None:  # no model is asked
             return verdict.model_copy(update={"key": conversation.record.key})

@@ -227,7 +227,7 @@ def model_to_come(_: object) -> str:
 def _single_judge(
     judge: str | Path | Rubric | Judge, model: ModelLike | None, options: dict[str, Any]
 ) -> Judge:
-    """Make one judge of what names it. A judge keeps its model unless there is another one."""
+    """Make a single judge; what a judge that was passed already has stays, unless an option replaces it."""
     rubric_options = dict(options)
     changes: dict[str, Any] = {}
     if "max_reasks" in rubric_options:

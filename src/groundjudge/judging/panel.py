@@ -94,6 +94,7 @@ class Panel(BaseJudge):
         return self.judges
 
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
+        """Ask the judges for their votes, and return the verdict of more than half of them."""
         votes: list[Verdict] = []
         errors: list[GroundjudgeError] = []
         n_agreeing = 0
@@ -117,7 +118,14 @@ class Panel(BaseJudge):
         return self._majority_verdict(conversation.record, votes, outcome)
 
     def _is_decided(self, n_votes: int, n_agreeing: int) -> bool:
-        """Whether the first votes agree, or no further vote can overturn a majority or bring one about."""
+        """Whether the first votes agree, or no further vote can overturn a majority or bring one about.
+
+        Of five judges, 2 of 2 that agree decide, and 3 of 4; 2 of 3 do not.
+
+        Args:
+            n_votes: how many votes there are.
+            n_agreeing: how many of them the largest group has that agrees.
+        """
         if n_votes == n_agreeing == FIRST_VOTES:
             return True
         n_needed = len(self.judges) // 2 + 1
@@ -264,11 +272,15 @@ def bad_panel(subject: str, message: str) -> PromptError:
 
 
 def _deciding_score(vote: Verdict) -> float:
+    """The deciding score of a vote; 0 for one without, as if nothing is applicable."""
     return deciding_score(vote) or 0.0
 
 
 def _more_than_half(names: Sequence[str | None]) -> str | None:
-    """Return what more than half of the votes say; None is a vote that says nothing."""
+    """Return what more than half of the votes say, "passed" for ["passed", None, "passed"]; else None.
+
+    None among them is a vote that says nothing, and counts as one.
+    """
     counts = Counter(name for name in names if name)
     for name, count in counts.items():
         if 2 * count > len(names):

@@ -64,7 +64,7 @@ def _value_of(name: str, rubric: Rubric, verdict: Verdict) -> float | None:
 
 
 def _middle_of_level(label: str, rubric: Rubric) -> float | None:
-    """The middle of the values that bear a label."""
+    """The middle of the values that bear a label: 1.5 for the label of 1 and 2."""
     scale = rubric.scale
     numbers = [number for number in scale.whole_numbers if label_of(number, rubric.levels) == label]
     if numbers:

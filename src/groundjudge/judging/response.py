@@ -7,7 +7,7 @@ from typing import Any
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.data import declared_fields, is_list, is_mapping
-from groundjudge.case.fields import keys_of
+from groundjudge.case.fields import find_keys
 from groundjudge.case.shapes import is_blank, read_chat
 
 NOT_SPEAKING = frozenset({"user", "system", "developer", "tool"})
@@ -24,7 +24,7 @@ def merge_answer(inputs: object, outputs: object) -> object:
     if not thread:
         values = _as_mapping(outputs)
     # The thread comes first, so that what was there before is found at its beginning.
-    keys = keys_of(values, "messages") + keys_of(values, "response")
+    keys = find_keys(values, "messages") + find_keys(values, "response")
     texts: list[str] = []
     for key in keys:
         messages = read_chat(values[key])
@@ -98,7 +98,7 @@ def _answer_texts(messages: Sequence[Message]) -> list[str]:
 
 
 def _join(messages: Sequence[Message]) -> Message | None:
-    """One message that says what some messages say; None if they say nothing."""
+    """One assistant message with all that the application says in some messages; None if it says nothing."""
     texts = _answer_texts(messages)
     if not texts:
         return None
@@ -120,7 +120,7 @@ def _messages_of_inputs(inputs: object) -> Sequence[Message]:
     thread = read_chat(inputs)
     if thread is None and not isinstance(inputs, str):
         values = _as_mapping(inputs)
-        keys = keys_of(values, "messages") + keys_of(values, "query")
+        keys = find_keys(values, "messages") + find_keys(values, "query")
         value = values[keys[0]] if keys else None
         thread = read_chat(value)
     if thread is None and isinstance(value, str):

@@ -123,6 +123,10 @@ class CachedModel:
         return partial(CachedModel, self.model, self.path.absolute(), repeat=self.repeat), ()
 
     async def _look_up_or_ask(self, key: str, request: Request) -> Reply:
+        """Return the stored reply or, without one, the model's, which is not stored yet.
+
+        `Dialogue.send` calls its `keep`, which stores it, once the judge could read it.
+        """
         if not request.fresh:
             stored = self._look_up(key)
             if stored is not None:
@@ -131,6 +135,7 @@ class CachedModel:
         return replace(reply, keep=partial(self._store, key, reply))
 
     def _look_up(self, key: str) -> Reply | None:
+        """Return the reply that is stored under a key; None if there is none."""
         row = self._execute("SELECT reply FROM replies WHERE key = ?", key)
         if row is None:
             return None
@@ -141,10 +146,12 @@ class CachedModel:
         return Reply(**dict(stored), usage=Usage(), cached=True)
 
     def _store(self, key: str, reply: Reply) -> None:
+        """Store a reply under a key, in place of an older one."""
         text = StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
     def _key(self, request: Request, identity: str) -> str:
+        """Return a hash of all that the reply to a request depends on."""
         version = 3  # increase it when the meaning of keys changes
         messages = [dict(message) for message in request.messages]
         repeats = [self.repeat, request.repeat]

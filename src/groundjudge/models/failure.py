@@ -83,6 +83,7 @@ def message_of(body: object) -> str:
 
 
 def _find_message(body: object) -> str:
+    """Return the message at any depth of a body: "bad key" in {"error": {"message": "bad key"}}."""
     if is_mapping(body) and body.get("detail"):
         return _message_of_detail(body["detail"])
     match body:
@@ -255,7 +256,10 @@ def check_key(key: object, origin: str, model: str) -> None:
 
 
 def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
-    """Return the reply without the secrets that the endpoint was sent, unless the request shows them too."""
+    """Return the reply without the keys and passwords of the endpoint, which an odd one may send back.
+
+    A secret that the request's messages show too is left in: it is part of the case, and no secret.
+    """
     texts = {name: str(getattr(reply, name) or "") for name in ("text", "finish_reason", "model", "refusal")}
     reply_text = "\n".join(texts.values())
     echoes: list[str] = []
@@ -357,6 +361,7 @@ def _path_of(error: BaseException) -> str:
 
 
 def _code_by_class(error: BaseException) -> str | None:
+    """Return the code that the name of an exception's class tells, such as "timeout" for a ReadTimeout."""
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     for part, code in KINDS.items():
         if part in names:

@@ -82,7 +82,9 @@ class FunctionModel:
             parameters = dict(request.parameters)
             del parameters["response_format"]
             request = replace(request, parameters=parameters)
+        # It tells whether a CancelledError is the function's own, or somebody has cancelled the request.
         task = asyncio.current_task()
         with model_errors(self.name, f"the model {self.name} raised ", task=task):
             reply = await self.ask(self.function, request)
+            # A function may answer with what it has sent, keys of the environment among it.
             return without_echo(reply, request, self.secrets)

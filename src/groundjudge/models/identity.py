@@ -28,6 +28,12 @@ UNRELATED = frozenset(
 CUSTOM_HEADERS = "_custom_headers"
 """The attribute by which a provider's client is recognised: the headers that it was made with."""
 
+PROVIDER_CLIENT = "_client"
+"""The attribute under which a part, such as `client.chat.completions`, has the provider's client."""
+
+HTTP_CLIENT = "_client"
+"""The attribute of the same name under which a provider's client has the HTTP client that it sends with."""
+
 CLIENT_ATTRIBUTES = (CUSTOM_HEADERS, "_custom_query", "organization", "project")
 """What a provider's client adds to each of its requests."""
 
@@ -65,9 +71,9 @@ def declared_identity(value: object) -> str:
 
 def client_settings(client: Any) -> dict[str, Any]:  # noqa: ANN401  of any provider, or a part of one
     """Return what a provider's client, or that of a part such as `chat.completions`, adds to its requests."""
-    if not hasattr(client, CUSTOM_HEADERS):
-        client = getattr(client, "_client", client)
-    http_client = getattr(client, "_client", None)
+    if not hasattr(client, CUSTOM_HEADERS):  # it is a part
+        client = getattr(client, PROVIDER_CLIENT, client)
+    http_client = getattr(client, HTTP_CLIENT, None)
     headers = dict[str, object](getattr(http_client, "headers", None) or {})
     headers.pop("user-agent", None)  # it has the version of httpx
     settings: dict[str, Any] = {"base_url": str(getattr(client, "base_url", ""))}
@@ -105,6 +111,8 @@ def itself(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
 def _describe(value: Any) -> object:  # noqa: ANN401
     """Return what stands for a value that JSON does not have.
 
+    A ChatOpenAI(model="gpt") becomes {"class": "langchain_openai....ChatOpenAI", "model_name": "gpt", ...}.
+
     Raises:
         TypeError: it is of no installed package, or has no settings.
     """
@@ -141,4 +149,5 @@ def _describe(value: Any) -> object:  # noqa: ANN401
 
 
 def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
+    """Return settings without those that hold secrets, such as `api_key`: two keys are one model."""
     return {name: value for name, value in settings.items() if not SECRET_SETTING.fullmatch(name)}

@@ -69,6 +69,8 @@ class LoopThread:
         return await asyncio.wrap_future(self._submit(function, *args, **kwargs))
 
     def _submit(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Start an asynchronous function in the loop, and return the future of its result."""
+
         async def work() -> T:
             return await function(*args, **kwargs)
 
@@ -87,6 +89,7 @@ class LoopThread:
             self._thread.join(timeout)
 
     def _started_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop; the first call makes it and starts its thread."""
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -96,6 +99,7 @@ class LoopThread:
             return self._loop
 
     def _run_loop(self) -> None:
+        """Run the loop, in its thread, until it is closed."""
         with asyncio.Runner(loop_factory=self._started_loop) as runner:
             loop = runner.get_loop()
             while not self._is_closing:

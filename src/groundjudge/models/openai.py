@@ -405,6 +405,7 @@ class Connection:
 
     @cached_property
     def _environment_keys(self) -> tuple[str, ...]:
+        """The keys in the environment when they were first asked for, one of which a client may have."""
         return environment_keys()
 
     @contextmanager
@@ -428,11 +429,13 @@ class Connection:
 
     @property
     def _key(self) -> str:
+        """The key that was passed, or that of the environment; "" without one."""
         # A key that was read from a file ends in a line break, which no header can hold.
         return (self._api_key or os.environ.get(f"{self.api.variables}_API_KEY") or "").strip()
 
     @property
     def _url(self) -> str:
+        """The endpoint's URL; of a client that has none, the name of its class."""
         if self.callers_client is None:
             return self._base_url or os.environ.get(f"{self.api.variables}_BASE_URL") or self.api.default_url
         # Of a mock, `base_url` is another mock.
@@ -470,6 +473,7 @@ class Connection:
                 return replace(reply, retries=retries) if retries else reply
 
     async def _attempt(self, body: dict[str, Any], read: Callable[[object], Reply | None]) -> Reply:
+        """Send a body once, and read the reply; whatever is raised becomes a ModelError without secrets."""
         try:
             return self._read_reply(await self._send(body), read)
         except BaseException as error:
@@ -481,6 +485,7 @@ class Connection:
             raise error_of(error, self.name, f"{self.who}: ", self.secrets, remedies)  # noqa: B904  it has a cause
 
     def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
+        """Read the reply in what was answered; without one, raise an error with what was answered instead."""
         reply = read(answer)
         if reply is None:
             fault = no_reply(parse_body(answer), self.api.response)
@@ -717,6 +722,7 @@ def _handle_other_errors(
 
 
 def _is_in_a_loop() -> bool:
+    """Whether an event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

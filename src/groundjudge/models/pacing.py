@@ -182,7 +182,10 @@ class Pace:
                 retries = error.retries + 1
 
     async def _send(self, model: Model, request: Request) -> Reply:
-        """Send a request in a place; it is removed after a rate limit, another restored after replies."""
+        """Send a request once there is a free place for it, of as many as may be in flight.
+
+        After a rate limit the place is removed; after some replies one that was removed is restored.
+        """
         await self._places.acquire()
         n_free_places = 1
         try:
@@ -199,7 +202,10 @@ class Pace:
         return reply
 
     def _add_places(self, n: float) -> int:
-        """Restore places, or remove some if n is below 0; returns how many whole places that adds."""
+        """Restore places, or remove some if n is below 0; returns how many whole places that adds.
+
+        Parts of a place add up: with a quarter for each reply, the fourth adds one.
+        """
         n_removed = ceil(self._removed)
         self._removed = min(max(self._removed - n, 0.0), self._most_removed)
         return n_removed - ceil(self._removed)
@@ -249,6 +255,7 @@ class Endpoint:
             self.waiting -= 1
 
     def _check_whether_dead(self) -> None:
+        """Note the error that ends the run if no request was ever answered and all in flight have failed."""
         if not self.answers and self.waiting and self.waiting == self.in_flight:
             self.dead = self._last_error
             self._news.set()

@@ -32,7 +32,7 @@ def remove_secrets(text: str, forms: Iterable[str]) -> str:
 
 
 def forms_of(secrets: Secrets) -> set[str]:
-    """Return secrets as texts show them."""
+    """Return all forms in which texts show some secrets; see `secret_forms`."""
     forms = set[str]()
     for secret in secrets:
         forms.update(secret_forms(secret))

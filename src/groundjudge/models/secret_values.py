@@ -64,7 +64,7 @@ def hide_patterns(text: str) -> str:
 
 
 def has_secret_pattern(text: str) -> bool:
-    """Whether something in a text looks like a secret."""
+    """Whether something in a text looks like a secret: "sk-abcdef", "password=..."."""
     return hide_patterns(text) != text
 
 

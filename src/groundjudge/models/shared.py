@@ -55,9 +55,10 @@ class SharedModel:
         asked = request.messages if request.payload is None else request.payload.key
         key = repr((asked, request.parameters, request.repeat))
         if key in self.calls:
-            call = self.calls.pop(key)
+            call = self.calls.pop(key)  # a reply is shared once
             if call.maker is not self and _can_serve(call.task):
                 reply = await self._wait_for(call, key)
+                # Nothing is counted twice; what is not known stays so.
                 usage = None if reply.usage is None else Usage()
                 cost = None if reply.cost is None else 0.0
                 return replace(reply, usage=usage, cost=cost)
@@ -69,6 +70,7 @@ class SharedModel:
         return await self._wait_for(call, key)
 
     async def _wait_for(self, call: Call, key: str) -> Reply:
+        """Wait for a call, which ends early only if the last one who waits for it is cancelled."""
         call.n_waiting += 1
         try:
             return await asyncio.shield(call.task)

@@ -105,7 +105,11 @@ async def negotiate(
 
 
 def apply_refusals(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parameters as the endpoint accepts them: renamed, replaced or left out."""
+    """Return the parameters as the endpoint accepts them: renamed, replaced or left out.
+
+    With the refusals {"max_tokens": "max_completion_tokens", "top_p": ""} the parameters
+    {"max_tokens": 9, "top_p": 1} become {"max_completion_tokens": 9}.
+    """
     accepted: dict[str, Any] = {}
     for parameter, value in parameters.items():
         name = refusals.get(parameter, parameter)
@@ -156,6 +160,7 @@ def _find_refusal(
     words = f"{message} {getattr(raised, 'body', '')}"
     if TOO_LONG.search(words) or MODERATED.search(words):
         return {}
+    # The parameters that the error names.
     names = [name for name in parameters if _is_named(name, message)]
     if not names:  # other fields of a body may repeat the whole request
         names = [name for name in parameters if _is_named(name, words)]

@@ -156,7 +156,11 @@ class Sources:
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
-    """Read the sentences that can bear out a response."""
+    """Read the sentences that can bear out a response.
+
+    Each is read as it stands and, with an aside in brackets, without that; and each knows the subject of the
+    sentence before it in its document, for which a pronoun may stand.
+    """
     language = language_of((response, *documents))
     sources = Sources(language, [], [], defaultdict(list))
     for document, content in enumerate(documents):
@@ -172,11 +176,22 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
                         sources.places[key].append(len(sources.wordings))
                     sources.wordings.append(wording)
                     sources.passages.append(Passage(document, *piece.span()))
-            subject = sources.wordings[-1].keys[:MAX_SUBJECT]
-            for place, links in enumerate(sources.wordings[-1].links[:MAX_SUBJECT]):
-                if links:  # "According to the mayor" names nobody else
-                    subject = subject[:place]
+            # Of the last reading: an aside is not what the sentence is about.
+            subject = _subject_of(sources.wordings[-1])
     return sources
+
+
+def _subject_of(wording: Wording) -> list[str]:
+    """The content words that begin a sentence, for which a pronoun in the next one may stand.
+
+    They end at the first linking word: of "Museum of Art opened" only "museum" counts, and of "To the mayor"
+    nothing does.
+    """
+    subject = wording.keys[:MAX_SUBJECT]
+    for place, links in enumerate(wording.links[:MAX_SUBJECT]):
+        if links:
+            subject = subject[:place]
+    return subject
 
 
 def _readings_of(text: str, language: Language) -> list[str]:

@@ -230,6 +230,7 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
     other_end = scale.worst if stated > score else scale.best
     shares = {f"{other_end:.0f}": 0.0, f"{value:.0f}": 1.0}
     if stated != score:
+        # x * other + (1 - x) * stated = score, solved for x.
         other_share = round((score - stated) / (scale.score(other_end) - stated), DIGITS)
         shares = {f"{other_end:.0f}": other_share, f"{value:.0f}": 1 - other_share}
     return write_shares(shares, scale, rubric.levels)

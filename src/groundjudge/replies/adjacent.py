@@ -113,7 +113,10 @@ class Adjacent(PlacedFormat):
 
 
 def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[PartReading, str]:
-    """Read a part by its name; return it, and the warning about its sum, "" if there is none."""
+    """Read a part by its name; return it, and the warning about its sum, "" if there is none.
+
+    The formula counts. The stated sum is only compared with it, unless there is no formula.
+    """
     lines: dict[str, list[Place]] = {}
     for place in places:
         lines.setdefault(place.label, []).append(place)

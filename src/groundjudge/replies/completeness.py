@@ -99,7 +99,12 @@ class WordSequence:
         self._places: dict[str, array[int]] = {}
 
     def find_starts(self, words: Sequence[str], first_number: int) -> Iterator[int]:
-        """Yield the indexes where words may begin: from a word on, then the places that are worth a try."""
+        """Yield the indexes where words may begin: where they are expected, then where their rarest ones are.
+
+        Args:
+            words: the words, folded.
+            first_number: the number, among the words of the text, of the word where they are expected.
+        """
         reached = bisect_left(self.numbers, first_number)
         yield reached
         if not self._places:
@@ -185,6 +190,7 @@ class RatedResponse:
         return None
 
     def _take_words(self, words: Sequence[str]) -> Span | None:
+        """Take folded words, and return their span as `take` does, at the first place where they are free."""
         if not words:
             return None
         for sequence in self._sequences:
@@ -229,9 +235,9 @@ class RatedResponse:
         return texts
 
     def needs(self, span: Span) -> bool:
-        """Whether the response, all of which is rated, would not be without the words of a sentence.
+        """Whether some of the response would be unrated without the sentence that has taken these words.
 
-        It would be without marks of lists, and without the end of a sentence that ends in "...".
+        Nothing would without marks of lists, or without the end of a sentence that ends in "...".
         """
         start, end = (bisect_left(self._required, number) for number in span)
         if end - start > MAX_CUT:
@@ -254,9 +260,14 @@ class RatedResponse:
         return ENDS.search(text.source, text.span(behind - 1)[1], text.span(run[0])[0]) is None
 
     def _quote(self, behind: int, run: Sequence[int], end: int) -> str:
-        """Return a run of words as it stands, between the words before it and those behind it.
+        """Return a run of unrated words as it stands, up to the ends of its sentence.
 
         The words around it that may differ belong to its sentence, or to the one before or behind it.
+
+        Args:
+            behind: the number of the word behind the last one before the run that is rated.
+            run: the numbers of its words.
+            end: the number of the first rated word behind it, or of all words.
         """
         response = self.response
         start = response.origin(behind)
@@ -302,13 +313,11 @@ def check_completeness(parts: Sequence[PartReading], response: str, reply: Reply
         _check_surplus(parts, dict(enumerate(copied_spans)), [], rated, reply)
         return [*parts]
     asides = set(asides_of(rated.response.decoded.text))
-    # The words of the response that a part has taken, by the index of the part; the indexes of those that say
-    # again what an earlier one says; and the sentences that are not in the response.
-    spans: dict[int, Span] = {}
-    repeated: list[int] = []
-    foreign: list[str] = []
-    verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}
-    absent: set[str] = set()
+    spans: dict[int, Span] = {}  # by the index of a part, the words of the response that it has taken
+    repeated: list[int] = []  # the indexes of parts that say again what an earlier one says
+    foreign: list[str] = []  # the sentences that are not in the response
+    verdicts: dict[tuple[str, ...], tuple[float | None, str]] = {}  # by the words of a sentence, its last one
+    absent: set[str] = set()  # the sentences for which the response has no words left
     for index, sentence in enumerate(_comparable_sentences(parts)):
         part = parts[index]
         words = tuple(sentence.unnumbered.text.words)

@@ -44,7 +44,8 @@ class PartReading:
         quotes: the quotes given as evidence, not yet checked.
         label: the label, on a scale of labels; otherwise "".
         span: where the score stands in the reply; None if that is not known.
-        distribution: how probable each value is, if the score is weighted by that.
+        distribution: how probable each value is, if the score is weighted by that; the keys are labels on a
+            scale of labels, and otherwise numbers in digits, such as "4".
     """
 
     name: str

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from groundjudge.case.data import as_json, is_mapping
-from groundjudge.replies.format import Place, Reading
+from groundjudge.replies.format import Place, Reading, Span
 from groundjudge.replies.opening import fold, has_stray_end, is_quoted
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_number
@@ -24,8 +24,12 @@ from groundjudge.verdict import well_formed
 
 OBJECT = compile_when_used(r"\{")
 OUTSIDE = compile_when_used(r"[{\[\]]")
-# Strings, comments, and signs of structure. A string that does not end holds all that follows. In single
-# quotes a string begins behind a sign and ends before one: 'it's fine'.
+# What an object consists of, besides numbers and words; each match is one of these:
+# - a string in double quotes, which no group names; one that does not end holds all that follows;
+# - a comment;
+# - `end`, a closing brace or bracket;
+# - `sign`, an opening one, a colon or a comma. A string in single quotes begins behind such a sign and is a
+#   part of its match. It ends before one, so that the apostrophe of 'it's fine' ends none.
 TOKEN = compile_when_used(
     r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))|(?P<end>[}\]])'
     r"|(?P<sign>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+(?:'|\Z))?",
@@ -121,6 +125,7 @@ class Json(PlacedFormat):
             if any(self._mentions(gap)):
                 last_mention = number
         places: list[Place] = []
+        # Counted from 1: the gap of that number is the one behind the object.
         for number, json_object in enumerate(objects, 1):
             span = (json_object.start, json_object.end)
             verdicts = json_object.members_with(self.value)
@@ -235,18 +240,20 @@ class Json(PlacedFormat):
         return not json_object.members or any(self._mentions(text[json_object.start : json_object.end]))
 
     def _mentions(self, prose: str, behind: str = "") -> Iterator[re.Match[str]]:
-        """Find where prose has the score's key, with a pattern behind it."""
+        """Find where prose has the score's key, followed by what the pattern `behind` matches."""
         return re.finditer(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE)
 
 
 def _read_objects(text: str) -> list[JsonObject]:
     """Return the outermost objects of a text, up to one that does not close or is in brackets of prose.
 
-    Those behind the first MAX_OBJECTS are not read, like one that does not close.
+    Of `Here: {"a": 1} [{"b": 2}]` they are both, the second without members, as it stands in a list. Those
+    behind the first MAX_OBJECTS are not read, like one that does not close.
     """
     objects: list[JsonObject] = []
-    open_lists, position = 0, 0
-    has_object = has_prose = False  # in the list that is open
+    position = 0
+    open_lists = 0  # how many lists are open at that position
+    has_object = has_prose = False  # what the open lists hold
     while match := OUTSIDE.search(text, position):
         # Between the objects of a list stand only commas.
         if open_lists and text[position : match.start()].replace(",", "").strip():
@@ -274,23 +281,24 @@ def _read_objects(text: str) -> list[JsonObject]:
 
 
 def _read_object(text: str, start: int) -> JsonObject | None:
-    """Return the object that begins at a place; None if it does not close."""
+    """Return the object that begins at a place, with its own members; None if it does not close.
+
+    `{"a": [1, 2], "b": {"c": 3}}` has the members a and b, with the values `[1, 2]` and `{"c": 3}`.
+    """
     depth = 0
     members: list[Member] = []
     comments: list[str] = []
-    # The member that is being read: its key, if that has ended, and where its key or value begins.
+    # What is being read is a key or, once `key` is known, its value: where it begins, and the comments in it.
     key: str | None = None
-    member_start = start + 1
-    # What it has ahead of its last comment, and where that ends.
-    source, source_start = "", member_start
+    part_start = start + 1
+    comment_spans: list[Span] = []
     for token in TOKEN.finditer(text, start):
-        sign = token["sign"] or token["end"]
         if token["comment"]:
             comments.append(token[0])
-            source += f"{text[source_start : token.start()]} "
-            source_start = token.end()
+            comment_spans.append(token.span())
             continue
-        if sign is None:  # a string
+        sign = token["sign"] or token["end"]
+        if sign is None:  # a string: what looks like a sign in it is none
             continue
         if sign in "{[":
             depth += 1
@@ -300,23 +308,33 @@ def _read_object(text: str, start: int) -> JsonObject | None:
         is_member_end = depth == 0 or (sign == "," and depth == 1)
         if not is_key_end and not is_member_end:
             continue
-        source += text[source_start : token.start()]
+        part = _blank_comments(text, part_start, token.start(), comment_spans)
         if is_key_end:
-            key = fold(_decode(source)).text.strip(QUOTES).casefold()
+            key = fold(_decode(part)).text.strip(QUOTES).casefold()
         else:
             # Between two commas, and behind the last one, there may be nothing.
-            if key is not None or source.strip():
-                members.append(Member(key, member_start, token.start(), source.strip()))
+            if key is not None or part.strip():
+                members.append(Member(key, part_start, token.start(), part.strip()))
             key = None
-        member_start = source_start = token.start() + 1
-        source = ""
+        part_start = token.start() + 1
+        comment_spans = []
         if depth == 0:
             return JsonObject(start, token.end(), members, comments)
     return None
 
 
+def _blank_comments(text: str, start: int, end: int, comment_spans: Sequence[Span]) -> str:
+    """Return a text from start to end with one blank in the place of each comment in it."""
+    pieces: list[str] = []
+    for comment_start, comment_end in comment_spans:
+        pieces.append(text[start:comment_start])
+        start = comment_end
+    pieces.append(text[start:end])
+    return " ".join(pieces)
+
+
 def _split_at_objects(text: str, objects: Sequence[JsonObject]) -> list[str]:
-    """Return what stands ahead of each object, and behind the last one."""
+    """Return what stands ahead of each object, and behind the last one: of n objects n + 1 texts."""
     gaps: list[str] = []
     position = 0
     for json_object in objects:
@@ -344,7 +362,7 @@ def _read_value(source: str, reader: Reader) -> str:
 
 
 def _decode(source: str) -> str:
-    """Return what a string says, or what is written there."""
+    """Return what a JSON string says; anything else as it is written, without blanks around it."""
     text = source.strip()
     if not text.startswith('"'):
         return text

@@ -39,7 +39,7 @@ def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> LazyPatte
 
 
 def _spellings(labels: Iterable[str]) -> str:
-    """Return a pattern for labels with spaces or `_`; one that matches nothing if there are none."""
+    """Return a pattern for labels with spaces or `_`: "final[_ ]score|grade"; without any, none matches."""
     spellings: list[str] = []
     for label in labels:
         words = re.split("[_ ]", label)

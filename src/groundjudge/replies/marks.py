@@ -104,14 +104,17 @@ def is_label_of_code(info: str) -> bool:
 
 
 def _unseen_spans(text: str) -> Iterator[Span]:
+    """Yield the spans of what no reader sees: comments, images, frames of tables, the languages of code."""
     for match in _UNSEEN.finditer(text):
         yield match.span()
     for number, fence in enumerate(find_fences(text)):
+        # Every other fence begins code.
         if number % 2 == 0 and is_label_of_code(fence["info"]):
             yield fence.span("info")
 
 
 def _list_marks(text: str) -> Iterator[Span]:
+    """Yield the spans of the marks of lists, such as "1." and "(2)", and of numbers that stand like one."""
     for match in _LIST_MARKS.finditer(text):
         yield match.span("mark")
     for match in _INNER_MARK.finditer(text):

@@ -122,7 +122,10 @@ class FoldedText:
 
 
 def fold(raw: str) -> FoldedText:
-    """Fold a text: what differs only in appearance becomes equal, and emphasis is removed."""
+    """Fold a text: what differs only in appearance becomes equal, and emphasis is removed.
+
+    "**Score：** 8" becomes "Score: 8". Each character that is left keeps its place in the raw text.
+    """
     removed = [match.span() for match in INVISIBLE.finditer(raw)]
     for emphasis in EMPHASIS.finditer(raw):
         removed.append(emphasis.span("begin"))
@@ -196,6 +199,7 @@ def _finish_code(finish_reason: str | None) -> str:
 def _cut_end_of_turn(text: str) -> str:
     """Return a text without the tokens of a chat template at its very end."""
     cut = end = len(text)
+    # From the end, over blanks, which stay if no token stands before them.
     while end > 0:
         if text[end - 1].isspace():
             end -= 1
@@ -249,7 +253,8 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 def _is_quoted_whole(text: str, marker: Pattern) -> bool:
     """Whether quotation marks stand around all of a text and what it marks: then nobody says it.
 
-    A verdict without any marks may itself stand in quotation marks: "Yes".
+    They do in `"So it is. Rating: 4"`, and not in `"So it is" is wrong. Rating: "4"`, where two quotations
+    begin and end the text. A verdict without any marks may itself stand in quotation marks: "Yes".
     """
     first, last = text[0], text[-1]
     if first not in QUOTATION_MARKS or last not in QUOTATION_MARKS:
@@ -259,7 +264,7 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
         return True
     if marker.search(inside) is None:
         return False
-    # Otherwise two quotations may begin and end it: "So it is" is wrong. Rating: "4"
+    # The first quotation may end, and another one begin, inside.
     open_marks = 1
     for before, sign, behind in zip(inside, inside[1:], inside[2:], strict=False):
         is_apostrophe = before.isalnum() and behind.isalnum()

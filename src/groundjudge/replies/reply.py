@@ -180,6 +180,7 @@ def usage_of_anthropic(usage: object) -> Usage | None:
 
 
 def _is_count(count: object) -> TypeGuard[int]:
+    """Whether an endpoint's value is a number of tokens."""
     return isinstance(count, int) and 0 <= count <= MAX_TOKENS
 
 
@@ -242,12 +243,14 @@ def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
 
 
 def _is_token(entry: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether an entry of `logprobs` has a token and its probability."""
     if not is_mapping(entry) or not isinstance(entry.get("token"), str):
         return False
     return isinstance(entry.get("logprob"), int | float)
 
 
 def _read_token(entry: Mapping[str, Any]) -> Token:
+    """Read an entry of `logprobs`: a token, and how probable the likeliest tokens in its place are."""
     token = _token_bytes(entry)
     if isnan(entry["logprob"]):  # then nobody knows what the others are worth
         return Token(token, ())
@@ -276,6 +279,7 @@ def _token_bytes(entry: Mapping[str, Any]) -> bytes:
 
 
 def _is_byte(value: object) -> bool:
+    """Whether a value is a number from 0 to 255."""
     return isinstance(value, int) and 0 <= value < 256  # noqa: PLR2004
 
 

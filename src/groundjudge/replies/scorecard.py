@@ -114,6 +114,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def _write_block(part: PartReading) -> str:
+    """Write the three lines of a part; without quotes its evidence is "NOTHING FOUND: " and its reason."""
     evidence = one_line(" ... ".join(part.quotes))
     if not evidence:
         evidence = one_line(part.reason)
@@ -145,7 +146,12 @@ def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
 
 
 def _order_fault(order: str, odd: str) -> str:
-    """Return the code for labels in another order, by their letters, and those from the first odd one on."""
+    """Return the code of the fault in the order of labels: "missing_evidence" for "secsc", whose odd is "sc".
+
+    Args:
+        order: the letters of all labels, see `BLOCKS`.
+        odd: those behind the last whole block.
+    """
     beginning = f"{odd}s"  # behind the last entry another block might begin
     if beginning.startswith("sc"):
         return "missing_evidence"
@@ -169,11 +175,14 @@ def _is_template(block: Block, reader: Reader) -> bool:
 
 
 def _read_part(block: Block, reader: Reader) -> PartReading:
+    """Read a block: its sentence, score and evidence, which only the lowest score can do without.
+
+    Raises:
+        ReplyError: `missing_evidence`, or the code of a score that cannot be read.
+    """
     sentence, evidence, score = block
-    sentence_text, evidence_text = (
-        reader.reply.slice(*sentence.content),
-        reader.reply.slice(*evidence.content),
-    )
+    sentence_text = reader.reply.slice(*sentence.content)
+    evidence_text = reader.reply.slice(*evidence.content)
     quotes: tuple[str, ...] = ()
     if not NOTHING_FOUND.match(evidence_text):
         quotes = (evidence_text,)

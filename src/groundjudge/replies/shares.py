@@ -37,7 +37,8 @@ class WeighedReading(NamedTuple):
 
     Attributes:
         reading: the reading, with the mean in place of the value and with warnings about the shares.
-        shares: value or label -> share, those of 0 left out; None if they cannot be read.
+        shares: the share of each value, those of 0 left out, by its name: a label, or a number in digits;
+            None if they cannot be read.
         is_applicable: whether at least half of the shares are on values that have a score.
     """
 
@@ -98,8 +99,9 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
     divided by their sum.
 
     Returns:
-        Value or label -> share, in the order of the scale, those of 0 left out; None if the text is anything
-        else.
+        The share of each value, in the order of the scale, those of 0 left out; None if the text is anything
+        else. The keys are the labels of the scale; on a scale of numbers these in digits, such as "4", or,
+        if they are too many, the labels of the levels.
     """
     names = _values_to_share(scale, levels)
     text = unwrap(fold(text).text)
@@ -152,7 +154,10 @@ def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, flo
 def _names_by_text(
     values: Mapping[str, float | None], levels: Mapping[float, str]
 ) -> Mapping[str, str | None]:
-    """Return the names of values by their numbers and labels; None for a label that several numbers bear."""
+    """Return the names of values by what an entry may call them; None for a label that several numbers bear.
+
+    With the levels {2: "bad", 3: "good"} the texts "1", "2", "3" and "good" have names, and "bad" has none.
+    """
     names: dict[str, str | None] = {}
     for name, value in values.items():
         texts = {fold_label(name)}
@@ -165,7 +170,7 @@ def _names_by_text(
 
 
 def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
-    """Find the value that the name of an entry means: by its number, by its label, or by both."""
+    """Find the value that the name of an entry means: by its number, its label, or both, as in "4 (good)"."""
     name = names.get(fold_label(text))
     if name is not None:
         return name
@@ -179,7 +184,7 @@ def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
 
 
 def _name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
-    """The name under which shares have the value that a reading settles on."""
+    """The name under which shares have the value that a reading settles on: "4", a label, or its level."""
     if is_weighable(scale):
         return write_value(reading)
     return label_of(reading.value, levels) or ""

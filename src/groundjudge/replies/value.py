@@ -108,6 +108,7 @@ class Reader:
         if index == len(readings):
             raise self.make_error("no_verdict", part_name=part_name)
         first = readings[index]
+        # All others must say the same.
         for reading in readings[index + 1 :]:
             # Of several places that cannot be read, the error of the first one says what is wrong.
             is_any_read = isinstance(reading, Reading) or isinstance(first, Reading)
@@ -126,18 +127,25 @@ class Reader:
         return places[index], Reading(first.value, label=first.label, span=span)
 
     def _find_value(self, place: Place, span: Span | None) -> Span | None:
-        """Return where a value stands in the raw reply, by its span in the text of a place."""
+        """Return where a value stands in the raw reply: that of `{"score": " 4 out of 5"}` is `4 out of 5`.
+
+        Args:
+            place: the place of the value.
+            span: where the value stands in the text of that place; None if that is not known.
+        """
         if span is None:
             return None
-        start, end = place.content
         origins = self.reply.origins
+        content_start, content_end = place.content
         if place.text is None:
-            return origins[start + span[0]], origins[start + span[1]]
-        found = self.text.find(place.text[slice(*span)], start, end)
+            return origins[content_start + span[0]], origins[content_start + span[1]]
+        # The text of the place was decoded: its value is looked for in what it was decoded from.
+        value = place.text[slice(*span)]
+        start = self.text.find(value, content_start, content_end)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        if found < 0 or "\\" in self.text[start:end]:
+        if start < 0 or "\\" in self.text[content_start:content_end]:
             return None
-        return origins[found], origins[end]
+        return origins[start], origins[start + len(value)]
 
     def read_place(self, place: str) -> Reading | str:
         """Read a place: return what it says, with the span of the value in it, or the code of its fault.
@@ -188,7 +196,7 @@ class Reader:
         return "not_a_number"
 
     def _strip_name(self, place: str) -> str:
-        """Return a place without the value's name and without quotation marks and brackets around it."""
+        """Return a place without the value's name and the marks around it: "4" for `"Score: 4"` and `[4]`."""
         text = unwrap(place)
         name = NAME.match(text)
         if name is None:
@@ -199,7 +207,7 @@ class Reader:
         return unwrap(text[name.end() :])
 
     def _read_number(self, text: str) -> float | str:
-        """Return the number that a text is, or the code of its fault."""
+        """Return the number that a text is, such as 4.0 for "4 out of 5", or the code of its fault."""
         match = None if self.scale.choices else VALUE.fullmatch(text)
         if match is None or not self._is_consistent(match):
             return self.misfit_code(text)
@@ -211,7 +219,7 @@ class Reader:
         return number
 
     def _is_consistent(self, match: re.Match[str]) -> bool:
-        """Whether all that stands beside a number only says it again."""
+        """Whether all that stands beside a number only says it again: "4/5, good" if 4 of 5 is good."""
         ends = {self.scale.worst, self.scale.best}
         if match["percent"] and ends != {0, 100}:
             return False
@@ -249,7 +257,10 @@ def write_value(verdict: Reading | PartReading) -> str:
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
-    """Return the label of a value: that of the lowest level that it does not exceed."""
+    """Return the label of a value: that of the lowest level that it does not exceed; None above all levels.
+
+    With the levels {0.5: "low", 1.0: "high"} the label of 0.6 is "high".
+    """
     if value is None:
         return None
     for highest, label in sorted(levels.items()):

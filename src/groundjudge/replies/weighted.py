@@ -92,8 +92,9 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
         scale: the scale; see `is_weighable`.
 
     Returns:
-        Value or label -> probability, in the order of the scale, without those that have none; they add up
-        to 1. {} for a verdict that claims nothing. None if they are not known: there are no tokens, they do
+        How probable each value is, by its number in digits, {"4": 0.7, "5": 0.3}, or by its label on a scale
+        of labels; in the order of the scale, without those that have no probability. They add up to 1. {} for
+        a verdict that claims nothing. None if the probabilities are not known: there are no tokens, they do
         not spell the text, the token begins several values, or less than 0.98 of the probability lies on the
         scale.
     """
@@ -102,13 +103,14 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = _find_deciding_token(reply, verdict.span)
     if token is None:
         return None
+    # What each candidate says of the verdict, and then the value that this is or begins.
     texts: dict[bytes, str] = {}
     for candidate in (token.text, *dict(token.candidates)):
         texts[candidate] = _begun_text(candidate, before, scale)
     names: dict[bytes, str | None] = {}
     for candidate, text in texts.items():
         names[candidate] = _begun_value(text, texts.values(), scale)
-    if names[token.text] != write_value(verdict):
+    if names[token.text] != write_value(verdict):  # the token that the model chose begins several values
         return None
     shares: dict[str, float] = {}
     for name in scale_values(scale):
@@ -120,7 +122,9 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
 
 
 def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None, bytes]:
-    """Return the token in which the verdict begins, and what it has before it; None if that is not known.
+    """Return the token in which the verdict begins, and what it has before the verdict; None if not known.
+
+    Of the tokens `Score`, `: 4` and a verdict 4 that is `: 4` and `: `.
 
     The tokens must spell the text. Ahead of it they may have reasoning that the endpoint took out of the
     text, and behind it one token that ends the reply.
@@ -132,6 +136,7 @@ def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None,
         starts.append(starts[-1] + len(token.text))
     spelt = b"".join(token.text for token in reply.tokens)
     text = reply.text.encode().rstrip()
+    # Where the text begins in what the tokens spell, with the last token or without it.
     offset = None
     for end in (starts[-1], starts[-2]):
         tokens_text = spelt[:end].rstrip()
@@ -151,7 +156,13 @@ def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None,
 def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
     """Return what a candidate has of the verdict, as `fold_label` writes labels; "" if it has none of it.
 
-    Bytes of an incomplete character become surrogates.
+    The candidate `: "Yes` has "yes" where the verdict stands behind `: "`. Bytes of an incomplete character
+    become surrogates.
+
+    Args:
+        candidate: the bytes of a token that could stand in the place of the deciding one.
+        before: what the deciding token has before the verdict.
+        scale: the scale.
     """
     lead = before.strip(AROUND)
     text = candidate.lstrip(AROUND)
@@ -169,6 +180,11 @@ def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
 
     A text that begins several begins only those for which no longer one is among the texts: "1" is not the
     beginning of "10" where "10" is a token of its own.
+
+    Args:
+        text: the text of a candidate, from `_begun_text`.
+        texts: those of all candidates.
+        scale: the scale.
     """
     ended: list[str] = []
     begun: dict[str, str] = {}
@@ -193,12 +209,12 @@ def _is_ended(text: str, value: str) -> bool:
 
 
 def _begins(text: str, whole: str) -> bool:
-    """Whether a text, which may end within a character, is a beginning of another one."""
+    """Whether another text begins with this one, which may end within a character: "supp" and "supported"."""
     return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))
 
 
 def scale_values(scale: Scale) -> Mapping[str, float | None]:
-    """The values of a scale by what a reply says."""
+    """The values of a scale by what a reply says: {"1": 1, "2": 2}, or {"yes": 1.0, "no": 0.0} for labels."""
     if scale.choices:
         return scale.choices
     return {str(number): number for number in scale.whole_numbers}

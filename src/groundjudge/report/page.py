@@ -174,7 +174,7 @@ def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[st
 def _judges_data(
     collected: CollectedVerdicts, agreements: Sequence[Agreement], rate: TrueRate | None
 ) -> list[dict[str, Any]]:
-    """The data of each judge, sorted by name."""
+    """The data of each judge, in the order of the summaries, to which the positions in verdicts refer."""
     agreement_by_judge = {agreement.judge: agreement for agreement in agreements}
     judges: list[dict[str, Any]] = []
     for summary in collected.summaries:
@@ -270,6 +270,7 @@ def _pairs_of(distribution: Mapping[str, float] | None) -> list[tuple[str, float
 
 
 def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
+    """What the page shows of a vote, with the raw reply or without it."""
     fields = {
         "judge": vote.judge,
         "model": vote.model,
@@ -314,10 +315,12 @@ def _part_data(part: Part, response: evidence.Sources, *, with_quotes: bool) -> 
 
 
 def _error_data(error: Failure | None) -> list[str] | None:
+    """The code and the message of an error; None without one."""
     if error is None:
         return None
     return [error.code, error.message]
 
 
 def _tokens(usage: Usage) -> list[int]:
+    """The tokens of the prompts and those of the replies."""
     return [usage.prompt_tokens, usage.completion_tokens]

@@ -247,6 +247,7 @@ def check_key_columns(names: Sequence[str]) -> None:
 
 
 def _key_of_row(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
+    """Return the key that the verdict on a row will have; None for a row without an id or a readable case."""
     if isinstance(row, CaseError):
         return None
     try:
@@ -323,7 +324,12 @@ def _output_batches(
 
 
 def _output_batch(input_batch: _InputBatch, numbered_verdicts: Sequence[tuple[int, Verdict]]) -> RecordBatch:
-    """Make the output for verdicts on rows of a batch."""
+    """Make the output for verdicts on rows of a batch: for each its row's kept columns and its own columns.
+
+    Args:
+        input_batch: the batch.
+        numbered_verdicts: the verdicts, each with the position of its row among all rows, from 1.
+    """
     kept_columns = input_batch.kept_columns
     indices = pa.array([number - input_batch.first for number, _ in numbered_verdicts], pa.int64())
     verdict_rows = [_row_of_verdict(verdict) for _, verdict in numbered_verdicts]
@@ -446,7 +452,7 @@ def _size_of(column: Any) -> int:  # noqa: ANN401  an array
 
 
 def _convert_value(value: Any, arrow_type: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
-    """Convert the maps in a value into mappings: Arrow gives them as lists of pairs."""
+    """Convert the maps in a value, at any depth, into mappings: Arrow gives [("a", 1)] for {"a": 1}."""
     if value is None or not pa.types.is_nested(arrow_type):
         return value
     if pa.types.is_map(arrow_type):

@@ -143,7 +143,8 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
 
 
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
-    limits: list[int | None] = []
+    """Make the estimate of a judge from what `_count_case` counted in all cases."""
+    limits: list[int | None] = []  # of each vote, how many tokens its reply may have
     for rubric in judge.rubrics:
         if not rubric.way.writes_text:
             limits.append(0)
@@ -159,6 +160,7 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     set_limits = [limit for limit in limits if limit is not None]
     completion_tokens = None
     if len(set_limits) == n_votes:  # a vote without a limit can answer at any length
+        # The calls are not counted by vote: each could be the one with the longest reply.
         completion_tokens = max(set_limits) * counts["n_calls"]
     return Estimate(
         judge=judge.name,

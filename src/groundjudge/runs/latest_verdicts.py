@@ -90,6 +90,7 @@ class LatestVerdicts:
         return sorted({origin.signature for origin in scored if origin.n_votes == most})
 
     def _selected_origins(self) -> list[tuple[Origin, int]]:
+        """The origins of the verdicts of the selected judges, each with how many verdicts count."""
         selected: list[tuple[Origin, int]] = []
         for origin, n in self.origins.items():
             if self.selected_judges is None or origin.judge in self.selected_judges:
@@ -185,6 +186,7 @@ class _Census:
         key_hash: int = NO_KEY,
         origin_place: int = -1,
     ) -> None:
+        """Note one more verdict, in the lists that have a number for each."""
         self.is_latest.append(is_latest)
         self.is_error.append(is_error)
         self.key_hashes.append(key_hash)

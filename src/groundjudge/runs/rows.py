@@ -233,6 +233,7 @@ class CaseFile:
 
     @property
     def _format(self) -> FileFormat:
+        """The format that was given, or else that of the file's name."""
         return self.file_format or format_of(self.path)
 
     @property
@@ -261,6 +262,7 @@ class CaseFile:
                 yield from _table_rows(text, self._format, field_by_column, keep_words=self.keep_words)
 
     def _parquet_rows(self, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
+        """The rows of a Parquet file; the mapping says which columns are which fields."""
         is_stdin = str(self.path) == STDIO
         if not can_read_again(self.path) and (is_stdin or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
@@ -329,6 +331,7 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
 
 
 def _has_utf8_mark(path: str | Path) -> bool:
+    """Whether a file begins with the byte order mark of UTF-8."""
     with Path(path).open("rb") as file:
         return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
@@ -520,7 +523,10 @@ class RecordLines:
 
 
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
-    """Yield the records of a table that are not empty lines, each with the line on which it begins."""
+    """Yield the records of a table, or the error of one, each with the line on which it begins: "line 3".
+
+    Empty lines are no records.
+    """
     lines = RecordLines(text)
     unquoted_header = QUOTED.sub("", lines.first)
     delimiter = max(DELIMITERS[kind], key=unquoted_header.count)
@@ -568,9 +574,15 @@ def _row_of(
     field_by_column: Mapping[str, str],
     absent_words: Collection[str],
 ) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands; a word in `absent_words` is not a value.
+    """Read the cells that have a value, each as its column demands.
 
-    An empty cell of a column in `field_by_column` is None.
+    The names ["id", "context"] and the record ["7", '["A", "B"]'] give {"id": "7", "context": ["A", "B"]}.
+
+    Args:
+        names: the names of the columns; cells of columns without a name are dropped.
+        record: the cells.
+        field_by_column: columns that are fields under other names; an empty cell of one is None.
+        absent_words: words that are not values, such as "NaN".
     """
     row: dict[str, object] = {}
     for name, cell in zip(names, record, strict=False):  # a record may end early
@@ -592,4 +604,5 @@ def _object_or_error(row: Any, row_name: str) -> FileRow:  # noqa: ANN401  whate
 
 
 def _unreadable(row_name: str, reason: str) -> CaseError:
+    """Make the error of a row that cannot be read; its name says where it is: "line 3"."""
     return CaseError("unreadable_row", f"{row_name}: {reason}", row_name)

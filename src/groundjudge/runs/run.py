@@ -332,16 +332,15 @@ def jobs_of(
         row: the row.
         number: its position, from 1.
         judges: the judges.
-        ids: a hash of each id that an earlier row had, for all judges or for one of them, with a hash of that
-            row; this row's are added.
+        ids: empty for the first row of a run; `_check_id` notes the id of each row in it.
         previous: looks up the verdict of a previous run.
+
+    Returns:
+        For each judge of the row the judge and the case, or a verdict that is known: that of a previous run,
+        or an error. Behind them an error for each name of a judge in the row that is misspelt.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        message = f"a row must be a Case or a mapping, not {type(row).__name__}"
-        for method in METHODS_TO_MAPPING:
-            if hasattr(row, method):  # a row of a data frame, by iterrows() or itertuples()
-                message += f": its {method}() returns one"
-        row = CaseError("unreadable_row", message)
+        row = _not_a_row(row)
     if isinstance(row, CaseError):
         return [_error_before_judging("", row, id_of(row, number))]
     # Until its id and its judges are known, an error is one of all judges, on "row N".
@@ -352,34 +351,41 @@ def jobs_of(
     try:
         case_id = id_of(row, number)
         judges_of_row, unknown_judges = _judges_of_row(row, judges)
-        unknown_verdicts = [
-            _error_before_judging(name, error, case_id) for name, error in unknown_judges.items()
-        ]
+        for name, error in unknown_judges.items():
+            unknown_verdicts.append(_error_before_judging(name, error, case_id))
         case = case_of(row, number)
         if judges_of_row:
-            try:
-                _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
-            except CaseError:
-                case_id = f"row {number}"  # an id that another row has is not this one's
-                raise
+            _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
         for judge in judges_of_row:
             verdict = previous(judge, case) if previous else None
             jobs.append(verdict or (judge, case))
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
+        if isinstance(error, CaseError) and error.code == "duplicate_id":
+            case_id = f"row {number}"  # the id is that of an earlier row
         jobs = [_error_before_judging(judge.name, error, case_id) for judge in judges_of_row]
     return jobs + unknown_verdicts
+
+
+def _not_a_row(row: object) -> CaseError:
+    """Make the error of a row that is neither a case nor a mapping, such as one of pandas' itertuples()."""
+    message = f"a row must be a Case or a mapping, not {type(row).__name__}"
+    for method in METHODS_TO_MAPPING:
+        if hasattr(row, method):
+            message += f": its {method}() returns one"
+    return CaseError("unreadable_row", message)
 
 
 def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int], *, for_all: bool) -> None:
     """Refuse an id that another row for one of the judges has: their verdicts could not be told apart.
 
-    Only hashes are kept, one of most ids, so that memory hardly grows. Equal rows are one case, whatever
-    their metadata.
+    Equal rows are one case, whatever their metadata.
 
     Args:
         case: the case.
         judges: those that judge it.
-        ids: see `jobs_of`.
+        ids: the ids of earlier rows, to which this one is added: a hash of the id and "", or of the id and
+            each judge's name if the row is not for all of them, with a hash of the row. Only hashes are kept,
+            so that memory hardly grows.
         for_all: whether they are all judges of the run.
 
     Raises:
@@ -402,6 +408,9 @@ def _judges_of_row(
     row: Case | Mapping[str, Any], judges: Sequence[J]
 ) -> tuple[Sequence[J], Mapping[str, CaseError]]:
     """Find the judges that apply to a row, which may name them, and the error of each name that is misspelt.
+
+    A row without names is for all judges. A name of groundjudge's own that is no judge of this run is no
+    error: the file is for several runs.
 
     Raises:
         CaseError: `field_unreadable`: the row's `judges` are not names.
@@ -471,6 +480,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
     async def work(number: int, job: Job) -> T | None:
+        """Do a job of the row of that number; None if it ends the run."""
         try:
             async with slots:
                 verdict = job if isinstance(job, Verdict) else await _judge_case(limits, *job)
@@ -485,6 +495,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
         return output(number, verdict)
 
     async def read_rows() -> None:
+        """Start a task for each job of each row, as soon as there is room for it."""
         await room.acquire()
         number = 0
         iterator = aiter(rows) if isinstance(rows, AsyncIterable) else iter(rows)
@@ -523,11 +534,13 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
 
 
 def _cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks; those that are done stay as they are."""
     for task in tasks:
         task.cancel()
 
 
 async def _next_row(iterator: Any) -> Any:  # noqa: ANN401  an iterator of either kind; a row, or _END
+    """Return the next row of an iterator, asynchronous or not; `_END` behind the last one."""
     if hasattr(iterator, "__anext__"):
         return await anext(iterator, _END)
     return next(iterator, _END)
@@ -635,7 +648,7 @@ class Limits:
             ModelError: as for `Pace.ask`; `budget`, if a limit has been reached.
         """
         await self._free_calls.acquire()
-        n_calls = 0
+        n_calls = 0  # what this call counts as, 0 or 1
         try:
             used_up = self._used_up()
             if used_up:
@@ -659,4 +672,5 @@ class Limits:
         return reply
 
     def _used_up(self) -> list[str]:
+        """The names of the limits that have been reached."""
         return [name for name, limit in self.budget.items() if self._spent[name] >= limit]

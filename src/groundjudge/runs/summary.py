@@ -149,6 +149,7 @@ class _Counts:
 
     total_score: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
     total_agreement: Fraction = Fraction()
+    # By what is counted: a status, "waiting", a warning, "passed", "calls", "rows_with_calls" and the like.
     n: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
@@ -156,6 +157,7 @@ class _Counts:
     usage: Usage | None = None
 
     def add(self, verdict: Verdict) -> None:
+        """Count one verdict."""
         self.n[verdict.status] += 1
         if verdict.score is not None:
             self.total_score += Fraction(verdict.score)
@@ -186,6 +188,7 @@ class _Counts:
             self.usage = (self.usage or Usage()) + verdict.usage
 
     def summary(self, judge: str) -> Summary:
+        """Make the summary of the counts so far, for a judge of that name."""
         n = self.n
         n_unknown = n["error"] + n["waiting"]
         # "Not applicable" is an outcome: what lacks a score are errors and rows that wait, each from 0 to 1.

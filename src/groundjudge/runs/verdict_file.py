@@ -83,6 +83,7 @@ def _verdicts_in_table(path: str | Path) -> Iterator[Verdict | CaseError]:
 
 
 def _not_a_verdict(number: int, error: ValidationError) -> CaseError:
+    """Make the error of the row of that number, from what is wrong with it."""
     return CaseError("unreadable_row", f"row {number}: not a verdict ({first_fault(error)})", f"row {number}")
 
 
@@ -373,10 +374,11 @@ def _until_interrupted(verdicts: Iterator[Verdict]) -> Generator[Verdict]:
         yield from verdicts  # the program has its own way with interrupts
         return
 
-    is_waiting = True
+    is_waiting = True  # for a verdict, and not at work on one
     is_interrupted = False
 
     def interrupt(_signal: int, _frame: object) -> None:
+        """End the waiting at once; at work, only remember the first interrupt."""
         nonlocal is_interrupted
         if is_waiting or is_interrupted:
             raise KeyboardInterrupt

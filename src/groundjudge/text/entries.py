@@ -20,7 +20,11 @@ BLANKS = compile_when_used(r"\s*+")
 
 
 def entry_starts(text: str) -> list[int]:
-    """Return where the entries of a JSON list or mapping begin, each with its key; [] for any other text."""
+    """Return where the entries of a JSON list or mapping begin, each with its key; [] for any other text.
+
+    Those of `{"a": 1, "b": [2]}` begin at 1 and 9. The rows of `{"rows": [[1, 2], [3, 4]]}` are its entries:
+    the first one begins at 1, with the key, the second one at 18.
+    """
     start = _skip_blanks(text, 0)
     if not text.startswith(("[", "{"), start):
         return []
@@ -64,7 +68,12 @@ def _starts_in(text: str, start: int, depth: int, first_start: int | None = None
 
 
 def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  whatever JSON can hold
-    """Whether the entries of a value count, and not the value as a whole."""
+    """Whether the entries of a value count, and not the value as a whole: rows, and what is long.
+
+    Args:
+        value: the value.
+        length: how many characters it has in JSON, with its key.
+    """
     if not value or not isinstance(value, list | dict):
         return False
     if isinstance(value, list) and isinstance(value[0], list | dict):
@@ -73,5 +82,6 @@ def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  whatever JSON can
 
 
 def _skip_blanks(text: str, position: int) -> int:
+    """Return the first place from a position on where no white space stands."""
     blanks = BLANKS.match(text, position)
     return blanks.end() if blanks else position

@@ -117,6 +117,7 @@ def numbers_at(text: str) -> list[Number]:
 
 
 def _value_of(match: re.Match[str]) -> str:
+    """The spelling of a number that `_NUMBER` matched: of "-1.5 million" it is "-1500000"."""
     if match["digits"]:
         value = _value_of_digits(match["digits"])
     else:
@@ -131,7 +132,7 @@ def _value_of(match: re.Match[str]) -> str:
 
 
 def _value_of_digits(digits: str) -> str:
-    """A number in digits of any script."""
+    """The spelling of a number in digits of any script: of "1,234.50" it is "1234.5"."""
     ascii_digits = ""
     for sign in digits:
         ascii_digits += str(int(sign)) if sign.isdecimal() else sign
@@ -148,12 +149,14 @@ def _value_of_digits(digits: str) -> str:
 
 
 def _whole_number(digits: str) -> str:
+    """The spelling of a number without a fraction: of "03" it is "3"."""
     if len(digits) == 2:  # noqa: PLR2004  the 03 of a date, not the id 0003
         return str(int(digits))
     return digits
 
 
 def _decimal(whole: str, fraction: str) -> str:
+    """The spelling of a number with a fraction, without zeros at its ends: of "05" and "50" it is "5.5"."""
     whole = whole.lstrip("0") or "0"
     return f"{whole}.{fraction}".rstrip("0").rstrip(".")
 

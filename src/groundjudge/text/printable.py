@@ -31,5 +31,6 @@ def json_line(text: str, file: BinaryIO) -> bytes:
 
 
 def _escape(character: re.Match[str]) -> str:
+    """A character that was matched as JSON escapes it."""
     escaped = json.dumps(character[0])[1:-1]
     return escaped.replace("\x7f", "\\u007f")  # JSON leaves DEL as it is

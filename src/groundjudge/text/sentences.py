@@ -177,33 +177,49 @@ def _prose_starts(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
-    end = boundary.end()
-    if boundary["wide"] is not None:
-        # “为什么？”他问: a question that is quoted in a sentence.
-        is_quoted = boundary["first"] in "！？" and boundary["wide_closing"] != ""
-        return not (is_quoted and text[end : end + 1].isalnum() and not text[end - 1].isspace())
-    if boundary["first"] == "`":  # code in a line
+    """Whether what `_BOUNDARY` matched ends a sentence.
+
+    The marks of "It ran. We left", "Really? yes" and "走。去" do; those of "see p. 3", "Wait... what" and
+    "'Why?' he asked" do not.
+    """
+    if boundary["first"] == "`":  # code in a line, all of which was matched: `a. B`
         return False
-    follows_dash = text[end : end + 1] in {"—", "–", "-"}
-    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower()
-    is_line_end = "\n" in boundary["space"]
+    if boundary["wide"] is not None:
+        return _ends_at_wide_mark(text, boundary)
+    start, end = boundary.span()
     mark = boundary["first"] + boundary["more"]
+    # The same line goes on in small letters, maybe behind a dash.
+    is_line_end = "\n" in boundary["space"]
+    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and not is_line_end
     if mark == ".":
-        start = boundary.start()
         # A point that stands apart ends a sentence, as in texts that were cut into words.
         if text[start - 1 : start].isspace():
             return True
-        if goes_on and not is_line_end:
-            return False
-        return not _is_abbreviation(text, start, end)
-    if not goes_on or is_line_end:
+        return not goes_on and not _is_abbreviation(text, start, end)
+    if not goes_on:
         return True
-    # A question in a sentence ends none where a quotation mark closes it: "Why?" he asked.
-    return mark in "!?" and not boundary["closing"] and not follows_dash
+    # In small letters a sentence goes on behind "...", behind a quotation ("Why?" he asked) and behind a
+    # dash (Why? - he asked), but another one begins behind a bare "?" or "!".
+    is_before_dash = text[end : end + 1] in {"—", "–", "-"}
+    return mark in {"!", "?", "!?"} and not boundary["closing"] and not is_before_dash
+
+
+def _ends_at_wide_mark(text: str, boundary: re.Match[str]) -> bool:
+    """Whether a mark such as 。 or ？ ends a sentence: it does not in “为什么？”他问, "Why?" he asked."""
+    end = boundary.end()
+    closes_quotation = boundary["first"] in "！？" and boundary["wide_closing"] != ""
+    is_followed_at_once = text[end : end + 1].isalnum() and not text[end - 1].isspace()
+    return not (closes_quotation and is_followed_at_once)
 
 
 def _is_abbreviation(text: str, start: int, end: int) -> bool:
-    """Whether the point at that place belongs to the word ahead of it; what follows it begins at the end."""
+    """Whether a point belongs to the word ahead of it: that of "Dr. Who" and "Abb. 3", not of "ran. We".
+
+    Args:
+        text: the text.
+        start: where the point stands.
+        end: where the next word begins.
+    """
     word = text[max(0, start - _MAX_WORD) : start].rpartition(" ")[2]
     if len(word) > _MAX_ABBREVIATION and word.isalpha():  # as most are
         return False

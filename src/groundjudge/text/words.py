@@ -83,7 +83,7 @@ class _Signs(dict[int, str]):
 
 
 def words(text: str, language: Language = "english") -> list[Word]:
-    """The words of a text."""
+    """The words of a text, in order: of "The 1,000 cats' toys" the keys are the, 1000, cat and toy."""
     text = normalize("NFKC", text)
     # To search for it takes half as long as all the rest.
     if "," in text:
@@ -170,7 +170,13 @@ def _words_of_piece(
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
-    """The words in a piece of text without blanks, and what stands around it that changes its meaning."""
+    """The words in a piece of text without blanks.
+
+    Args:
+        core: the piece without the signs around it: "5km" gives 5 and km, "well-known" well and known.
+        before: the signs ahead of it. They may change its meaning: "-" makes 5 -5.
+        after: the signs behind it: "#" makes C the language C#.
+    """
     if core[0].isdigit():
         if before.endswith("."):
             core = f"0.{core}"  # .5
@@ -202,6 +208,7 @@ def _without_short_form(word: str) -> list[str]:
 
 
 def _kind_of(term: str, language: Language) -> Kind:
+    """What a word in small letters is there for: "the" is a filler, "of" a link, "cat" content."""
     if not language:
         return "content"
     if term in _terms(_FILLERS[language]):
@@ -211,10 +218,12 @@ def _kind_of(term: str, language: Language) -> Kind:
 
 @cache
 def _terms(text: str) -> frozenset[str]:
+    """The words of one of the lists above, as a set."""
     return frozenset(text.split())
 
 
 def _key_of(word: str, language: Language) -> str:
+    """What a word is compared by: "Running" by "run", "1,000" by "1000", "C" by "C"."""
     if len(word) == 1:
         return word  # vitamin C, the option -R
     small = word.casefold()
