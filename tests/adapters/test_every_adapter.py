@@ -140,7 +140,7 @@ def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
     [
         pytest.param(entry_name, name, marks=marks(entry_name, name))
         for entry_name in (ENTRIES | OTHER_ENTRIES)
-        for name in JUDGES
+        for name in (KINDS if entry_name.startswith(SLOW) else JUDGES)
     ],
     indirect=["entry"],
 )

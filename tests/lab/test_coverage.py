@@ -1,10 +1,11 @@
 """How often the 95 % intervals hold the true figure, over sizes, shares of grounded rows and groups.
 
-`pytest -m soak -s tests/lab/test_coverage.py` prints the tables of docs/trust.md.
+`GROUNDJUDGE_DRAWS=400 pytest -m soak -s tests/lab/test_coverage.py` prints the tables of docs/trust.md.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -37,10 +38,11 @@ ndtri: Callable[[float], float] = special.ndtri
 
 pytestmark = pytest.mark.soak
 
-DRAWS, RESAMPLES, POPULATION = 400, 400, 400_000
+DRAWS = int(os.environ.get("GROUNDJUDGE_DRAWS", "100"))
+RESAMPLES, POPULATION = 400, 400_000
 SIZES = (20, 40, 100, 300)
 LEAST = 0.90
-NOISE = 0.03
+NOISE = 2 * (0.9 * 0.1 / DRAWS) ** 0.5
 """Two standard errors of a coverage of 0.9 over the draws."""
 GROUP, SAME = 5, 0.5
 """Rows in a group, where there are groups, and the correlation of what decides their scores."""

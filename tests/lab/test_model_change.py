@@ -1,10 +1,12 @@
 """What a change of model changes: flips, the paired test, and the threshold of the new judge.
 
-`pytest -m soak -s tests/lab/test_model_change.py` prints the tables of docs/model-change.md.
+`GROUNDJUDGE_DRAWS=200 pytest -m soak -s tests/lab/test_model_change.py` prints the tables of
+docs/model-change.md.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, Literal
 
@@ -223,7 +225,7 @@ def test_the_interval_of_the_threshold_covers(n: int, share: float, separation: 
     width = 0.15 if separation > 0.2 else 0.2
     best = 0.5
     n_covered = 0
-    n_draws = 200
+    n_draws = int(os.environ.get("GROUNDJUDGE_DRAWS", "100"))
     for place in range(n_draws):
         grounded = generator.permutation(np.arange(n) < round(share * n))
         middles = np.where(grounded, best + separation / 2, best - separation / 2)
@@ -234,4 +236,5 @@ def test_the_interval_of_the_threshold_covers(n: int, share: float, separation: 
         low, high = interval.low, interval.high
         n_covered += low is not None and high is not None and low <= best <= high
     sys.stdout.write(f"{n} labels, {share} grounded, {separation} apart: {n_covered / n_draws:.3f}\n")
-    assert n_covered / n_draws > 0.95 - 2 * (0.95 * 0.05 / n_draws) ** 0.5
+    # Three standard errors, as there are twelve rows.
+    assert n_covered / n_draws > 0.95 - 3 * (0.95 * 0.05 / n_draws) ** 0.5

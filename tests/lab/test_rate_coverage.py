@@ -14,7 +14,7 @@ from groundjudge.lab.proportions import Z, wilson
 from groundjudge.lab.rate import StratumCounts, stratified_rate
 from groundjudge.lab.sample import ENOUGH_LABELS, FAILED, HIGHER, LOWER, PASSED, allocation
 
-ROWS, DRAWS = 2000, 2000
+ROWS, DRAWS = 2000, 500
 RATES, SIZES = (0.5, 0.8, 0.95, 0.99), (50, 100, 300)
 # The share of grounded and of other answers that pass, and of those that do not the share in the lower half.
 JUDGES = {
