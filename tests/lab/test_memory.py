@@ -78,13 +78,17 @@ def test_what_is_appended_while_a_file_is_read_is_not_there_yet() -> None:
     assert [counted.case_id for counted in latest] == ["a", "b"]
 
 
-def write_million(path: Path) -> None:
-    """A million verdicts with a reason, of one judge."""
+N_ROWS = 200_000
+"""Of a million rows `agree` takes 250 MB, and of these 140, of which 120 are there without any row."""
+
+
+def write_verdicts(path: Path) -> None:
+    """Verdicts with a reason, of one judge."""
     line = verdict("CASE", 0.5, judge="groundedness", reason="The second sentence is in no document. " * 4)
     before, after = line.model_dump_json().split("CASE")
     before, between = before.split('"score":0.5')
     with path.open("w") as file:
-        for place in range(1_000_000):
+        for place in range(N_ROWS):
             file.write(f'{before}"score":{place % 9973 / 9973:.6f}{between}row-{place:07}{after}\n')
 
 
@@ -98,13 +102,13 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_a_million_verdicts_and_labels_take_300_megabytes() -> None:
-    lines = [f"{json.dumps({'id': f'row-{place:07}', 'label': place % 2})}\n" for place in range(1_000_000)]
-    with TemporaryDirectory() as folder:  # not kept, as that of pytest would be: it holds 800 MB
-        write_million(Path(folder, "v.jsonl"))
+def test_verdicts_and_labels_are_not_held() -> None:
+    lines = [f"{json.dumps({'id': f'row-{place:07}', 'label': place % 2})}\n" for place in range(N_ROWS)]
+    with TemporaryDirectory() as folder:  # not kept, as that of pytest would be: it holds 160 MB
+        write_verdicts(Path(folder, "v.jsonl"))
         Path(folder, "all.jsonl").write_text("".join(lines))
         Path(folder, "some.jsonl").write_text("".join(lines[:1000]))
         for line in ("agree v.jsonl --labels all.jsonl", "rate v.jsonl --labels some.jsonl --random"):
             command = [sys.executable, "-c", MEASURE, sys.executable, "-m", "groundjudge", *line.split()]
             process = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)  # noqa: S603
-            assert int(process.stdout.split()[-1]) < 300_000, line
+            assert int(process.stdout.split()[-1]) < 180_000, line
