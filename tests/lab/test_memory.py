@@ -78,7 +78,7 @@ def test_what_is_appended_while_a_file_is_read_is_not_there_yet() -> None:
     assert [counted.case_id for counted in latest] == ["a", "b"]
 
 
-N_ROWS = 200_000
+MANY_ROWS = 200_000
 """Of a million rows `agree` takes 250 MB, and of these 140, of which 120 are there without any row."""
 
 
@@ -88,7 +88,7 @@ def write_verdicts(path: Path) -> None:
     before, after = line.model_dump_json().split("CASE")
     before, between = before.split('"score":0.5')
     with path.open("w") as file:
-        for place in range(N_ROWS):
+        for place in range(MANY_ROWS):
             file.write(f'{before}"score":{place % 9973 / 9973:.6f}{between}row-{place:07}{after}\n')
 
 
@@ -103,7 +103,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_verdicts_and_labels_are_not_held() -> None:
-    lines = [f"{json.dumps({'id': f'row-{place:07}', 'label': place % 2})}\n" for place in range(N_ROWS)]
+    lines = [f"{json.dumps({'id': f'row-{place:07}', 'label': place % 2})}\n" for place in range(MANY_ROWS)]
     with TemporaryDirectory() as folder:  # not kept, as that of pytest would be: it holds 160 MB
         write_verdicts(Path(folder, "v.jsonl"))
         Path(folder, "all.jsonl").write_text("".join(lines))
