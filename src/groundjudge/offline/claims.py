@@ -143,16 +143,17 @@ class _Reader:
         subject from the one before it.
         """
         clauses = _clauses_of(claim_words)
-        if not self._vocabulary("conditions").isdisjoint(keys_of(claim_words)):
-            return []  # which holds for the clause beside it, and for no other
+        if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(claim_words)):
+            return []  # a condition holds for the clause beside it, and for no other
+        known_keys = keys_of(clauses[0])
         numbers: list[int] = []
         for clause in clauses:
-            clause_numbers = self._find(Wording(clause, self._language), keys_of(clauses[0]), None)
+            clause_numbers = self._find(Wording(clause, self._language), known_keys, None)
             first = clause[0]
             is_short = len(first.text) <= MAX_CONJUNCTION and first.text.islower()
             # Only "and" and "und" are known as such: a word that may join clauses is tried without.
             if not clause_numbers and numbers and is_short and first.key not in self._negations:
-                clause_numbers = self._find(Wording(clause[1:], self._language), keys_of(clauses[0]), None)
+                clause_numbers = self._find(Wording(clause[1:], self._language), known_keys, None)
             if not clause_numbers:
                 return []
             numbers.extend(clause_numbers)
