@@ -273,7 +273,7 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         return _result_of(self.guard, response, outcome)
 
     def _case_of(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
-        """From a request and the model's response to the case; None if the response only calls tools."""
+        """From a request and its response to what makes the case; None if the response only calls tools."""
         messages = [message for message in response.result if isinstance(message, AIMessage)]
         answers = _answers(messages)
         calls_tools = any(message.tool_calls for message in messages)
@@ -338,7 +338,7 @@ class _GuardedChain:
         return self.place.with_answer(outputs[0], self.place.answer_in(outputs[-1]))
 
     def _case_of(self, chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401
-        """From the chain's input and output to the case; None if the output only calls tools."""
+        """From the chain's input and output to what makes the case; None if the output only calls tools."""
         if self.guard.mode == "enforce":
             # Raised before the case is made, so that `on_error` cannot let out an answer that was not found.
             answer = self.place.answer_in(output)

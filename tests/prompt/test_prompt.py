@@ -164,6 +164,13 @@ def test_error_in_a_file_names_file_and_key(
     assert words in raised.value.message
 
 
+def test_misplaced_parameter_is_not_told_where_models_are_chosen(tmp_path: Path) -> None:
+    path = file_of(tmp_path, FILE.replace("threshold:", "temperature: 0\nthreshold:"))
+    with pytest.raises(PromptError) as raised:
+        load_rubric(path)
+    assert CHOSEN not in raised.value.message
+
+
 def test_unreadable_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "latin.md").write_bytes("größe {{query}}".encode("latin-1"))
     for path in (tmp_path / "none.md", tmp_path, tmp_path / "latin.md", "a\0b"):

@@ -144,9 +144,9 @@ def pending_requests(
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
 ) -> Generator[tuple[list[PendingRequest], int], None, None]:
-    """Yield what must be asked for each judge and row that it applies to: the requests, and their number.
+    """Yield what must be asked for each judge and row that it applies to.
 
-    A request that an earlier row has too is only in that number.
+    Each time these are the requests that no earlier row has, and how many the row needs in all.
 
     Args:
         judges: the judges; of panels all votes are asked for.

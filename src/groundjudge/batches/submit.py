@@ -421,7 +421,7 @@ def answers_of(state: State) -> CollectedAnswers:
     answers.add(_lines(state.first_replies), are_online=True)
     for part in state.parts:
         batch = part.batch
-        if part.is_settled and batch.message:  # for all its requests; a result replaces the error
+        if part.is_settled and batch.message:  # for all its requests; `add` keeps a result over an error
             if batch.id:
                 code = "unanswered"
                 reason = f"batch {batch.id}: {batch.status}: {batch.message}"

@@ -341,7 +341,12 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
 
 
 def _meaning_of(key: str, value: object, main_field: str) -> str | None:
-    """What a key stands for, in a row or on the side of an exchange with a main field; None for nothing."""
+    """What a key stands for in a row, or on one side of an exchange; None for nothing.
+
+    `main_field` is what that side mostly holds: "query" for inputs, "response" for outputs, "reference" for
+    reference outputs, "" for a row. So "answer" is the response in outputs and in a row, the reference in
+    reference outputs, and nothing in inputs.
+    """
     meaning = MEANINGS.get(key.casefold())
     if meaning == "response" and main_field == "query":
         return None  # the answer of an earlier turn, or the one that is expected, is not judged

@@ -131,7 +131,11 @@ def _are_forms(quote_word: str, source_word: str) -> bool:
 
 
 def _widen(quote: Sequence[str], source_words: Sequence[str], first: int, last: int) -> tuple[int, int]:
-    """A passage with as many of the words that may differ around it as the quote has."""
+    """A passage with as many of the words that may differ around it as the quote has.
+
+    `first` and `last` are the indexes of its first and last word; the span returned ends behind the last one.
+    """
+    # Neither index leaves the words: `END` stands before and behind each document, and ends both loops.
     for word in quote:
         if word not in MAY_DIFFER or source_words[first - 1] not in MAY_DIFFER:
             break

@@ -361,7 +361,8 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
                     unknown_keys.append(f"{name}.{key}{_known_place(key, known_keys)}")
     if unknown_keys:
         hint = ""
-        if any("model." in key for key in unknown_keys):
+        # Other tools have a model's name and its endpoint there.
+        if any(key.startswith("model.") for key in unknown_keys):
             hint = "; the model is chosen in code or by --model"
         raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown_keys)}{hint}")
 

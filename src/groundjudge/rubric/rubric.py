@@ -339,7 +339,7 @@ class Rubric:
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """What is sent along with the messages of a first request; the prompt's own parameters come first."""
+        """What is sent along with the messages of a first request; of two with one name the prompt's wins."""
         parameters: dict[str, Any] = {}
         if self.weighted is True:
             parameters.update(PROBABILITIES)

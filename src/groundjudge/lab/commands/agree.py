@@ -151,8 +151,8 @@ def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:
 
 
 def _counts(agreement: Agreement) -> dict[str, str]:
-    """A judge's cells above its figures, by the names of the rows."""
-    cells = {"n": str(agreement.n), "groups": "0"}
+    """A judge's column of the table, above its figures: the text of each cell by the name of its row."""
+    cells = {"n": str(agreement.n), "groups": "0"}  # 0: each label is a group of its own
     if agreement.n_groups < agreement.n:
         cells["groups"] = str(agreement.n_groups)
     for name, count in COUNTS.items():
