@@ -11,6 +11,7 @@ import pytest
 from syntax_tree import tree_of
 
 from groundjudge.batches.state import StateError
+from groundjudge.decisions.answers import AnswerError
 from groundjudge.errors import (
     ENDS_RUN,
     WHAT_IS_WRONG,
@@ -35,7 +36,7 @@ FILES = {
     if not file.is_symlink()
 }
 # Named here so that they are imported: only then `tables_of_codes` has their tables.
-ERRORS_OF_OTHER_ROOMS = (GuardError, LabelError, ProbeError, ResumeError, StateError)
+ERRORS_OF_OTHER_ROOMS = (AnswerError, GuardError, LabelError, ProbeError, ResumeError, StateError)
 CODES = tables_of_codes()
 ALL_CODES = {code for codes in CODES.values() for code in codes}
 CODE = re.compile(r"[a-z]+(_[a-z]+)*")
