@@ -95,6 +95,23 @@ def adapters(with_place_for: str = "", *, with_paths: bool = False) -> pytest.Ma
     return pytest.mark.parametrize(("entry", "adapter"), rows, indirect=["entry"])
 
 
+def test_every_adapter_that_judges_rows_has_a_row_and_a_page() -> None:
+    root = Path(__file__).parents[2]
+    pages = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    to_do: list[str] = []
+    for file in sorted((root / "adapters").glob("*.py")):
+        code = file.read_text(encoding="utf-8")
+        name = file.stem.replace("_", "-")
+        # A guard finds no fields in rows, and has tables of its own.
+        if not all(part in code for part in ("\nROOTS = ", "\ndef _case_of(", "\ndef _result_of(")):
+            continue
+        if name not in ADAPTERS:
+            to_do.append(f"tests/adapter_entries.py: add a function and its row, {name!r}, to ADAPTERS")
+        if f"adapters/{name}.md" not in pages:
+            to_do.append(f"docs/adapters/{name}.md: write this page, and add it to mkdocs.yml")
+    assert not to_do, "\n".join(to_do)
+
+
 # --- the same verdict -----------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from read_replies import READERS, SCALES, YES, outcome
 
 from groundjudge import Scale
 from groundjudge.errors import WHAT_IS_WRONG
-from groundjudge.replies import Banded, Format, Json, Line, Tags
+from groundjudge.replies import FORMATS, Banded, Format, Json, Line, Tags
 
 
 class Judge(NamedTuple):
@@ -459,6 +459,17 @@ def forgeries(judge: Judge, replies: Iterable[str]) -> list[str]:
         if result != judge.expected and not is_error:
             forged.append(text)
     return forged
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_runs_through_these_tables(name: str) -> None:
+    to_do: list[str] = []
+    if name not in READERS or name not in SCALES:
+        to_do.append("tests/read_replies.py: add its scale to SCALES, itself to READERS, a reply to PLACED")
+        to_do.append("then test_asides.py: another verdict to OTHERS; test_properties.py: numbers to VALUES")
+    if not any(row.partition(" ")[0] == name for row in JUDGES):
+        to_do.append("tests/replies/test_quoted_verdicts.py: add replies that quote a text in it to JUDGES")
+    assert not to_do, f"{name} is a reply format, and this is left to do:\n" + "\n".join(to_do)
 
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)

@@ -39,7 +39,10 @@ def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str,
     with pytest.raises(PromptError, match=r"no_reply_format.*reply is missing: add it") as raised:
         load_rubric(path)
     blocks = raised.value.message.split("\n\n")
-    (block,) = (block.strip() for block in blocks if f"reply: {{format: {name}" in block)
+    examples = [block.strip() for block in blocks if f"reply: {{format: {name}" in block]
+    assert len(examples) == 1, f"replies/__init__.py: add an example of {name} to FORMAT_EXAMPLES"
+    (block,) = examples
+    assert name in REPLIES, f"add a reply to the example of {name}, and its score, to REPLIES here"
     path.write_text(f"---\n{title}{block}\n---\n{text}")
     reply, score = REPLIES[name]
     assert load_rubric(path).read(reply).score == pytest.approx(score)
