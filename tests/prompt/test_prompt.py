@@ -164,6 +164,13 @@ def test_error_in_a_file_names_file_and_key(
     assert words in raised.value.message
 
 
+def test_change_to_the_front_matter_of_one_prompt_shows_in_no_other() -> None:
+    text = FILE.replace("threshold:", "sample: {query: {words: [a]}}\nthreshold:")
+    changed = Prompt.parse(text, "mine.prompty").front_matter
+    changed.sample["query"]["words"].append("b")
+    assert Prompt.parse(text, "mine.prompty").front_matter.sample == {"query": {"words": ["a"]}}
+
+
 def test_misplaced_parameter_is_not_told_where_models_are_chosen(tmp_path: Path) -> None:
     path = file_of(tmp_path, FILE.replace("threshold:", "temperature: 0\nthreshold:"))
     with pytest.raises(PromptError) as raised:

@@ -170,7 +170,8 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
         return FrontMatter(), text
     if match["head"] is None:
         raise PromptError("bad_front_matter", "the front matter has no end: add a second line of ---")
-    return _read_front_matter(match["head"]), match["body"]
+    # A copy of its own for each judge: what is changed in one shows in no other.
+    return _read_front_matter(match["head"]).model_copy(deep=True), match["body"]
 
 
 @lru_cache(maxsize=32)  # YAML takes most of the time of loading a judge, and many load the same
