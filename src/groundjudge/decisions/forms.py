@@ -211,7 +211,7 @@ def find_excess(form: Form, model: str, inquiry: Inquiry, body: Mapping[str, Any
     if form.is_openai:
         return _excess_of_parts(body)
     if JEV.match(model):
-        return _excess_for_jev(inquiry)
+        return _excess_for_jev(body)
     return ""
 
 
@@ -253,10 +253,10 @@ def _measure(data: object) -> tuple[int, int]:
     return n_values, deepest
 
 
-def _excess_for_jev(inquiry: Inquiry) -> str:
-    """Say how large an inquiry is, if it is too large for Jev even with the longest tokens; "" otherwise."""
-    sizes = [len(write_json(question)) for question in system_one_questions(inquiry.questions).values()]
-    n_bytes = len(write_json(inquiry.state)) + max(sizes, default=0)
+def _excess_for_jev(body: Mapping[str, Any]) -> str:
+    """Say how large a body is, if it is too large for Jev even with the longest tokens; "" otherwise."""
+    sizes = [len(write_json(question)) for question in body["questions"].values()]
+    n_bytes = len(write_json(body["state"])) + max(sizes, default=0)
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
         return ""
     return (
