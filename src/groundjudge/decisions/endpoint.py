@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import orjson
@@ -18,8 +17,7 @@ from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.way import DecisionWay
 from groundjudge.errors import ModelError
 from groundjudge.models.failure import TOO_LONG, message_in, model_error, without_echo
-from groundjudge.models.identity import itself
-from groundjudge.models.openai import Connection
+from groundjudge.models.openai import Connection, EndpointModel
 from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
@@ -28,7 +26,7 @@ JUDGE_LESS = "judge a shorter response, or give fewer or shorter documents"
 """What the user can do about a request that is too long."""
 
 
-class DecisionModel:
+class DecisionModel(EndpointModel):
     """A decision model behind an endpoint: OpenAI's decisions API, or the System One form of many servers.
 
     It is sent the state and the questions of a request, and answers with the raw JSON that the endpoint
@@ -83,19 +81,6 @@ class DecisionModel:
             )
             raise model_error("unknown_model", message, name)
 
-    def __repr__(self) -> str:
-        return f"DecisionModel({self.name!r})"
-
-    __copy__ = __deepcopy__ = itself
-
-    def __reduce__(self) -> tuple[Callable[[], DecisionModel], tuple[()]]:
-        """Pickle the name, the URL, the retries and the timeout.
-
-        Raises:
-            PicklingError: there is a client, a key, or a URL with a password or a key.
-        """
-        return partial(DecisionModel, self.name, **self._connection.pickled_settings()), ()
-
     @property
     def way(self) -> DecisionWay:
         """Questions, and how many in one request."""
@@ -106,26 +91,6 @@ class DecisionModel:
         """What LangChain and LangSmith need to know of a call."""
         provider = self._form.api.provider.casefold()
         return {"ls_model_name": self._name_at_endpoint, "ls_provider": provider}
-
-    @property
-    def endpoint(self) -> str:
-        """The URL that requests go to, as it was given, without passwords and keys."""
-        return self._connection.endpoint
-
-    @property
-    def identity(self) -> str:
-        """The endpoint, what is sent to it besides, and the whole name, without keys."""
-        return self._connection.identity
-
-    @property
-    def refusals(self) -> dict[str, str]:
-        """The parameters that it is known to refuse."""
-        return self._connection.refusals
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and other values that only the endpoint may see; no text shows them."""
-        return self._connection.secrets
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the questions of a request, with retries.

@@ -171,7 +171,57 @@ CHAT = Api(
 )
 
 
-class OpenAIModel:
+class EndpointModel:
+    """What models behind endpoints have in common, whatever the API: all that the connection says of them.
+
+    Its subclasses take the name, and the settings of the connection by their names.
+    """
+
+    name: str
+    _connection: Connection
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    __copy__ = __deepcopy__ = itself
+
+    def __reduce__(self) -> tuple[Callable[[], EndpointModel], tuple[()]]:
+        """Pickle the name, the URL, the retries and the timeout.
+
+        Raises:
+            PicklingError: there is a client, a key, or a URL with a password or a key.
+        """
+        make_model: Callable[..., EndpointModel] = type(self)
+        return partial(make_model, self.name, **self._connection.pickled_settings()), ()
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that requests go to, without the path of the API call, and without passwords and keys."""
+        return self._connection.endpoint
+
+    @property
+    def identity(self) -> str:
+        """The endpoint, what is sent to it besides, and the name, without keys.
+
+        They tell the model from others, for a cache; "" if a client of another package does not say.
+        """
+        return self._connection.identity
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
+        return self._connection.refusals
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys, passwords and other values that only the endpoint may see; no text shows them.
+
+        Those of a client of the caller's are not known, but as far as the environment has them too.
+        """
+        return self._connection.secrets
+
+
+class OpenAIModel(EndpointModel):
     """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or a server of your own.
 
     The endpoint and the key come from the arguments, or else from OPENAI_BASE_URL and OPENAI_API_KEY. They
@@ -236,45 +286,6 @@ class OpenAIModel:
         if client is not None and not callable(getattr(completions, "create", None)):
             message = f"client must have a method chat.completions.create: {type(client).__name__} has none"
             raise self._connection.error("unknown_model", message)
-
-    def __repr__(self) -> str:
-        return f"OpenAIModel({self.name!r})"
-
-    __copy__ = __deepcopy__ = itself
-
-    def __reduce__(self) -> tuple[Callable[[], OpenAIModel], tuple[()]]:
-        """Pickle the name, the URL, the retries and the timeout.
-
-        Raises:
-            PicklingError: there is a client, a key, or a URL with a password or a key.
-        """
-        return partial(OpenAIModel, self.name, **self._connection.pickled_settings()), ()
-
-    @property
-    def endpoint(self) -> str:
-        """The URL that requests go to, without the path of the API call, and without passwords and keys."""
-        return self._connection.endpoint
-
-    @property
-    def identity(self) -> str:
-        """The endpoint, what is sent to it besides, and the name, without keys.
-
-        They tell the model from others, for a cache; "" if a client of another package does not say.
-        """
-        return self._connection.identity
-
-    @property
-    def refusals(self) -> dict[str, str]:
-        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
-        return self._connection.refusals
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and other values that only the endpoint may see; no text shows them.
-
-        Those of a client of the caller's are not known, but as far as the environment has them too.
-        """
-        return self._connection.secrets
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries.
