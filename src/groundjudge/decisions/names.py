@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from groundjudge.errors import ModelError
 from groundjudge.models.failure import model_error
+from groundjudge.models.library import has_methods
 from groundjudge.rubric.model import Model
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
@@ -37,6 +38,9 @@ def find_model(candidate: object, client: object = None) -> Model | None:
             model; the message has the right name.
     """
     if not isinstance(candidate, str):
+        # What has neither method asks no questions, and is no runnable around what does.
+        if not has_methods(candidate, "decide") and not has_methods(candidate, "ainvoke"):
+            return None
         from groundjudge.decisions.libraries import library_model  # noqa: PLC0415
 
         return library_model(candidate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -19,28 +19,12 @@ from groundjudge.rubric.model import Model, innermost
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
 
-OFFLINE = "groundjudge.offline.model:find_model"
-DECISIONS = "groundjudge.decisions.names:find_model"
+WINGS = ("groundjudge.offline.names", "groundjudge.decisions.names")
+"""The files that know other kinds of models by their names and objects, in the order in which they are asked.
 
-WINGS: Mapping[str, str] = {
-    "offline": OFFLINE,
-    # What names have in them, here and in the spellings of other tools.
-    "decision": DECISIONS,
-    "systemone": DECISIONS,
-    "system-one": DECISIONS,
-    "system_one": DECISIONS,
-    "typesafe": DECISIONS,
-    "jev-": DECISIONS,
-    # The packages that objects are of.
-    "deepeval": DECISIONS,
-    "langchain_core": DECISIONS,
-    "langchain_typesafe": DECISIONS,
-    "pydantic_ai": DECISIONS,
-}
-"""Other kinds of models: what a name has in it, or the package of an object's class -> "module:function".
-
-The function takes the name or the object, and the client that was passed with a name. It returns the model,
-or None if it is none of that kind after all. It is imported when it is asked.
+Each has a function `find_model` from a name or an object, and the client that was passed with a name, to the
+model; None if it is none of its kind. All are asked about every model, so they import little: the rest of
+the wing comes with its first model.
 """
 
 CHOICES = (
@@ -148,19 +132,8 @@ def as_model(model: ModelLike | None) -> Model:
 
 def find_in_wings(candidate: object, client: object = None) -> Model | None:
     """Return the model of another kind that a name or an object means; None if it means none."""
-    words: object
-    if isinstance(candidate, str):
-        words = candidate.casefold()
-    else:
-        words = {kind.__module__.partition(".")[0] for kind in type(candidate).__mro__}
-    asked_places: set[str] = set()
-    for word, place in WINGS.items():
-        # Several words may lead to one wing, as in "typesafe/jev-1".
-        if word not in words or place in asked_places:
-            continue
-        asked_places.add(place)
-        module, _, function = place.partition(":")
-        model: Model | None = getattr(import_module(module), function)(candidate, client)
+    for wing in WINGS:
+        model: Model | None = import_module(wing).find_model(candidate, client)
         if model is not None:
             return model
     return None

@@ -101,13 +101,6 @@ class OfflineModel:
         return Reply(rubric.write(reading), warnings=() if is_decided else (NOT_DECIDED,), limits=limits)
 
 
-def find_model(candidate: object, client: object = None) -> OfflineModel | None:
-    """Return the offline judge if that is its name; None of any other name."""
-    if candidate == "offline" and client is None:
-        return OfflineModel()
-    return None
-
-
 def _source_texts(rubric: Rubric, case: Case) -> list[str]:
     """The texts that have to back the response: the first of these that the prompt shows and the case has."""
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
