@@ -27,8 +27,9 @@ def request_for(rubric: Rubric, source: CaseSource) -> Request:
         case = Case.of(source() if callable(source) else source)
         verdict = verdict.model_copy(update={"case_id": case.id})
         verdict_on_blank = blank_response_verdict(rubric, case)
-        # Also where the rubric leaves a blank response out or scores it 0: here it is an error.
-        blank_response_verdict(rubric.with_options(empty_response="error"), case)
+        if verdict_on_blank is not None:
+            # The rubric leaves a blank response out, or scores it 0: here it is an error.
+            blank_response_verdict(rubric.with_options(empty_response="error"), case)
         return rubric.ask(case)
     except CaseError as error:
         error.verdict = verdict_on_blank or with_error(verdict, error)
