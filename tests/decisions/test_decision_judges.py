@@ -45,8 +45,6 @@ from groundjudge.rubric.rubric import TEXT
 from groundjudge.runs.cost import prompt_tokens
 from groundjudge.types import Judge, Model, Request
 
-ONE_HALF_MORE = 0.51
-
 
 def not_applicable(question: Question, _: int) -> Answer:
     """The option that means "nothing to judge", where there is one."""

@@ -20,10 +20,6 @@ from groundjudge.prompt.prompt import Prompt
 
 BUNDLED = {name: load_rubric(name).prompt for name in names()}
 BRACED = Prompt.parse("{{query}} {query} {{response}}")
-TALKING = Prompt.parse(
-    "---\ninputs: [{name: query, type: messages}, response]\n---\n"
-    "system:\nJudge.\nuser:\n{{query}}\n{{response}}"
-)
 
 
 def user_of(prompt: Prompt, **fields: Any) -> str:
