@@ -64,15 +64,18 @@ class Wording:
         beginnings = vocabulary("beginnings", language)
         for word in sentence_words:
             # Places count content words: all that stands between two of them has one place.
-            if word.begins_clause or word.kind != "content" or word.key in beginnings:
-                self.openings.add(len(self.keys))
+            place = len(self.keys)
             if word.kind == "content":
+                if word.begins_clause or word.key in beginnings:
+                    self.openings.add(place)
                 self.keys.append(word.key)
                 self.links.append(set())
-            elif word.kind == "link":
-                self.links[-1].add(word.key)
-            if word.key in pronouns and word.kind != "content":
-                self.pronouns.add(len(self.keys))
+                continue
+            self.openings.add(place)
+            if word.kind == "link":
+                self.links[place].add(word.key)
+            if word.key in pronouns:
+                self.pronouns.add(place)
 
     def begins_phrase(self, place: int) -> bool:
         """Whether nothing at a place says more of the word ahead of it."""
@@ -106,15 +109,16 @@ class Sources:
             asked_keys: the words of the query that the sources have: a sentence with all of them may say what
                 nobody knows ahead of the claim, such as its subject. None: no sentence may.
         """
+        limits_ahead, limits_anywhere = qualifiers(self.language), limits(self.language)
+        claim_keys = set(claim.keys)
         for number in self._candidates(claim):
             wording = self.wordings[number]
-            if len(set(claim.keys).difference(wording.keys)) > MAX_SUBJECT:
+            if len(claim_keys.difference(wording.keys)) > MAX_SUBJECT:
                 continue  # more is missing than a pronoun can stand for
             # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
             is_asked_for = False
             if asked_keys is not None and 0 in claim.pronouns:
                 is_asked_for = asked_keys.issubset({*wording.keys, *wording.subject})
-            limits_ahead, limits_anywhere = qualifiers(self.language), limits(self.language)
             for start, end in _matches(claim, wording, limits_ahead, takes_subject=asked_keys is None):
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.

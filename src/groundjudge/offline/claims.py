@@ -108,7 +108,7 @@ class _Reader:
         openers, statement = self.split_openers(sentence_words)
         claim = Wording(statement, self._language)
         # As a whole first: "bread and butter" are no two clauses.
-        numbers = self._find(claim, self._known, self._asked) or self._find_clauses(statement)
+        numbers = self._find(claim, self._known, self._asked) or self._find_clauses(claim)
         if numbers and self._agrees(keys_of(openers), claim, numbers):
             passages = dict.fromkeys(self._sources.passages[number] for number in numbers)
             return Claim(sentence, "backed", self._literalness(claim, numbers), tuple(passages))
@@ -136,14 +136,14 @@ class _Reader:
             number = self._sources.find(claim, known_keys, asked_keys)
         return [] if number is None else [number]
 
-    def _find_clauses(self, claim_words: Sequence[Word]) -> list[int]:
+    def _find_clauses(self, claim: Wording) -> list[int]:
         """Find a sentence for each clause of a compound one; [] unless all are found.
 
         Ahead of a clause, its sentence must say nothing but what the first clause names: a clause takes its
         subject from the one before it.
         """
-        clauses = _clauses_of(claim_words)
-        if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(claim_words)):
+        clauses = _clauses_of(claim.words)
+        if not clauses or not self._vocabulary("conditions").isdisjoint(claim.keys):
             return []  # a condition holds for the clause beside it, and for no other
         known_keys = keys_of(clauses[0])
         numbers: list[int] = []

@@ -151,6 +151,7 @@ class Labelled(PlacedFormat):
     def _kinds(self) -> dict[str, str]:
         """What stands behind each label."""
         verdicts = dict.fromkeys(self.labels, "value")
+        # Twice: the verdict's labels are looked for first, and win where another one is the same.
         kinds = {**verdicts, self.reason: "reason", self.level: "level", self.shares: "shares", **verdicts}
         kinds.pop("", None)
         return kinds

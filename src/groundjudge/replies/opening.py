@@ -204,10 +204,10 @@ def _cut_end_of_turn(text: str) -> str:
         if text[end - 1].isspace():
             end -= 1
             continue
-        tokens = [token for token in ENDS_OF_TURN if text.endswith(token, 0, end)]
-        if not tokens:
+        if not text.endswith(ENDS_OF_TURN, 0, end):  # as nearly always
             break
-        cut = end = end - len(tokens[0])
+        token = next(token for token in ENDS_OF_TURN if text.endswith(token, 0, end))
+        cut = end = end - len(token)
     return text[:cut]
 
 
@@ -264,19 +264,29 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
         return True
     if marker.search(inside) is None:
         return False
-    # The first quotation may end, and another one begin, inside.
-    open_marks = 1
+    return _is_one_quotation(inside, first, last)
+
+
+def _is_one_quotation(inside: str, first: str, last: str) -> bool:
+    """Whether the marks at both ends of a text belong together: no mark inside ends what the first one begins.
+
+    Args:
+        inside: what stands between the two marks.
+        first: the mark at the beginning.
+        last: the mark at the end.
+    """
+    n_open = 1  # quotations, one in the other
     for before, sign, behind in zip(inside, inside[1:], inside[2:], strict=False):
         is_apostrophe = before.isalnum() and behind.isalnum()
         if sign not in (first, last) or is_apostrophe:
             continue
         begins = sign == first
-        if first == last:
+        if first == last:  # what stands around it tells
             begins = before.isspace() or behind.isalnum()
-        open_marks += 1 if begins else -1
-        if open_marks == 0:
+        n_open += 1 if begins else -1
+        if n_open == 0:
             return False
-    return open_marks == 1
+    return n_open == 1
 
 
 def has_stray_end(text: str, marker: Pattern) -> bool:

@@ -188,6 +188,8 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
     Raises:
         ReplyError: `ambiguous`: there are several that differ, or more follows.
     """
+    if all(place.kind != "shares" for place in places):
+        return ""
     # In JSON each object with a verdict has its own shares, and one span for both.
     values = {place.span for place in places if place.kind == "value"}
     texts: list[str] = []

@@ -209,31 +209,31 @@ class Reader:
     def _read_number(self, text: str) -> float | str:
         """Return the number that a text is, such as 4.0 for "4 out of 5", or the code of its fault."""
         match = None if self.scale.choices else VALUE.fullmatch(text)
-        if match is None or not self._is_consistent(match):
+        if match is None:
             return self.misfit_code(text)
         number = parse_number(match["number"])
+        if not self._is_consistent(number, match):
+            return self.misfit_code(text)
         if not self.scale.holds(number):
             return "out_of_scale"
         if self.scale.integer and number % 1:
             return "not_integer"
         return number
 
-    def _is_consistent(self, match: re.Match[str]) -> bool:
+    def _is_consistent(self, number: float, match: re.Match[str]) -> bool:
         """Whether all that stands beside a number only says it again: "4/5, good" if 4 of 5 is good."""
         ends = {self.scale.worst, self.scale.best}
         if match["percent"] and ends != {0, 100}:
             return False
         if match["best"] and parse_number(match["best"]) != max(ends):
             return False
-        number = parse_number(match["number"])
-        label = label_of(number, self.expectation.levels)
-        remark = match["after"] or match["within"]  # at most one of the three remarks is there
-        if remark is not None and re.fullmatch(NUMBER, unwrap(remark)):
-            return parse_number(unwrap(remark)) == number
-        if remark is None:
-            remark = match["label"]
-        if remark is None:
+        repetition = match["after"] or match["within"]
+        if repetition and re.fullmatch(NUMBER, unwrap(repetition)):
+            return parse_number(unwrap(repetition)) == number
+        remark = repetition or match["label"]  # at most one of the three is there
+        if not remark:
             return True
+        label = label_of(number, self.expectation.levels)
         return label is not None and fold_label(remark) == fold_label(label)
 
 
