@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
@@ -34,23 +34,16 @@ FURTHER_NAME = compile_when_used(r",\s*(?P<name>[\w.]+)=")
 
 def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an option for each field of the dataclasses that it takes: Typer knows none of these."""
-    types = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Any]] = {}
     parameters: list[Parameter] = []
-    for parameter in signature(command).parameters.values():
-        group = types[parameter.name]
-        if not is_dataclass(group):
-            parameters.append(parameter.replace(annotation=group))
+    for parameter in signature(command, eval_str=True).parameters.values():
+        group = parameter.annotation
+        if not (isinstance(group, type) and is_dataclass(group)):
+            parameters.append(parameter)
             continue
-        groups[parameter.name] = types[parameter.name]
-        field_types = get_type_hints(group, include_extras=True)
-        for field in fields(group):
-            default = Parameter.empty if field.default is MISSING else field.default
-            parameters.append(
-                Parameter(
-                    field.name, Parameter.KEYWORD_ONLY, default=default, annotation=field_types[field.name]
-                )
-            )
+        groups[parameter.name] = group
+        for field in signature(group, eval_str=True).parameters.values():
+            parameters.append(field.replace(kind=Parameter.KEYWORD_ONLY))
 
     def call(**values: Any) -> None:  # noqa: ANN401  what Typer read
         for name, group in groups.items():
