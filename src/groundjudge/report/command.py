@@ -188,13 +188,14 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
 ) -> tuple[Labels | None, list[JudgedRows], list[str]]:
     """Read people's labels from their file, or else from the file of cases, and join them; with notes."""
     if labels:
-        people = load_labels(labels, label_options, measuring.LabelsFileOptions(encoding))
+        rows = measuring.LabelsFileOptions(encoding).read(labels)
+        people = load_labels(labels, label_options, rows)
         return people, join(file.verdicts, people), without_id(people)
     if not cases:
         return None, [], []
     # In a file of cases the key of labels may mean something else, which is no error.
     try:
-        people = load_labels(cases, label_options, rows=read_rows())
+        people = load_labels(cases, label_options, read_rows())
         return people, join(file.verdicts, people), []
     except LabelError as error:
         if error.code == "no_labels":

@@ -137,7 +137,7 @@ def calibrate_cascade_files(
             # The file is named for its probabilities: of numbers there are no labels in words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
-        labels = load_labels(files.labels, label_options, files.options)
+        labels = load_labels(files.labels, label_options, files.options.read(files.labels))
         calibration = calibrate_cascade(
             cheap.verdicts,
             strong.verdicts,

@@ -102,7 +102,7 @@ def compare(
         from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
         options.refuse_without(labels, "--labels", label_options)
-        people = load_labels(labels, label_options, file_options) if labels else None
+        people = load_labels(labels, label_options, file_options.read(labels)) if labels else None
         first_file = load_verdicts(first)
         second_file = load_verdicts(second)
         pairs: list[VerdictPair] = []

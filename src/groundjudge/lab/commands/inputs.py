@@ -25,7 +25,7 @@ from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
-from groundjudge.runs.rows import STDIO, FileRow, can_read_again, read_rows
+from groundjudge.runs.rows import STDIO, FileRow, can_read_again
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -129,27 +129,17 @@ def _copy_pipe(path: str) -> _StoredVerdicts:
     return stored
 
 
-def load_labels(
-    path: str,
-    options: LabelOptions,
-    file_options: LabelsFileOptions | None = None,
-    *,
-    rows: Iterable[FileRow] | None = None,
-) -> Labels:
+def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow]) -> Labels:
     """Read people's labels, in the words of the prompt file that the options name.
 
     Args:
         path: the file.
         options: where in a row they are.
-        file_options: how the file is read; None if its rows were read already.
-        rows: the rows of the file, if they were read already.
+        rows: the rows of the file.
 
     Raises:
         LabelError, OSError: as for `read_labels`, `read_sample` and `weight_labels`.
     """
-    if rows is None:
-        file_options = file_options or LabelsFileOptions()
-        rows = read_rows(path, encoding=file_options.encoding, keep_words=file_options.keep_words)
     labels = read_labels(path, options.label, options.group, rows)
     if options.sample:
         labels = weight_labels(labels, read_sample(options.sample))
@@ -183,7 +173,7 @@ def load_labelled(
         counts_unscored: whether cases without a score count.
     """
     file = load_verdicts(verdicts, judges)
-    people = load_labels(labels, label_options, file_options)
+    people = load_labels(labels, label_options, file_options.read(labels))
     return file, join_labels(file, labels, people, counts_unscored=counts_unscored)
 
 

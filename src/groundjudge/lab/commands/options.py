@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from groundjudge.cli.options import UTF_8, KeepWords, complete_judge
 from groundjudge.lab.labels import Unscored
+from groundjudge.runs.rows import FileRow, read_rows
 
 LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
 
@@ -62,13 +64,17 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class LabelsFileOptions:
-    """How the file of labels is read."""
+    """How a file of labels is read."""
 
     encoding: Annotated[
         str,
         typer.Option("--encoding", metavar="NAME", help="The encoding of the labels, such as cp1252."),
     ] = UTF_8
     keep_words: KeepWords = False
+
+    def read(self, path: str) -> Iterator[FileRow]:
+        """Read the rows of a file as the options say."""
+        return read_rows(path, encoding=self.encoding, keep_words=self.keep_words)
 
 
 OnlyJudges = Annotated[

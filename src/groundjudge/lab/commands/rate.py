@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +21,6 @@ from groundjudge.lab.commands.inputs import (
 )
 from groundjudge.lab.labels import Labels
 from groundjudge.lab.sample import read_sample
-from groundjudge.runs.rows import read_rows
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.rate import TrueRate
@@ -117,8 +115,8 @@ def _read_labels(
     paths: list[str], label_options: measuring.LabelOptions, file_options: measuring.LabelsFileOptions
 ) -> Labels:
     """Read the labels of several people, as if they were in one file."""
-    rows = chain.from_iterable(read_rows(path, **asdict(file_options)) for path in paths)
-    return load_labels(", ".join(paths), label_options, rows=rows)
+    rows = chain.from_iterable(map(file_options.read, paths))
+    return load_labels(", ".join(paths), label_options, rows)
 
 
 def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
