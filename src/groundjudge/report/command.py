@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +23,7 @@ from groundjudge.lab.commands.inputs import (
     judge_pairs,
     load_labels,
     load_verdicts,
+    stored_rows,
     thresholds_for,
     without_id,
 )
@@ -32,7 +32,7 @@ from groundjudge.lab.labels import JudgedRows, LabelError, Labels, join
 from groundjudge.lab.probe.figures import read_card
 from groundjudge.lab.sample import read_sample
 from groundjudge.rubric.load import load_rubric, names
-from groundjudge.runs.rows import FileRow, can_read_again
+from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 from groundjudge.verdict import Verdict
 
@@ -114,7 +114,7 @@ def report(
         check_page(out)
         _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)
-        read_rows = _stored_rows(cases, row_options)
+        read_rows = list[FileRow] if cases is None else stored_rows(cases, row_options)
         people, joined, notes = _join_labels(
             file, cases, labels, read_rows, label_options, row_options.encoding
         )
@@ -166,16 +166,6 @@ def _refuse_without_files(
         rows = replace(rows, encoding=options.UTF_8)  # --encoding is about the file of labels, too
     options.refuse_without(cases, "--cases", rows)
     options.refuse_without(labels or cases, "--labels", label_options)
-
-
-def _stored_rows(path: str | None, row_options: options.RowOptions) -> Callable[[], Iterable[FileRow]]:
-    """Make a function that reads the rows of the file of cases; those of a pipe are kept for it."""
-    if path is None:
-        return list
-    if can_read_again(path):
-        return partial(row_options.read, path)
-    rows = list(row_options.read(path))
-    return lambda: rows
 
 
 def _join_labels(  # noqa: PLR0917  two files, one of which has labels

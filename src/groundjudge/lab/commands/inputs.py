@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
@@ -16,6 +17,7 @@ from weakref import finalize
 import typer
 
 from groundjudge.case.case import Case
+from groundjudge.cli.options import RowOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
@@ -127,6 +129,14 @@ def _copy_pipe(path: str) -> _StoredVerdicts:
         with nullcontext(sys.stdin.buffer) if path == STDIO else Path(path).open("rb") as pipe:
             copyfileobj(pipe, copy)
     return stored
+
+
+def stored_rows(path: str, row_options: RowOptions) -> Callable[[], Iterable[FileRow]]:
+    """Make a function that reads the rows of a file of cases; those of a pipe are kept for it."""
+    if can_read_again(path):
+        return partial(row_options.read, path)
+    rows = list(row_options.read(path))
+    return lambda: rows
 
 
 def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow]) -> Labels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,12 +21,13 @@ from groundjudge.lab.commands.inputs import (
     load_rubric_of,
     load_verdicts,
     mixed_signatures,
+    stored_rows,
 )
 from groundjudge.lab.commands.pages import check_page, write_page
 from groundjudge.lab.labels import value_in
 from groundjudge.lab.sample import LabelSample, draw, save_sample
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.runs.rows import can_read_again
+from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 
 NumberedRow = tuple[Mapping[str, Any], int]
@@ -137,13 +138,13 @@ def label(
         if not overwrite:  # which replaces the pages of an earlier draw, of whatever version
             for path in pages:
                 check_page(path)
-        read_stored_rows = _stored_rows(cases, row_options)
+        read_rows = stored_rows(cases, row_options)
         file = load_verdicts(verdicts)
-        groups = _groups(read_stored_rows(), group) if group else {}
+        groups = _groups(_readable(read_rows()), group) if group else {}
         earlier = load_verdicts(against).verdicts if against else None
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups, against=earlier)
         rubric = load_rubric_of(sample.judge, judge_file)
-        drawn_cases = _drawn_cases(sample, read_stored_rows(), rubric, file)
+        drawn_cases = _drawn_cases(sample, _readable(read_rows()), rubric, file)
         # Made before anything is written or sent: a case that cannot be shown leaves no half of a draw.
         htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
         if queue:
@@ -172,18 +173,11 @@ def _file_names(out: str) -> tuple[str, str, str]:
     return out, str(path.with_suffix(".sample.json")), str(path.with_suffix(f".2{path.suffix}"))
 
 
-def _stored_rows(path: str, row_options: options.RowOptions) -> Callable[[], Iterable[NumberedRow]]:
-    """Make a function that reads the rows of a file that can be read; those of a pipe are kept for it."""
-
-    def read() -> Iterator[NumberedRow]:
-        for number, row in enumerate(row_options.read(path), 1):
-            if not isinstance(row, CaseError):
-                yield row, number
-
-    if can_read_again(path):
-        return read
-    rows = list(read())
-    return lambda: rows
+def _readable(rows: Iterable[FileRow]) -> Iterator[NumberedRow]:
+    """Yield the rows that could be read."""
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, CaseError):
+            yield row, number
 
 
 def _groups(rows: Iterable[NumberedRow], key: str) -> dict[str, str]:
