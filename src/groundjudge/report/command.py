@@ -127,11 +127,7 @@ def report(
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
         _check_judged(shown_cases, collected.shown)
         card = read_card(probe) if probe else None
-        changes = (
-            _measure_changes(file, against, people, thresholds, label_options.label_threshold)
-            if against
-            else []
-        )
+        changes = _measure_changes(file, against, people, thresholds, label_options.label_threshold)
         html = fill_report(
             collected,
             title=Path(verdicts).name,
@@ -226,12 +222,17 @@ def _measure_agreements(
 
 def _measure_changes(
     file: VerdictFile,
-    earlier_path: str,
+    earlier_path: str | None,
     labels: Labels | None,
     thresholds: Thresholds,
     label_threshold: float | None,
 ) -> list[ModelChange]:
-    """Compare each judge with the one of its name before, or a single judge with a single one."""
+    """Compare each judge with the one of its name before, or a single judge with a single one.
+
+    Without a file of earlier verdicts nothing is compared.
+    """
+    if not earlier_path:
+        return []
     from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
     from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
