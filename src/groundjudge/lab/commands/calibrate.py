@@ -13,12 +13,7 @@ from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files, hold_file
 from groundjudge.cli.screen import Screen, as_text, fail, report_errors
 from groundjudge.lab.commands import options as measuring
-from groundjudge.lab.commands.cascade import (
-    CascadeFiles,
-    CascadeOptions,
-    calibrate_cascade_files,
-    refuse_options,
-)
+from groundjudge.lab.commands.cascade import CascadeFiles, CascadeOptions, calibrate_cascade_files
 from groundjudge.lab.commands.figures import (
     CORRELATIONS,
     interval_ends,
@@ -109,7 +104,9 @@ def calibrate(
     """
     if cascade is not None:
         not_for_cascade = {"--by": by, "--at-least": at_least, "--folds": folds, "--out": out}
-        refuse_options(not_for_cascade, "is not for --cascade")
+        for flag, value in not_for_cascade.items():
+            if value is not None:
+                fail(f"{flag} is not for --cascade")
         files = CascadeFiles(cascade, verdicts, labels, file_options)
         calibrate_cascade_files(files, label_options, cascade_options, judges=judge)
     for flag in options.flags_of(cascade_options):

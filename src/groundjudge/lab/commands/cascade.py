@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -92,13 +92,6 @@ class CascadeFiles:
     strong: str
     labels: str
     options: LabelsFileOptions
-
-
-def refuse_options(values: Mapping[str, object], why: str) -> None:
-    """Exit if one of the options, whose values are given by name, was used."""
-    for option, value in values.items():
-        if value is not None and value != []:
-            fail(f"{option} {why}")
 
 
 def calibrate_cascade_files(
