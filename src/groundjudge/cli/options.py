@@ -18,13 +18,11 @@ from groundjudge.rubric.load import names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import CaseFile, FileFormat, FileRow, read_rows
+from groundjudge.runs.run import CONCURRENCY
 from groundjudge.text.patterns import compile_when_used
 
 UTF_8 = "utf-8"
 """The encoding of files for which no other is named."""
-
-CONCURRENCY = 16
-"""The usual limit of the requests in flight."""
 
 PRICES = "expected IN,OUT or IN,OUT,CACHED, the prices of a million tokens, such as --price 0.4,1.6"
 
