@@ -32,7 +32,7 @@ class Option:
     """What an option does, declared with its type: Python and the command line take it from here.
 
     Attributes:
-        default: what holds without it, in words; "" if its help says so.
+        default: what holds without it, in words.
         help: what it does.
         shape: a check of its values beside those that the classes make themselves; None: there is none.
         command_line: how the command line takes it: by -O, by a flag of its own, or not at all, such as a
