@@ -44,7 +44,12 @@ ONE_MODEL = "--cascade: name one --model, which is asked last; cheaper ones are 
 ONE_JUDGE = "--cascade: name one --judge, because bounds are found for one judge"
 ALL_VOTES = "-O stop is not for batches, which ask for all votes at once: leave it out"
 
-VOTE_OPTIONS = frozenset({"rule", "stop"})
+VOTE_OPTIONS = PanelOptions.__annotations__.keys() - JudgeOptions.__annotations__.keys()
+"""The options that are about votes, and not about each judge; `repeats` has a flag, and is never among -O."""
+
+CASCADE_OPTIONS = CascadeOptions.__annotations__.keys()
+"""The options that are about a cascade."""
+
 BLANK_OPTIONS = frozenset({"may_be_empty", "optional"})
 """The options that name inputs: each judge takes those that it has."""
 
@@ -190,8 +195,8 @@ class JudgeSelection:
             fail(f"no model given: add --model, which can be {MODELS_HELP}")
         if self.panel and self.repeats:
             fail("--panel and --repeats are two ways to vote: use one of them")
-        for name in VOTE_OPTIONS & options.keys():
-            if not (self.panel or self.repeats):
+        for name in options:
+            if name in VOTE_OPTIONS and not (self.panel or self.repeats):
                 fail(MAKE_VOTES.format(name))
         if len(models) > 1 and not self.panel and not self.cascade:
             fail(MAKE_PANEL)
@@ -204,7 +209,7 @@ class JudgeSelection:
     def _check_cascade(self, options: Mapping[str, Any]) -> None:
         """Exit if the options do not say clearly which model is asked after which."""
         if not self.cascade:
-            for name in CascadeOptions.__annotations__:
+            for name in CASCADE_OPTIONS:
                 if name in options:
                     fail(MAKE_CASCADE.format(name))
             return
@@ -248,7 +253,7 @@ class JudgeSelection:
         for name, value in options.items():
             if name in VOTE_OPTIONS:
                 votes[name] = value
-            elif name in CascadeOptions.__annotations__:
+            elif name in CASCADE_OPTIONS:
                 bounds[name] = value
             elif name not in BLANK_OPTIONS:  # which `_load` gives to the judges that have the inputs
                 of_judges[name] = value
