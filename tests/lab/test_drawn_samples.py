@@ -115,10 +115,11 @@ def test_rows_of_a_drawn_group_are_resampled_together() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("n", [pytest.param(100, id="100 labels"), pytest.param(300, id="300 labels")])
 def test_intervals_hold_the_figures_of_all_rows(n: int) -> None:
     n_covered = dict.fromkeys(NAMES, 0)
-    for seed in range(100):
+    for seed in range(300):
         verdicts, labels = population(1000, seed)
         (of_all,) = agree(verdicts, labels, resamples=2)
         weighted = weighted_labels(labels, draw(verdicts, n, seed=seed))
@@ -127,5 +128,4 @@ def test_intervals_hold_the_figures_of_all_rows(n: int) -> None:
             figure = of_sample.figures[name]
             true_value = of_all.figures[name].value or 0.0
             n_covered[name] += (figure.low or 0.0) <= true_value <= (figure.high or 0.0)
-    # Two standard errors below 95 of 100.
-    assert min(n_covered.values()) >= 90, n_covered
+    assert min(n_covered.values()) >= 0.93 * 300, n_covered
