@@ -268,7 +268,7 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
 
 
 def _is_one_quotation(inside: str, first: str, last: str) -> bool:
-    """Whether the marks at both ends of a text belong together: no mark inside ends what the first one begins.
+    """Whether the marks at both ends of a text belong together: none inside ends what the first one begins.
 
     Args:
         inside: what stands between the two marks.
