@@ -26,6 +26,7 @@ from langchain_groq import ChatGroq
 from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status, Text
 
 from groundjudge.decisions.endpoint import DecisionModel
+from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 
 KEY = "live/4f9a81c2d7e6b35a0c+qx"
@@ -291,5 +292,16 @@ def plant_keys(place: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> Gener
         else:
             model = place_of_keys.make(server.url)
         yield model
-        if isinstance(model, tuple) and isinstance(model[0], openai.OpenAI):
-            model[0].close()
+        close(model)
+
+
+def close(model: Any) -> None:
+    """Close the client of the place, in the loop where synchronous calls used it."""
+    client: object = None
+    if isinstance(model, tuple):
+        pair: tuple[object, ...] = model  # pyright: ignore[reportUnknownVariableType]
+        client = pair[0]
+    if isinstance(client, openai.OpenAI):
+        client.close()
+    if isinstance(client, openai.AsyncOpenAI):
+        shared_loop().run(client.close)

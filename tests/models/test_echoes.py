@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-import openai
 import pytest
 from command_line import ROW
 from formatter import sure
-from planted_keys import PLACES, leaks_in
+from planted_keys import PLACES, close, leaks_in
 from standin_openai import Answer, StandIn, Status, Text
 
 from groundjudge import GroundjudgeError, Verdict, load
-from groundjudge.models.loop_thread import shared_loop
 
 pytestmark = pytest.mark.filterwarnings("ignore:replies of:RuntimeWarning")
 
@@ -115,14 +113,3 @@ def test_no_echo_of_a_key_is_shown(
         close(model)
     assert len(server.requests) >= len(answers)
     assert not leaks
-
-
-def close(model: Any) -> None:
-    client: object = None
-    if isinstance(model, tuple):
-        pair: tuple[object, ...] = model  # pyright: ignore[reportUnknownVariableType]
-        client = pair[0]
-    if isinstance(client, openai.OpenAI):
-        client.close()
-    if isinstance(client, openai.AsyncOpenAI):
-        shared_loop().run(client.close)

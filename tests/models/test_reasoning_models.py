@@ -76,7 +76,7 @@ CLIENTS: dict[str, Callable[[StandIn], Model]] = {
 
 async def judged(model: Model, parameters: dict[str, Any]) -> Verdict:
     verdict = await load("groundedness", model=model, parameters=parameters).aevaluate(ROW)
-    client = getattr(model, "_callers_client", None)
+    client = getattr(model, "callers_client", None)
     closing = client.close() if client else None
     if closing:
         await closing
