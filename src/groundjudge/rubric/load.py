@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from inspect import signature
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -97,13 +97,17 @@ def _find_problems(rubric: Rubric) -> list[str]:
         )
     if rubric.structured == "always":
         labels = ()  # the schema that is sent along names the keys
-    folded_text = fold_label(text)
-    if labels and not any(_is_mentioned(label, folded_text) for label in labels):
+    if labels and not any(_is_mentioned(label, _fold_text(text)) for label in labels):
         problems.append(
             f"its text never mentions {' or '.join(labels)}, where the verdict is looked for in replies: ask "
             "for it there, or correct `reply:`"
         )
     return problems
+
+
+@lru_cache(maxsize=32)  # it takes a third of the time of loading a judge, and many load the same
+def _fold_text(text: str) -> str:
+    return fold_label(text)
 
 
 def _is_mentioned(label: str, text: str) -> bool:
