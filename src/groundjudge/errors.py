@@ -22,15 +22,13 @@ WARNINGS: Mapping[str, str] = {
     "content_not_shown": "Images, audio or other content that is not text was left out of the prompt. "
     "Give what the judge must know as text; the prompt names what was left out in brackets.",
     "empty_response": 'The response was blank and was scored 0, as `empty_response="worst"` asks.',
-    "evidence_altered": "A quote resembles a passage in the documents but says something different. "
-    "Compare the quote with the source: the judge may have misread it.",
     "evidence_not_found": "A quote is in none of the documents. Do not rely on it: it may be invented.",
     "evidence_preselected": "The source has more sentences than a question of evidence can offer: those that "
     "share most words with the claim were offered.",
     "evidence_unanswered": "The model did not answer which sentence of the source supports a claim; the "
     "score does not depend on it.",
-    "evidence_unchecked": "Quotes were not looked up: the case was not given, or the search would take "
-    "too long. Pass the case: `rubric.read(reply, case)`, `parser(judge, case)`.",
+    "evidence_unchecked": "Quotes were not looked up: the case was not given. Pass it: "
+    "`rubric.read(reply, case)`, `parser(judge, case)`.",
     "formula_missing": "A weighted sum is stated without its formula; the stated number counts.",
     "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
     "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",

@@ -119,9 +119,8 @@ def _sum_of_counts(first: int | None, second: int | None) -> int | None:
 class Evidence(Frozen):
     """A quote that was found: `case.context[document].content[start:end]` is the source's own text.
 
-    `exact` says that quote and source are equal but for white space, quotation marks and case. Otherwise they
-    have the same words in the same order, other signs between them left aside, but for articles, forms of
-    "to be", "that" and "which", and for other endings of words.
+    They are equal but for white space, hyphens in words, quotation marks, dashes, the digits of other scripts
+    and case, and `exact` is True. In verdicts of earlier versions it may be False.
     """
 
     quote: String

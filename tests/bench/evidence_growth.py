@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from groundjudge import Document, Reply, ReplyError, Scale, load
 from groundjudge.evidence import Sources, find
 from groundjudge.replies import PartReading
-from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.json_object import Json
+from groundjudge.replies.tiling import check_tiling
 
 ROUNDS = 3
 DOUBLINGS = 3
@@ -27,6 +27,8 @@ MAX_QUOTE = 200_000
 HIGHEST_SECONDS = 0.5
 
 PROSE = "In room {n} of the old harbour library there are {m} chairs, and it is open until {h} o'clock."
+# Sentences of the document in which many quotes are looked up: each of them scans it.
+LARGE = 4000
 OTHER = "The mayor of a village in the hills has planted {n} trees along the road to its railway station."
 CHINESE = "港口旧图书馆第{n}号房间有{m}把椅子，工作日开放到{h}点。"
 
@@ -63,30 +65,29 @@ def long_absent_quote(n: int) -> Callable[[], object]:
 
 
 def verbatim_quotes(n: int) -> Callable[[], object]:
-    quotes = lines(PROSE, n)
-    return prepare_search(quotes[::-1], [" ".join(quotes)])
+    return prepare_search(lines(PROSE, n)[::-1], [text(PROSE, LARGE)])
 
 
 def altered_quotes(n: int) -> Callable[[], object]:
-    return prepare_search(lines(PROSE, n, shift=1), [text(PROSE, n)])
+    return prepare_search(lines(PROSE, n, shift=1), [text(PROSE, LARGE)])
 
 
 def foreign_quotes(n: int) -> Callable[[], object]:
-    return prepare_search(lines(OTHER, n), [text(PROSE, n)])
+    return prepare_search(lines(OTHER, n), [text(PROSE, LARGE)])
 
 
 def chinese_quotes(n: int) -> Callable[[], object]:
-    return prepare_search(lines(CHINESE, n, shift=1), ["".join(lines(CHINESE, n))])
+    return prepare_search(lines(CHINESE, n, shift=1), ["".join(lines(CHINESE, LARGE))])
 
 
-def quotes_of_many_documents(n: int) -> Callable[[], object]:
-    return prepare_search(lines(PROSE, n), lines(PROSE, n))
+def one_quote_of_many_documents(n: int) -> Callable[[], object]:
+    return prepare_search(lines(OTHER, 1), lines(PROSE, n))
 
 
 def compare_sentences(sentences: list[str], response: str) -> None:
     """Compare a scorecard's sentences with the response."""
     with suppress(ReplyError):
-        check_completeness([PartReading(sentence, 0.0) for sentence in sentences], response, Reply(""))
+        check_tiling([PartReading(sentence, 0.0) for sentence in sentences], response, Reply(""))
 
 
 def copied_sentences(n: int) -> Callable[[], object]:
@@ -117,23 +118,16 @@ def quote_of_remarks(n: int) -> Callable[[], object]:
     return prepare_search([f"a{'(x) ' * (n // 4)}b"], [text(PROSE, 100)])
 
 
-def near_quotes(n: int) -> Callable[[], object]:
-    return prepare_search(
-        [line.replace(" is open", " was open") for line in lines(PROSE, n)], [text(PROSE, n)]
-    )
-
-
 WORK = (
     Work("a quote of dots, dashes and stars", 32_000, quote_of_signs),
     Work("a quote of remarks in brackets", 32_000, quote_of_remarks),
-    Work("quotes with another form of a word", 500, near_quotes),
     Work("a quote of 3.9 kB that no document has", 50, absent_quote),
     Work("an absent quote of 100 bytes a step", 40, long_absent_quote),
     Work("quotes, verbatim", 1000, verbatim_quotes),
     Work("quotes with another number", 500, altered_quotes),
     Work("quotes that no document has", 500, foreign_quotes),
     Work("quotes in Chinese with another number", 500, chinese_quotes),
-    Work("quotes, a document for each", 1000, quotes_of_many_documents),
+    Work("a quote that no document has, many documents", 1000, one_quote_of_many_documents),
     Work("sentences copied from the response", 1000, copied_sentences),
     Work("sentences with another number", 500, reworded_sentences),
     Work("sentences that the response lacks", 500, foreign_sentences),

@@ -471,7 +471,7 @@ def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
     assert RAG["context"][0][evidence.start : evidence.end] == "closed on Sundays."
     assert not cats.evidence
     assert verdict.score == pytest.approx(0.8)
-    assert {*verdict.warnings} == {"evidence_altered", "evidence_not_found"}
+    assert {*verdict.warnings} == {"evidence_not_found"}
 
 
 DOUBTFUL = (

@@ -309,27 +309,27 @@ CARDS: dict[str, Judge] = {
     ),
     "scorecard of list marks of several kinds": card_judge(
         "- [x] Dogs\n* Cats\n\na) Mice\nStep 4: wait\n1.1 Scope\n① Birds",
-        ("Dogs", "Cats", "Mice", "wait", "Scope", "Birds"),
+        ("Dogs", "Cats", "Mice", "Step 4: wait", "Scope", "Birds"),
         ("-", "*", "x", "[x]", "- [x]", "a)", "a", "Step 4:", "Step 4", "4", "1.1", "1", "①", "Step"),
     ),
-    "scorecard of a cut": card_judge(
-        "It opens at nine. It is closed on Sunday evenings.",
-        ("It opens at...", "It is closed on..."),
-        ("nine", "nine.", "nine...", "Sunday", "evenings.", "Sunday evenings.", "at nine", "on", "It is"),
+    "scorecard of equal sentences": card_judge(
+        "So it is. It is old. So it is. No.",
+        ("So it is.", "It is old.", "So it is.", "No."),
+        ("So it is.", "It is", "No.", "old. So it", "No", "is old. So it is. No."),
     ),
     "scorecard of code": card_judge(
-        "Run:\n```bash\nmake all\n```\n<!-- check it -->\n![a tower](t.png)\nDone.",
-        ("Run:", "make all", "Done."),
+        "Run it:\n```bash\nmake all\n```\n<!-- check it -->\n![a tower](t.png)\nDone.",
+        ("Run it:", "bash make all", "check it", "a tower t.png", "Done."),
         ("```bash", "bash", "```", "<!-- check it -->", "check", "it", "![a tower](t.png)", "tower", "t.png"),
     ),
     "scorecard of citations": card_judge(
-        "It is old [1]. It is high [doc 2]【3】.¹ <b>Yes</b>. 👍",
-        ("It is old.", "It is high.", "Yes."),
-        ("[1]", "1", "[1].", "[doc 2]", "doc 2", "【3】", "¹", "<b>", "<b></b>", "b", "👍", ". 👍", "[1] 👍"),
+        "It is old [1]. It is high【3】.¹ <b>Yes, it is</b>. 👍",
+        ("It is old.", "It is high.", "Yes, it is."),
+        ("[1]", "1", "[1].", "【3】", "¹", "<b>", "<b></b>", "b", "👍", ". 👍", "[1] 👍"),
     ),
     "scorecard of an exact copy": card_judge(
         "Look. 1. It is so. 2. Yes.",
-        ("Look.", "It is so.", "Yes."),
+        ("Look.", "It is so.", "2. Yes."),
         ("1.", "2.", "1", "1. 2.", "It is", "is so."),
     ),
     "scorecard that says nothing of the source": card_judge(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
 
 
 class Origins:
@@ -14,13 +13,8 @@ class Origins:
     memory than both texts.
     """
 
-    def __init__(self, base: Sequence[int] | Origins) -> None:
-        """Begin with a text that is the other one.
-
-        Args:
-            base: the origins of the other text, which may itself be made of a third one.
-        """
-        self._base = base
+    def __init__(self) -> None:
+        """Begin with a text that is the other one."""
         # Stretches of the text: where each begins, there and in the other text, and whether it was replaced.
         self._starts = array("Q", [0])
         self._places = array("Q", [0])
@@ -44,4 +38,4 @@ class Origins:
         place = self._places[stretch]
         if not self._is_replaced[stretch]:
             place += index - self._starts[stretch]
-        return self._base[place]
+        return place

@@ -12,9 +12,9 @@ from groundjudge.errors import ModelError
 from groundjudge.offline.alignment import read_sources
 from groundjudge.offline.claims import Claim, read_claims
 from groundjudge.replies import PartReading, Reading
-from groundjudge.replies.completeness import sentences_to_rate
 from groundjudge.replies.reply import NOT_DECIDED, Reply
 from groundjudge.replies.shares import write_shares
+from groundjudge.replies.tiling import sentences_to_rate
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import is_weighable
 from groundjudge.rubric.load import load_rubric, names

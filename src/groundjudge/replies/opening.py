@@ -135,7 +135,7 @@ def fold(raw: str) -> FoldedText:
         # A long reply is not kept twice.
         return FoldedText(raw, raw if text == raw else text, range(len(raw) + 1))
     pieces: list[str] = []
-    origins = Origins(range(len(raw) + 1))
+    origins = Origins()
     position = 0
     for start, end in sorted(removed):
         pieces.append(raw[position:start])

@@ -12,7 +12,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
 
-READING_VERSION = 1
+READING_VERSION = 2
 """Raise it when a reply may be read otherwise than before: verdicts of one identity must be comparable."""
 
 

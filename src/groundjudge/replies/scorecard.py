@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
-from groundjudge.replies.completeness import check_completeness
 from groundjudge.replies.format import PartReading, Place, Reading
 from groundjudge.replies.labelled import find_lines, label_pattern, one_line
 from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
+from groundjudge.replies.tiling import check_tiling
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
@@ -76,7 +76,7 @@ class Scorecard(PlacedFormat):
         parts = _read_parts([place for place in places if place.label], reader)
         response = reader.expectation.response
         if response is not None:
-            parts = check_completeness(parts, response, Reply(reader.reply.raw))
+            check_tiling(parts, response, Reply(reader.reply.raw))
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol

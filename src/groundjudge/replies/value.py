@@ -15,10 +15,10 @@ from decimal import Decimal
 from unicodedata import category
 
 from groundjudge.errors import ReplyError, describe_fault
-from groundjudge.evidence.normalized import UNSPACED
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading, Span
 from groundjudge.replies.opening import LETTER_OR_DIGIT, FoldedText
 from groundjudge.scale import SPACES, Scale, fold_label, unwrap
+from groundjudge.text.letters import UNSPACED
 from groundjudge.text.patterns import compile_when_used
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.

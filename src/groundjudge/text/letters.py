@@ -1,6 +1,12 @@
-"""Letters without their case, for texts in which places are looked up."""
+"""Letters without their case, for texts in which places are looked up; scripts without spaces."""
 
 from __future__ import annotations
+
+# Characters of the scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3041-\u309f\u30a1-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
 
 
 def fold_case(text: str) -> str:

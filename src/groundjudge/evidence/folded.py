@@ -1,0 +1,59 @@
+"""Texts in which quotes are found however they are typeset."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from groundjudge.evidence.origins import Origins
+from groundjudge.text.letters import fold_case
+from groundjudge.text.patterns import compile_when_used
+
+# With what opens the control token of a chat template: a prompt shows ‹ there.
+_QUOTATION_MARKS = "'‘’‚‛`´\"“”„‟«»‹›「」『』<[]◁＜"
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+# One character for one character, so that places stay what they are.
+_SAME_LENGTH = str.maketrans(dict.fromkeys(_QUOTATION_MARKS, "'") | dict.fromkeys(_DASHES, "-"))
+_LETTER = r"[^\W\d_]"
+# Nothing tells whether a word that is broken at a hyphen has one, so that no hyphen in a word counts.
+_OTHER_LENGTH = compile_when_used(
+    rf"(?P<hyphen>(?<={_LETTER})[-\u2010\u2011\u00ad](?:[^\S\n]*+\n\s*+)?(?={_LETTER}))"
+    r"|(?P<space>\s{2,}|[^\S ])"
+    r"|[ßẞﬀ-ﬆ]"
+)
+_OTHER_DIGIT = compile_when_used(r"[^\D0-9]")
+
+
+class Folded(NamedTuple):
+    """A folded text, and the place of each of its characters in the original."""
+
+    text: str
+    origins: Origins
+
+
+def fold(original: str) -> Folded:
+    """Fold white space, hyphens in words, quotation marks, dashes, the digits of all scripts, and case."""
+    pieces: list[str] = []
+    origins = Origins()
+    position = 0
+    for match in _OTHER_LENGTH.finditer(original):
+        start, end = match.span()
+        replacement = _replace(match)
+        pieces += (original[position:start], replacement)
+        if end - start != len(replacement):
+            origins.replace(start, end, len(replacement))
+        position = end
+    pieces.append(original[position:])
+    text = "".join(pieces).translate(_SAME_LENGTH)
+    if not text.isascii():
+        text = _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text)
+    return Folded(fold_case(text), origins)
+
+
+def _replace(match: re.Match[str]) -> str:
+    """Return what stands for a match whose length changes: "ss" for "ß"."""
+    if match["hyphen"]:
+        return ""
+    if match["space"]:
+        return " "
+    return match[0].casefold()
