@@ -20,6 +20,9 @@ from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
 
+MIN_WORDS = 2
+"""Content words of a claim: one alone ("None.") stands in many a sentence, and says nothing."""
+
 MAX_PLACES = 64
 """Sentences with a word that are looked at: of a word that stands everywhere, more of them tell nothing."""
 
@@ -43,7 +46,6 @@ class Wording:
     """The words of a sentence as they are compared with those of another one.
 
     Attributes:
-        words: the words.
         subject: the content words that begin the sentence before; a pronoun of this one may stand for them.
         keys: the content words as they are compared.
         links: the linking words ahead of each of them, and behind the last.
@@ -54,8 +56,7 @@ class Wording:
     def __init__(
         self, sentence_words: Sequence[Word], language: Language, subject: Sequence[str] = ()
     ) -> None:
-        self.words = sentence_words
-        self.subject = list(subject)
+        self.subject = subject
         self.keys: list[str] = []
         self.links: list[set[str]] = [set()]
         self.pronouns: set[int] = set()
@@ -82,43 +83,61 @@ class Wording:
         return place in {0, len(self.keys)} or place in self.openings
 
 
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a source.
+
+    Attributes:
+        passage: where it stands.
+        words: its words.
+        keys: what its content words are compared by.
+        subject: the content words that begin the sentence before.
+    """
+
+    passage: Passage
+    words: Sequence[Word]
+    keys: list[str]
+    subject: list[str]
+
+
 @dataclass(frozen=True)
 class Sources:
     """The sentences that can bear out a claim, and where their words stand.
 
     Attributes:
         language: the language of the case.
-        passages: the sentences.
-        wordings: their words.
+        sentences: the sentences.
         places: the numbers of the sentences that have a key, rising.
     """
 
     language: Language
-    passages: list[Passage]
-    wordings: list[Wording]
+    sentences: list[Sentence]
     places: dict[str, list[int]]
 
     def find(
-        self, claim: Wording, known_keys: frozenset[str], asked_keys: frozenset[str] | None
-    ) -> int | None:
-        """Find the number of a sentence that says what a claim says; None if there is none.
+        self, claim_words: Sequence[Word], known_keys: frozenset[str], asked_keys: frozenset[str] | None
+    ) -> list[Sentence]:
+        """Find a sentence that says what a claim says, and return it in a list; [] if there is none.
 
         Args:
-            claim: the words of the claim.
+            claim_words: the words of the claim.
             known_keys: what the reader knows that it speaks of: the content words of query and response.
             asked_keys: the words of the query that the sources have: a sentence with all of them may say what
                 nobody knows ahead of the claim, such as its subject. None: no sentence may.
         """
+        keys = keys_of(claim_words)
+        claim_keys = set(keys)
+        if len(keys) < MIN_WORDS or not claim_keys <= self.places.keys():
+            return []  # there is a word that no source has
         limits_ahead, limits_anywhere = qualifiers(self.language), limits(self.language)
-        claim_keys = set(claim.keys)
-        for number in self._candidates(claim):
-            wording = self.wordings[number]
-            if len(claim_keys.difference(wording.keys)) > MAX_SUBJECT:
-                continue  # more is missing than a pronoun can stand for
+        claim = Wording(claim_words, self.language)
+        for sentence in self._candidates(keys):
+            sentence_keys = {*sentence.keys, *sentence.subject}
+            if not claim_keys <= sentence_keys:
+                continue  # a word is missing for which no pronoun can stand
+            wording = Wording(sentence.words, self.language, sentence.subject)
             # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
-            is_asked_for = False
-            if asked_keys is not None and 0 in claim.pronouns:
-                is_asked_for = asked_keys.issubset({*wording.keys, *wording.subject})
+            is_asked_for = asked_keys is not None and 0 in claim.pronouns and asked_keys <= sentence_keys
             for start, end in _matches(claim, wording, limits_ahead, takes_subject=asked_keys is None):
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
@@ -127,38 +146,42 @@ class Sources:
                 has_number = any(key.lstrip("-")[0].isdigit() for key in ahead if key != "-")
                 is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not has_number
                 if not is_limited and (is_subject or known_keys.issuperset(ahead)):
-                    return number
-        return None
+                    return [sentence]
+        return []
 
-    def nearest(self, claim: Wording) -> tuple[int | None, float]:
-        """The number of the sentence that is most like a claim; how much of it the sources have, 0 to 1."""
-        nearest: int | None = None
+    def nearest(self, keys: Sequence[str]) -> tuple[list[Sentence], float]:
+        """The sentence that is most like a claim with these keys; how much of it the sources have, 0 to 1.
+
+        The sentence is returned in a list, which is [] if no sentence has any of the keys.
+        """
+        nearest: list[Sentence] = []
         n_nearest = 0
-        for number in self._candidates(claim):
-            n_common = LCSseq.similarity(claim.keys, self.wordings[number].keys)
+        for sentence in self._candidates(keys):
+            n_common = LCSseq.similarity(keys, sentence.keys)
             # Of two that are as near, the one with the rarer words, which comes first.
             if n_common > n_nearest:
-                nearest, n_nearest = number, n_common
-        if nearest is None:
-            return None, 0.0
-        foreign = [key for key in claim.keys if key not in self.places]
+                nearest, n_nearest = [sentence], n_common
+        if not nearest:
+            return [], 0.0
+        foreign = [key for key in keys if key not in self.places]
         # That a word stands anywhere counts twice: so people's labels are ranked best.
-        rank = (n_nearest + 2 * (len(claim.keys) - len(foreign))) / (3 * len(claim.keys))
+        rank = (n_nearest + 2 * (len(keys) - len(foreign))) / (3 * len(keys))
         if any(key[0].isdigit() for key in foreign):
             rank *= FOREIGN_NUMBER
         return nearest, rank
 
-    def _candidates(self, claim: Wording) -> list[int]:
-        """The numbers of the sentences that share most with a claim; a rare word counts more than others."""
+    def _candidates(self, keys: Sequence[str]) -> list[Sentence]:
+        """The sentences that share most with a claim; a rare word counts more than others."""
         weights: defaultdict[int, float] = defaultdict(float)
-        for key in dict.fromkeys(claim.keys):  # in their order, so that ties fall the same in every process
+        for key in dict.fromkeys(keys):  # in their order, so that ties fall the same in every process
             places = self.places.get(key)
             if places:
                 weight = 1 / len(places)
                 for number in places[:MAX_PLACES]:
                     weights[number] += weight
         # A heap is slower for the few hundred sentences that there can be.
-        return sorted(weights, key=weights.__getitem__, reverse=True)[:MAX_CANDIDATES]
+        numbers = sorted(weights, key=weights.__getitem__, reverse=True)
+        return [self.sentences[number] for number in numbers[:MAX_CANDIDATES]]
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
@@ -168,7 +191,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
     sentence before it in its document, for which a pronoun may stand.
     """
     language = language_of((response, *documents))
-    sources = Sources(language, [], [], defaultdict(list))
+    sources = Sources(language, [], defaultdict(list))
     for document, content in enumerate(documents):
         subject: list[str] = []
         for sentence in sentences(content):
@@ -176,27 +199,30 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
                 continue  # which states nothing
             for piece in _PIECE.finditer(content, sentence.start, sentence.end):
                 # Both readings have the same passage: an aside is quoted with its sentence.
+                passage = Passage(document, *piece.span())
                 for text in _readings_of(piece[0], language):
-                    wording = Wording(words(as_compared(text), language), language, subject)
-                    for key in set(wording.keys):
-                        sources.places[key].append(len(sources.wordings))
-                    sources.wordings.append(wording)
-                    sources.passages.append(Passage(document, *piece.span()))
+                    text_words = words(as_compared(text), language)
+                    keys = keys_of(text_words)
+                    for key in set(keys):
+                        sources.places[key].append(len(sources.sentences))
+                    sources.sentences.append(Sentence(passage, text_words, keys, subject))
             # Of the last reading: an aside is not what the sentence is about.
-            subject = _subject_of(sources.wordings[-1])
+            subject = _subject_of(sources.sentences[-1].words)
     return sources
 
 
-def _subject_of(wording: Wording) -> list[str]:
+def _subject_of(sentence_words: Sequence[Word]) -> list[str]:
     """The content words that begin a sentence, for which a pronoun in the next one may stand.
 
     They end at the first linking word: of "Museum of Art opened" only "museum" counts, and of "To the mayor"
     nothing does.
     """
-    subject = wording.keys[:MAX_SUBJECT]
-    for place, links in enumerate(wording.links[:MAX_SUBJECT]):
-        if links:
-            subject = subject[:place]
+    subject: list[str] = []
+    for word in sentence_words:
+        if word.kind == "link" or len(subject) == MAX_SUBJECT:
+            break
+        if word.kind == "content":
+            subject.append(word.key)
     return subject
 
 
@@ -206,7 +232,7 @@ def _readings_of(text: str, language: Language) -> list[str]:
     "It opened (in May) at 9." -> itself and "It opened   at 9."; "It opens (not in May) at 9." -> itself.
     """
     asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text else ()
-    if not asides or not asides.isdisjoint(limits(language)):
+    if not asides or not limits(language).isdisjoint(asides):
         return [text]
     return [text, _ASIDE.sub(" ", text)]
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from rapidfuzz.distance import LCSseq
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.alignment import Sources, Wording, as_compared
+from groundjudge.offline.alignment import Sentence, Sources, as_compared
 from groundjudge.offline.vocabulary import keys_of, negations, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
@@ -20,9 +20,6 @@ Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
 
 MAX_OTHERS = 2
 """Words besides talk in a question back, a heading or a greeting; with more it also tells something."""
-
-MIN_WORDS = 2
-"""Content words of a statement: one alone ("None.") stands in many a sentence, and says nothing."""
 
 MAX_CONJUNCTION = 3
 """Letters of a word that joins a clause to the one before it, in any language: y, und, and, ale."""
@@ -87,10 +84,11 @@ class _Reader:
         self._stating_nothing = self._talk | self._vocabulary("pronouns_and_auxiliaries")
         questions = [sentence.text for sentence in sentences(query) if _ASKS.search(sentence.text)]
         self._is_question = bool(questions)
-        self._question_keys = keys_of(words(" ".join(questions), self._language)) - self._stating_nothing
-        self._query_keys = keys_of(words(query, self._language)) - self._stating_nothing
-        self._asked = self._query_keys & sources.places.keys()
-        self._known = self._query_keys | text_keys | self._vocabulary("openers")
+        question_words = words(" ".join(questions), self._language)
+        self._question_keys = frozenset(keys_of(question_words)) - self._stating_nothing
+        query_keys = frozenset(keys_of(words(query, self._language))) - self._stating_nothing
+        self._asked = query_keys & sources.places.keys()
+        self._known = query_keys | text_keys | self._vocabulary("openers")
 
     def read(self, sentence: str, sentence_words: Sequence[Word]) -> Claim:
         """Find out what the sources say of a sentence.
@@ -99,27 +97,25 @@ class _Reader:
             sentence: its text.
             sentence_words: its words, and ahead of them those of a "Yes." that opens it.
         """
-        keys = keys_of(sentence_words)
+        keys = frozenset(keys_of(sentence_words))
         other_keys = keys - self._stating_nothing
         asks_or_announces = _ASKS_OR_ANNOUNCES.search(sentence) is not None
         is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
         if (asks_or_announces and is_short) or self._is_talk(keys, other_keys):
             return Claim(sentence, "claims nothing")
         openers, statement = self.split_openers(sentence_words)
-        claim = Wording(statement, self._language)
+        statement_keys = keys_of(statement)
         # As a whole first: "bread and butter" are no two clauses.
-        numbers = self._find(claim, self._known, self._asked) or self._find_clauses(claim)
-        if numbers and self._agrees(keys_of(openers), claim, numbers):
-            passages = dict.fromkeys(self._sources.passages[number] for number in numbers)
-            return Claim(sentence, "backed", self._literalness(claim, numbers), tuple(passages))
+        backing = self._sources.find(statement, self._known, self._asked) or self._find_clauses(statement)
+        if backing and self._agrees(keys_of(openers), statement_keys, backing):
+            return Claim(sentence, "backed", _literalness(statement, backing), _passages_of(backing))
         # After the search: "The shop is not open" is found in a source that says so.
-        if self._is_refusal(claim):
-            return self._read_refusal(sentence, claim)
-        nearest, rank = self._sources.nearest(claim)
-        known_keys = set[str]() if nearest is None else set(self._sources.wordings[nearest].keys)
-        missing = [word.text for word in statement if word.kind == "content" and word.key not in known_keys]
-        passages_of_nearest = () if nearest is None else (self._sources.passages[nearest],)
-        return Claim(sentence, "undecided", rank, passages_of_nearest, tuple(dict.fromkeys(missing)))
+        if self._is_refusal(statement_keys):
+            return self._read_refusal(sentence, statement)
+        nearest, rank = self._sources.nearest(statement_keys)
+        nearest_keys = _keys_of_all(nearest)
+        missing = [word.text for word in statement if word.kind == "content" and word.key not in nearest_keys]
+        return Claim(sentence, "undecided", rank, _passages_of(nearest), tuple(dict.fromkeys(missing)))
 
     def split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """The words that only open a statement, and the rest: "Yes, we are open" -> "Yes", "we are open"."""
@@ -128,60 +124,42 @@ class _Reader:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
-    def _find(
-        self, claim: Wording, known_keys: frozenset[str], asked_keys: frozenset[str] | None
-    ) -> list[int]:
-        number = None
-        if len(claim.keys) >= MIN_WORDS:
-            number = self._sources.find(claim, known_keys, asked_keys)
-        return [] if number is None else [number]
-
-    def _find_clauses(self, claim: Wording) -> list[int]:
+    def _find_clauses(self, statement: Sequence[Word]) -> list[Sentence]:
         """Find a sentence for each clause of a compound one; [] unless all are found.
 
         Ahead of a clause, its sentence must say nothing but what the first clause names: a clause takes its
         subject from the one before it.
         """
-        clauses = _clauses_of(claim.words)
-        if not clauses or not self._vocabulary("conditions").isdisjoint(claim.keys):
+        clauses = _clauses_of(statement)
+        if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(statement)):
             return []  # a condition holds for the clause beside it, and for no other
-        known_keys = keys_of(clauses[0])
-        numbers: list[int] = []
+        known_keys = frozenset(keys_of(clauses[0]))
+        backing: list[Sentence] = []
         for clause in clauses:
-            clause_numbers = self._find(Wording(clause, self._language), known_keys, None)
+            clause_backing = self._sources.find(clause, known_keys, None)
             first = clause[0]
             is_short = len(first.text) <= MAX_CONJUNCTION and first.text.islower()
             # Only "and" and "und" are known as such: a word that may join clauses is tried without.
-            if not clause_numbers and numbers and is_short and first.key not in self._negations:
-                clause_numbers = self._find(Wording(clause[1:], self._language), known_keys, None)
-            if not clause_numbers:
+            if not clause_backing and backing and is_short and first.key not in self._negations:
+                clause_backing = self._sources.find(clause[1:], known_keys, None)
+            if not clause_backing:
                 return []
-            numbers.extend(clause_numbers)
-        return numbers
+            backing.extend(clause_backing)
+        return backing
 
-    def _agrees(self, openers: frozenset[str], claim: Wording, numbers: Sequence[int]) -> bool:
+    def _agrees(self, openers: Sequence[str], keys: Sequence[str], backing: Sequence[Sentence]) -> bool:
         """Whether a yes or no ahead of a claim agrees with it.
 
         It answers the query: then the sentence that bears out the claim must speak of all that is asked, and
         only "no" goes with a negation.
         """
-        agrees = not openers.isdisjoint(self._vocabulary("agreement"))
-        denies = not openers.isdisjoint(self._vocabulary("no"))
+        agrees = not self._vocabulary("agreement").isdisjoint(openers)
+        denies = not self._vocabulary("no").isdisjoint(openers)
         if not self._is_question or not (agrees or denies):
             return True
         # "Yes" to a question of which the sentence says nothing would confirm what nobody knows.
-        keys = set[str]().union(*(self._sources.wordings[number].keys for number in numbers))
-        is_negated = not self._negations.isdisjoint(claim.keys)
-        return agrees is not denies and is_negated is denies and self._question_keys <= keys
-
-    def _literalness(self, claim: Wording, numbers: Sequence[int]) -> float:
-        """The score of a claim that the sources bear out: how many of its words stand there as they are."""
-        claim_texts = [word.text.casefold() for word in claim.words]
-        source_texts: list[str] = []
-        for number in numbers:
-            source_texts.extend(word.text.casefold() for word in self._sources.wordings[number].words)
-        share = LCSseq.similarity(claim_texts, source_texts) / len(claim_texts)
-        return WORST_BACKED + (1 - WORST_BACKED) * share
+        is_negated = not self._negations.isdisjoint(keys)
+        return agrees is not denies and is_negated is denies and self._question_keys <= _keys_of_all(backing)
 
     def _is_talk(self, keys: frozenset[str], other_keys: frozenset[str]) -> bool:
         """Whether a sentence is made of words of conversation alone; a bare yes or no is an answer.
@@ -200,16 +178,16 @@ class _Reader:
         is_foreign = other_keys.isdisjoint(self._sources.places) and self._negations.isdisjoint(keys)
         return greets and len(other_keys) <= MAX_OTHERS and is_foreign
 
-    def _is_refusal(self, claim: Wording) -> bool:
+    def _is_refusal(self, keys: Sequence[str]) -> bool:
         """Whether a sentence says that the sources do not say something.
 
         It denies something of the sources, or has a word of saying beside a negation, with nothing between
         them but words of conversation: "I do not have any information".
         """
-        if self._negations.isdisjoint(claim.keys):
+        if self._negations.isdisjoint(keys):
             return False
         last = ""  # the kind of the word before, words of conversation left out
-        for key in claim.keys:
+        for key in keys:
             kind = "other"
             if key in self._negations:
                 kind = "negation"
@@ -220,23 +198,42 @@ class _Reader:
             if {kind, last} == {"negation", "saying"}:
                 return True
             last = kind
-        return not self._vocabulary("sources").isdisjoint(claim.keys)
+        return not self._vocabulary("sources").isdisjoint(keys)
 
-    def _read_refusal(self, sentence: str, claim: Wording) -> Claim:
+    def _read_refusal(self, sentence: str, statement: Sequence[Word]) -> Claim:
         """A refusal claims nothing where no source has a word of what is said to be missing."""
         about_sources = self._vocabulary("saying") | self._vocabulary("sources") | self._stating_nothing
-        missing = keys_of(claim.words) - about_sources
+        missing = frozenset(keys_of(statement)) - about_sources
         words_in_sources = {
-            word.key: word.text for word in claim.words if word.key in missing & self._sources.places.keys()
+            word.key: word.text for word in statement if word.key in missing & self._sources.places.keys()
         }
         if not words_in_sources:
             return Claim(sentence, "claims nothing")
-        passage = self._sources.passages[self._sources.places[next(iter(words_in_sources))][0]]
+        number = self._sources.places[next(iter(words_in_sources))][0]
+        passage = self._sources.sentences[number].passage
         rank = 1 - len(words_in_sources) / len(missing)  # the more of it is there, the more it is refuted
         return Claim(sentence, "refuted", rank, (passage,), tuple(words_in_sources.values()))
 
     def _vocabulary(self, name: str) -> frozenset[str]:
         return vocabulary(name, self._language)
+
+
+def _keys_of_all(source_sentences: Sequence[Sentence]) -> set[str]:
+    return {key for sentence in source_sentences for key in sentence.keys}
+
+
+def _passages_of(source_sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
+    return tuple(dict.fromkeys(sentence.passage for sentence in source_sentences))
+
+
+def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> float:
+    """The score of a claim that the sources bear out: how many of its words stand there as they are."""
+    claim_texts = [word.text.casefold() for word in statement]
+    source_texts: list[str] = []
+    for sentence in backing:
+        source_texts.extend(word.text.casefold() for word in sentence.words)
+    share = LCSseq.similarity(claim_texts, source_texts) / len(claim_texts)
+    return WORST_BACKED + (1 - WORST_BACKED) * share
 
 
 def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:

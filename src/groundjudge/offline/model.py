@@ -105,10 +105,12 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
     """The texts that have to back the response: the first of these that the prompt shows and the case has."""
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
     fields = [prompt_input.field for prompt_input in rubric.inputs]
-    like = rubric.prompt.front_matter.offline
-    judged_like = rubric if like is None else load_rubric(like)
     # A judge with a level for "nothing to ground" falls back on the query where the context is empty; any
     # other has nothing that could back a response then.
+    judged_like = rubric
+    like = rubric.prompt.front_matter.offline
+    if like is not None and not case.context:
+        judged_like = load_rubric(like)
     needs_context = not judged_like.not_applicable
     if "context" in fields and case.context is not None and (case.context or needs_context):
         return [document.content for document in case.context]

@@ -11,9 +11,9 @@ from groundjudge.text.negations import NEGATIONS
 from groundjudge.text.words import Language, Word, words
 
 
-def keys_of(sentence_words: Sequence[Word]) -> frozenset[str]:
+def keys_of(sentence_words: Sequence[Word]) -> list[str]:
     """What the content words of a sentence are compared by, such as stems: of "The shops" that of "shops"."""
-    return frozenset(word.key for word in sentence_words if word.kind == "content")
+    return [word.key for word in sentence_words if word.kind == "content"]
 
 
 @cache
@@ -33,7 +33,7 @@ def vocabulary(name: str, language: Language) -> frozenset[str]:
 def negations(language: Language) -> frozenset[str]:
     """The keys of the negations of many languages."""
     # "cannot" is read as "can not".
-    return keys_of(words(" ".join(NEGATIONS - {"cannot"}), language))
+    return frozenset(keys_of(words(" ".join(NEGATIONS - {"cannot"}), language)))
 
 
 @cache
