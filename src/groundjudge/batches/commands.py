@@ -126,7 +126,7 @@ def submit(
     row_options: options.RowOptions,
     max_requests: MaxRequests = None,
     max_tokens_per_batch: MaxTokensPerBatch = None,
-    refused: Refused = None,
+    refusals: Refused = None,
     resume: ResumeSubmit = False,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
@@ -151,7 +151,7 @@ def submit(
             fail("--out must be a file: `groundjudge batch collect` continues it")
         judges, rows = _load_inputs(out, cases, selection, row_options)
         _read_first_row(rows)  # a file without rows is refused before there is a folder or a batch
-        refused_names = _read_names(refused, judges)
+        refused_names = _read_names(refusals, judges)
         # The names are those of a plan, and of the limits in the state.
         limits: dict[str, int] = {}
         if max_requests:
@@ -160,7 +160,7 @@ def submit(
             limits["max_tokens_per_batch"] = max_tokens_per_batch
         # The folder is made last: what is refused above leaves none.
         with open_state(state_folder(out), is_new=True) as state:
-            run = make_submission(state, selection, judges, rows, limits, refused=refused_names)
+            run = make_submission(state, selection, judges, rows, limits, refusals=refused_names)
             if state.settings:
                 note(f"{state.folder} holds this run: continuing it")
                 state.write(run.settings, state.parts)
@@ -174,11 +174,11 @@ def submit(
     say(f"groundjudge batch collect {out} --wait   # fetches the verdicts{more}")
 
 
-def _read_names(refused: str | None, judges: Sequence[AnyJudge]) -> list[str] | None:
+def _read_names(refusals: str | None, judges: Sequence[AnyJudge]) -> list[str] | None:
     """Read the value of --refused; None if it was not passed. Exit if it names what no judge sends."""
-    if refused is None:
+    if refusals is None:
         return None
-    names = [name.strip() for name in refused.split(",")]
+    names = [name.strip() for name in refusals.split(",")]
     if names == ["none"]:  # not the same as no --refused, with which the first request finds out
         return []
     sent_names = {"response_format"}  # which a request that is made again can have
@@ -206,8 +206,8 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     planned = _plan(run, out, resume=resume)
     counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
     shared = f"shared by equal rows {planned.n_shared:,}"
-    asked = f", asked online {planned.n_online:,}" if planned.n_online else ""
-    note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{asked}")
+    online = f", asked online {planned.n_online:,}" if planned.n_online else ""
+    note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{online}")
     if planned.n_large:
         large = f"requests above --max-tokens-per-batch, each a batch: {planned.n_large:,}"
         note(f"{large}; the provider may refuse them")
@@ -416,9 +416,9 @@ def write(
     out: RequestsOut,
     selection: JudgeSelection,
     row_options: options.RowOptions,
-    answered: AnsweredRequests = None,
+    result_paths: AnsweredRequests = None,
     url: LineUrl = URL,
-    refused: Refused = None,
+    refusals: Refused = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
@@ -430,9 +430,9 @@ def write(
     second file with --answered results.jsonl.
     """
     with report_errors(), ExitStack() as until_written:
-        result_files = answered or []
+        result_files = result_paths or []
         judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
-        refused_names = _read_names(refused, judges)
+        refused_names = _read_names(refusals, judges)
         if refused_names is not None:
             for judge_model in models_of(judges):
                 declare_refusals(judge_model, refused_names)

@@ -188,9 +188,9 @@ class CollectedAnswers:
             except CaseError:
                 self.n_unreadable += 1
                 continue
-            stored = self._lines.get(name)
-            if stored:  # a file of errors and a later batch can answer a request once more
-                _, _, has_reply = stored
+            entry = self._lines.get(name)
+            if entry:  # a file of errors and a later batch can answer a request once more
+                _, _, has_reply = entry
                 if has_reply:
                     continue
             self._lines[name] = (line, model, isinstance(answer, Reply))
@@ -203,10 +203,10 @@ class CollectedAnswers:
 
     def __call__(self, name: str) -> Answer | None:
         """Return the answer to the request with that `custom_id`, read anew; None if there is none."""
-        stored = self._lines.get(name)
-        if not stored:
+        entry = self._lines.get(name)
+        if not entry:
             return None
-        line, model, _ = stored
+        line, model, _ = entry
         _, answer = read_result(line, model)
         return answer
 

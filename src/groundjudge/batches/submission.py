@@ -59,7 +59,7 @@ def make_submission(
     rows: CaseFile,
     limits: Mapping[str, int],
     *,
-    refused: Sequence[str] | None = None,
+    refusals: Sequence[str] | None = None,
 ) -> Submission:
     """Make the run of a state, or a new one. Limits and refusals that are passed replace those that it had.
 
@@ -69,7 +69,7 @@ def make_submission(
         judges: the same judges.
         rows: the rows.
         limits: of its batches.
-        refused: the parameters that its models refuse, if that is known.
+        refusals: the parameters that its models refuse, if that is known.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
@@ -82,8 +82,8 @@ def make_submission(
     endpoints: dict[str, str] = {}
     for model in models_of(judges):
         endpoints[model.name] = str(getattr(model, "endpoint", ""))
-    if refused is None:
-        refused = state.settings.get("refused")
+    if refusals is None:
+        refusals = state.settings.get("refused")
     settings = {
         "run": state.settings.get("run", uuid4().hex[:16]),
         "cases": str(Path(rows.path).resolve()),
@@ -94,7 +94,7 @@ def make_submission(
         "keep_words": rows.keep_words,
         # A later `submit` may change the limits of a run that waits for the provider.
         "limits": {**state.settings.get("limits", {}), **limits},
-        "refused": refused,
+        "refused": refusals,
         "selection": {**asdict(selection), "judge": judge_files},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": endpoints,

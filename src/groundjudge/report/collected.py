@@ -115,7 +115,7 @@ class CollectedVerdicts:
         latest: where they come from.
         summaries: one for each judge, sorted by name.
         counts: what else is counted, by judge.
-        shown: the first verdicts of each kind, in their order.
+        shown_verdicts: the first verdicts of each kind, in their order.
         disagreements: judge and case where people's label is another than the verdict.
         most_of_a_kind: how many of each kind are shown at most.
         thresholds: the lowest score that passes, by judge; the verdicts of other judges pass as in the run.
@@ -124,7 +124,7 @@ class CollectedVerdicts:
     latest: LatestVerdicts
     summaries: tuple[Summary, ...]
     counts: Mapping[str, JudgeCounts]
-    shown: tuple[Verdict, ...]
+    shown_verdicts: tuple[Verdict, ...]
     disagreements: frozenset[tuple[str, str]]
     most_of_a_kind: int
     thresholds: Mapping[str, float]
@@ -132,7 +132,7 @@ class CollectedVerdicts:
     @property
     def shown_ids(self) -> frozenset[str]:
         """The ids of the cases that the shown verdicts are on."""
-        return frozenset(verdict.case_id for verdict in self.shown if verdict.case_id is not None)
+        return frozenset(verdict.case_id for verdict in self.shown_verdicts if verdict.case_id is not None)
 
 
 def collect(
@@ -153,7 +153,7 @@ def collect(
     latest = latest_verdicts(verdicts)
     tally = Tally()
     counts: dict[str, JudgeCounts] = {}
-    shown: list[Verdict] = []
+    shown_verdicts: list[Verdict] = []
     n_of_kind: Counter[tuple[str, str, bool | None, bool]] = Counter()
     for verdict in latest:
         if verdict.judge in thresholds:
@@ -164,9 +164,15 @@ def collect(
         kind = (verdict.judge, verdict.status, verdict.passed, disagrees)
         n_of_kind[kind] += 1
         if n_of_kind[kind] <= most_of_a_kind:
-            shown.append(verdict)
+            shown_verdicts.append(verdict)
     return CollectedVerdicts(
-        latest, tuple(tally.summaries()), counts, tuple(shown), disagreements, most_of_a_kind, thresholds
+        latest,
+        tuple(tally.summaries()),
+        counts,
+        tuple(shown_verdicts),
+        disagreements,
+        most_of_a_kind,
+        thresholds,
     )
 
 

@@ -115,17 +115,17 @@ def report(
         _refuse_without_files(cases, labels, row_options, label_options)
         file = load_verdicts(verdicts)
         read_rows = list[FileRow] if cases is None else stored_rows(cases, row_options)
-        people, joined, notes = _join_labels(
+        people, judged_rows, notes = _join_labels(
             file, cases, labels, read_rows, label_options, row_options.encoding
         )
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         notes += warnings
-        agreements, warnings = _measure_agreements(joined, thresholds, label_options.label_threshold)
+        agreements, warnings = _measure_agreements(judged_rows, thresholds, label_options.label_threshold)
         notes += warnings
         thresholds_by_judge = _thresholds_by_judge(thresholds, file.verdicts.judges)
         collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds_by_judge)
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
-        _check_judged(shown_cases, collected.shown)
+        _check_judged(shown_cases, collected.shown_verdicts)
         card = read_card(probe) if probe else None
         changes = _measure_changes(file, against, people, thresholds, label_options.label_threshold)
         html = fill_report(
@@ -140,7 +140,7 @@ def report(
         )
         n_bytes = write_page(out, html)
     screen = Screen()
-    n_verdicts, n_shown = len(file.verdicts), len(collected.shown)
+    n_verdicts, n_shown = len(file.verdicts), len(collected.shown_verdicts)
     screen.text(f"{out}: {n_shown} verdicts, {len(shown_cases)} cases, {n_bytes / 1e6:.1f} MB")
     if n_shown < n_verdicts:
         notes.append(
@@ -199,20 +199,20 @@ def _thresholds_by_judge(thresholds: Thresholds, judges: Sequence[str]) -> dict[
 
 
 def _measure_agreements(
-    joined: Sequence[JudgedRows], thresholds: Thresholds, label_threshold: float | None
+    judged_rows: Sequence[JudgedRows], thresholds: Thresholds, label_threshold: float | None
 ) -> tuple[list[Agreement], list[str]]:
     """Measure the agreement of each judge with the labels, with notes on it.
 
     Without the statistics libraries there is none: the page shows the labels alone.
     """
-    if not joined:
+    if not judged_rows:
         return [], []
     try:
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         return [], [f"labels are shown without figures: {error}"]
     agreements: list[Agreement] = []
-    for rows in joined:
+    for rows in judged_rows:
         n_labelled = len(rows.labelled_rows)  # the page marks all disagreements
         agreements.append(
             measure_agreement(rows, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)

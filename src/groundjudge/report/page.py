@@ -109,10 +109,10 @@ def fill_report(  # noqa: PLR0913  independent options
         if case.id is not None and case.id in shown_ids:
             shown_cases[case.id] = case
     warnings: dict[str, str] = {}
-    for verdict in collected.shown:
+    for verdict in collected.shown_verdicts:
         for code in verdict.warnings:
             warnings[code] = explain_code("warnings", code)[0]
-    signatures = _positions(verdict.signature for verdict in collected.shown)
+    signatures = _positions(verdict.signature for verdict in collected.shown_verdicts)
     data = {
         "title": title,
         "library": __version__,
@@ -150,7 +150,7 @@ def _verdicts_data(
     case_positions = _positions(cases)
     human_labels = {} if labels is None else _human_labels(collected, labels)
     rows: list[dict[str, Any]] = []
-    for verdict in collected.shown:
+    for verdict in collected.shown_verdicts:
         case_id = verdict.case_id or ""
         row = _verdict_data(verdict, cases.get(case_id))
         row["judge"] = judge_positions[verdict.judge]
