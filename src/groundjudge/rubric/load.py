@@ -13,11 +13,11 @@ from typing import Any, Unpack, cast
 from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError, ReplyError, did_you_mean
-from groundjudge.prompt.front_matter import ExampleReply
+from groundjudge.prompt.front_matter import ExampleReply, FrontMatter
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMAT_EXAMPLES, FORMATS, Format, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.options import RubricOptions, check_options
+from groundjudge.rubric.options import RubricOptions, check_options, declared_options
 from groundjudge.rubric.rubric import PROMPTS, Rubric, change_prompt, prompt_error, read_settings
 from groundjudge.scale import Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
@@ -52,13 +52,11 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
             f"offline: {front_matter.offline!r} is no judge of the library, which are {', '.join(names())}"
         )
         raise prompt_error("bad_front_matter", prompt, fault)
-    settings: dict[str, Any] = {
-        "scale": front_matter.scale,
-        "levels": front_matter.levels,
-        "not_applicable": front_matter.not_applicable,
-        "threshold": front_matter.threshold,
-        "passes": front_matter.passes,
-    }
+    settings: dict[str, Any] = {}
+    for option in declared_options(RubricOptions):
+        # A file names a format and its options, of which a format is made.
+        if option in FrontMatter.model_fields and option != "reply":
+            settings[option] = getattr(front_matter, option)
     if options.get("reply") is None:
         settings["format"] = _read_format(prompt)
     settings.update(read_settings(options, front_matter.weighted))
